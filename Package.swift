@@ -1,0 +1,84 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One target per subject, so that the compiler checks every arrow (see the map in README.md).
+// Pure targets first, then one target for each heavy dependency, then the commands.
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+
+/// Settings of every target of ours: a warning is an error, and `any` is written where it is meant.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+func target(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+}
+
+func command(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies + ["CommandKit", argumentParser], swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies + ["Support"], exclude: exclude, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "waterh-bench",
+    products: [
+        .executable(name: "waterh-emulator", targets: ["waterh-emulator"]),
+        .executable(name: "waterh-gateway", targets: ["waterh-gateway"]),
+        .executable(name: "waterh-replay", targets: ["waterh-replay"]),
+        .executable(name: "waterh-tracker", targets: ["waterh-tracker"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        // Pure: no time of day, no files, no radio.
+        target("BottleProtocol"),
+        target("Bluetooth"),
+        target("Captures"),
+        target("TrackerCore"),
+        target("VirtualBottle", ["BottleProtocol", "Bluetooth"]),
+        target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
+        // What captures mean: attribution, drinks, and captures that answer as a bottle.
+        target("Replay", ["BottleProtocol", "Bluetooth", "Captures"]),
+
+        // One heavy dependency each.
+        target("Store", ["TrackerCore", grdb]),
+        .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+        .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+        target("BlueZ", ["Bluetooth", "CDBus"]),
+        target("HostController", ["Bluetooth", "Captures", "CBluetooth"]),
+
+        // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
+        target("CommandKit", [argumentParser]),
+        target("Links", ["Bluetooth", "Captures", "Replay", "BlueZ", "HostController"]),
+
+        command("waterh-emulator", ["VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links"]),
+        command(
+            "waterh-gateway",
+            ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "TrackerCore"]),
+        command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Links", "HostController"]),
+        command("waterh-tracker", ["TrackerCore", "Store"]),
+
+        // Tests: one target per subject, the simulation, and the built commands.
+        .target(name: "Support", path: "Tests/Support", swiftSettings: strict),
+        tests("BottleProtocolTests", ["BottleProtocol"]),
+        tests("BluetoothTests", ["Bluetooth"]),
+        tests("CapturesTests", ["Captures"]),
+        tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol"]),
+        tests("TrackerCoreTests", ["TrackerCore"]),
+        tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),
+        tests("GatewayTests", ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"]),
+        tests("StoreTests", ["Store", "TrackerCore"]),
+        tests("BlueZTests", ["BlueZ", "Bluetooth"]),
+        tests("SimulationTests", ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
+        tests("CommandTests", ["CommandKit", "Captures", "Bluetooth", "BottleProtocol"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,105 @@
+/// A Bluetooth UUID: always held as 128 bits, printed short where it belongs to the Bluetooth base.
+///
+/// Source: Bluetooth Core 5.4, Vol 3 Part B, 2.5.1 (base UUID `00000000-0000-1000-8000-00805F9B34FB`).
+public struct BluetoothUUID: Hashable, Sendable {
+    /// Most significant 64 bits, in the order in which the UUID is written.
+    public let high: UInt64
+    /// Least significant 64 bits.
+    public let low: UInt64
+
+    private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
+    private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
+
+    /// A UUID assigned by the Bluetooth SIG (or squatting there, as the bottle does), 16 bits.
+    public init(_ short: UInt16) {
+        high = UInt64(short) << 32 | Self.baseHigh
+        low = Self.baseLow
+    }
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// From bytes as they are on the air, little-endian: 2 (16-bit form) or 16. Any other count is no UUID.
+    public init?(littleEndian bytes: some Collection<UInt8>) {
+        switch bytes.count {
+        case 2:
+            self.init(bytes.reversed().reduce(UInt16(0)) { $0 << 8 | UInt16($1) })
+        case 16:
+            var high: UInt64 = 0
+            var low: UInt64 = 0
+            for (index, byte) in bytes.reversed().enumerated() {
+                if index < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+            }
+            self.init(high: high, low: low)
+        default:
+            return nil
+        }
+    }
+
+    /// From text: `FF01`, `0xFF01`, 8 hex digits, or the full form with or without dashes, in either case.
+    public init?(_ text: String) {
+        var digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
+        if digits.count > 2, digits[0] == UInt8(ascii: "0"), digits[1] | 0x20 == UInt8(ascii: "x") { digits.removeFirst(2) }
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        for (index, digit) in digits.enumerated() {
+            guard let value = Self.nibble(digit) else { return nil }
+            if index < 16 { high = high << 4 | value } else { low = low << 4 | value }
+        }
+        switch digits.count {
+        case 4, 8: self.init(high: high << 32 | Self.baseHigh, low: Self.baseLow)
+        case 32: self.init(high: high, low: low)
+        default: return nil
+        }
+    }
+
+    /// The 16-bit form, where this UUID has one.
+    public var short: UInt16? {
+        low == Self.baseLow && high & 0xFFFF_FFFF == Self.baseHigh ? UInt16(exactly: high >> 32) : nil
+    }
+
+    /// Bytes for the air, little-endian: 2 where a 16-bit form exists, else 16.
+    public var littleEndian: [UInt8] {
+        if let short { return [UInt8(truncatingIfNeeded: short), UInt8(short >> 8)] }
+        return full128LittleEndian
+    }
+
+    /// All 16 bytes, little-endian, whether or not a short form exists.
+    public var full128LittleEndian: [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * $0)) } + (0..<8).map { UInt8(truncatingIfNeeded: high >> (8 * $0)) }
+    }
+
+    private static func nibble(_ digit: UInt8) -> UInt64? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(digit - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(digit - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(digit - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+}
+
+extension BluetoothUUID: CustomStringConvertible {
+    /// `FF01` where a 16-bit form exists, else the full form in upper case.
+    public var description: String {
+        if let short { return hex(UInt64(short), 4) }
+        return fullDescription
+    }
+
+    /// `0000FF01-0000-1000-8000-00805F9B34FB`.
+    public var fullDescription: String {
+        [hex(high >> 32, 8), hex(high >> 16 & 0xFFFF, 4), hex(high & 0xFFFF, 4), hex(low >> 48, 4), hex(low & 0xFFFF_FFFF_FFFF, 12)]
+            .joined(separator: "-")
+    }
+
+    private func hex(_ value: UInt64, _ width: Int) -> String {
+        let digits = String(value, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+extension BluetoothUUID: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: UInt16) { self.init(value) }
+}

@@ -1,0 +1,44 @@
+/// The way to the air, as `--link` names it (`spec/command-line.md`, "Links").
+public enum LinkName: Hashable, Sendable {
+    /// bluetoothd, on the named adapter (`hci1`) or the first powered one.
+    case bluez(adapter: String?)
+    /// A Unix SOCK_SEQPACKET socket, one ATT PDU a message.
+    case unix(path: String)
+    /// ATT straight on an L2CAP LE socket, CID 4: an adapter name for the peripheral, an address for the central.
+    case l2cap(String)
+    /// A recorded bottle that answers.
+    case capture(file: String)
+
+    /// A link name that nothing can be made of.
+    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+        public let text: String
+        public var description: String {
+            "'\(text)' is no link: use bluez, bluez:hci1, unix:PATH, l2cap:hci1, l2cap:ADDRESS or capture:FILE"
+        }
+    }
+
+    public init(_ text: String) throws(Malformed) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let rest = parts.count > 1 ? String(parts[1]) : nil
+        switch (parts.first.map(String.init), rest) {
+        case ("bluez", nil): self = .bluez(adapter: nil)
+        case ("bluez", let adapter?) where !adapter.isEmpty: self = .bluez(adapter: adapter)
+        case ("unix", let path?) where !path.isEmpty: self = .unix(path: path)
+        case ("l2cap", let place?) where !place.isEmpty: self = .l2cap(place)
+        case ("capture", let file?) where !file.isEmpty: self = .capture(file: file)
+        default: throw Malformed(text: text)
+        }
+    }
+}
+
+extension LinkName: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .bluez(nil): "bluez"
+        case .bluez(let adapter?): "bluez:\(adapter)"
+        case .unix(let path): "unix:\(path)"
+        case .l2cap(let place): "l2cap:\(place)"
+        case .capture(let file): "capture:\(file)"
+        }
+    }
+}

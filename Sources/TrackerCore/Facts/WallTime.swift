@@ -1,0 +1,20 @@
+/// A clock on the wall: a date and a time of day without a zone. Not validated; see `isPossible`.
+public struct WallTime: Hashable, Sendable, Codable {
+    public var year: Int
+    /// 1–12.
+    public var month: Int
+    /// 1–31.
+    public var day: Int
+    public var hour: Int
+    public var minute: Int
+    public var second: Int
+
+    public init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+}
