@@ -1,0 +1,165 @@
+import Foundation
+
+/// A built command of this package, run as a user would run it: arguments in, text and exit code out.
+public struct Program: Sendable {
+    public let path: String
+
+    /// The repository's root, found from this file.
+    public static let repository = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+
+    /// The folder with the built products: beside the running test bundle.
+    public static let products: String = {
+        // SwiftPM runs the tests from <products>/<package>PackageTests.xctest, as argument 0 or behind a helper's flag.
+        for argument in CommandLine.arguments where argument.contains("PackageTests.xctest") {
+            return URL(fileURLWithPath: argument).resolvingSymlinksInPath().deletingLastPathComponent().path
+        }
+        return repository + "/.build/debug"
+    }()
+
+    /// - Parameter name: a product of Package.swift, e.g. `waterh-replay`.
+    public init(_ name: String) {
+        path = Self.products + "/" + name
+    }
+
+    /// A program of the system, by name; `nil` where PATH has none.
+    public init?(system name: String) {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/sbin"]
+        guard let folder = folders.first(where: { access("\($0)/\(name)", X_OK) == 0 }) else { return nil }
+        self.path = "\(folder)/\(name)"
+    }
+
+    public struct Result: Sendable {
+        public var exitCode: Int32
+        /// Whether a signal ended it; `exitCode` is the signal then.
+        public var signalled: Bool
+        public var outputBytes: [UInt8]
+        public var errorBytes: [UInt8]
+        public var output: String { String(decoding: outputBytes, as: UTF8.self) }
+        public var error: String { String(decoding: errorBytes, as: UTF8.self) }
+        public var lines: [Substring] { output.split(separator: "\n") }
+    }
+
+    public struct TookTooLong: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// Runs to the end. The program is killed, and the test fails, when it takes longer than `limit` seconds.
+    public func run(
+        _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil, limit: Double = 60
+    ) async throws -> Result {
+        let running = try start(arguments, input: input, environment: environment, directory: directory)
+        return try await running.finish(limit: limit)
+    }
+
+    /// Starts it and returns at once, for programs that serve until told to stop.
+    public func start(
+        _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil
+    ) throws -> RunningProgram {
+        try RunningProgram(path: path, arguments: arguments, input: input, environment: environment, directory: directory)
+    }
+}
+
+/// A program that runs. Its output is collected in files, so that no pipe can fill and nothing blocks.
+public final class RunningProgram: @unchecked Sendable {
+    private let process = Process()
+    private let folder: TemporaryFolder
+    private let ended: AsyncStream<Void>
+    private let commandLine: String
+
+    init(path: String, arguments: [String], input: [UInt8], environment: [String: String], directory: String?) throws {
+        folder = try TemporaryFolder()
+        commandLine = ([path] + arguments).joined(separator: " ")
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+        try Data(input).write(to: folder.url("input"))
+        for name in ["output", "error"] { try Data().write(to: folder.url(name)) }
+        process.standardInput = try FileHandle(forReadingFrom: folder.url("input"))
+        process.standardOutput = try FileHandle(forWritingTo: folder.url("output"))
+        process.standardError = try FileHandle(forWritingTo: folder.url("error"))
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        ended = stream
+        process.terminationHandler = { _ in continuation.finish() }
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    public var processIdentifier: Int32 { process.processIdentifier }
+    public var isRunning: Bool { process.isRunning }
+    /// What it has written so far.
+    public var output: String { (try? String(contentsOf: folder.url("output"), encoding: .utf8)) ?? "" }
+    public var error: String { (try? String(contentsOf: folder.url("error"), encoding: .utf8)) ?? "" }
+
+    public func send(signal: Int32) {
+        if process.isRunning { kill(process.processIdentifier, signal) }
+    }
+
+    /// Waits until its standard output has a line that fits.
+    public func line(limit: Double = 20, where fits: @Sendable (Substring) -> Bool) async throws -> String {
+        let found = await event(within: limit) {
+            // The last piece may be half a line.
+            self.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first(where: fits).map(String.init)
+        }
+        guard let found else {
+            throw Program.TookTooLong(description: "\(commandLine): no such line in \(limit) s.\nstdout: \(output)\nstderr: \(error)")
+        }
+        return found
+    }
+
+    /// Waits for its end.
+    public func finish(limit: Double = 60) async throws -> Program.Result {
+        let inTime = await withTaskGroup(of: Bool.self) { group in
+            group.addTask { [ended] in
+                for await _ in ended {}
+                return !Task.isCancelled
+            }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(limit))
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
+        guard inTime || !process.isRunning else {
+            send(signal: SIGKILL)
+            throw Program.TookTooLong(description: "\(commandLine): still running after \(limit) s.\nstdout: \(output)\nstderr: \(error)")
+        }
+        process.waitUntilExit()
+        return Program.Result(
+            exitCode: process.terminationStatus, signalled: process.terminationReason == .uncaughtSignal,
+            outputBytes: [UInt8]((try? Data(contentsOf: folder.url("output"))) ?? Data()),
+            errorBytes: [UInt8]((try? Data(contentsOf: folder.url("error"))) ?? Data()))
+    }
+}
+
+/// A folder that goes away with its owner.
+public final class TemporaryFolder: Sendable {
+    public let path: String
+
+    public init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-test-\(UUID().uuidString.prefix(8))").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    public func url(_ name: String) -> URL { URL(fileURLWithPath: path + "/" + name) }
+    public func file(_ name: String) -> String { path + "/" + name }
+}
+
+/// Asks again and again until there is an answer, or the limit (seconds) is over: for events of other processes,
+/// which cannot be awaited any other way.
+public func event<Answer: Sendable>(within limit: Double = 20, _ ask: () async throws -> Answer?) async rethrows -> Answer? {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(limit))
+    while true {
+        if let answer = try await ask() { return answer }
+        guard ContinuousClock.now < deadline else { return nil }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+}
