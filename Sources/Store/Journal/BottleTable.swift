@@ -1,0 +1,95 @@
+import GRDB
+
+/// Bottles by the identities they are or were known by.
+enum BottleTable {
+    /// The row of the bottle that goes or went by `name`; a new bottle where nobody did.
+    static func identifier(of name: String, _ db: Database) throws -> Int64 {
+        let known = try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [name])
+        if let known { return known }
+        try db.execute(sql: "INSERT INTO bottle (origin, name) VALUES (?, ?)", arguments: [name, name])
+        let id = db.lastInsertedRowID
+        try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [name, id])
+        return id
+    }
+}
+
+/// What the store knows of one bottle.
+public struct KnownBottle: Hashable, Sendable {
+    /// The identity it goes by now.
+    public var name: String
+    /// Every identity it is or was known by, `name` among them.
+    public var names: [String]
+    public var advertisedName: String?
+    public var model: String?
+    public var batteryPercent: Int?
+    /// Bottle's clock minus host's, seconds.
+    public var clockDriftSeconds: Int?
+    /// End of the last poll and of the last one that read the whole log, milliseconds UTC.
+    public var lastPollMilliseconds: Int64?
+    public var lastCompletePollMilliseconds: Int64?
+}
+
+extension TrackerStore {
+    /// All bottles, in the order they were first seen.
+    public func bottles() throws -> [KnownBottle] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM bottle ORDER BY id").map { row in
+                KnownBottle(
+                    name: row["name"],
+                    names: try String.fetchAll(
+                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? ORDER BY name", arguments: [row["id"]]),
+                    advertisedName: row["advertisedName"], model: row["model"],
+                    batteryPercent: row["batteryPercent"], clockDriftSeconds: row["clockDriftSeconds"],
+                    lastPollMilliseconds: row["lastPoll"], lastCompletePollMilliseconds: row["lastCompletePoll"])
+            }
+        }
+    }
+
+    /// Gives a bottle another identity without losing history: the old one stays known and means the same bottle, so
+    /// that records delivered again under either are duplicates.
+    /// - Throws: `StoreError.Kind.refused` when no bottle goes by `old`, or `new` already is another bottle.
+    public func renameBottle(_ old: String, to new: String) throws {
+        try write { db in
+            let id = try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [old])
+            guard let id else {
+                throw StoreError(.refused, "No bottle is known as \"\(old)\"", at: path,
+                    advice: "See the known ones with: waterh-tracker check --doctor")
+            }
+            let taken = try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [new])
+            guard !new.isEmpty, taken == nil || taken == id else {
+                throw StoreError(.refused, "\"\(new)\" already is another bottle with a history of its own", at: path,
+                    advice: "Choose another name: two histories cannot be told apart again once joined.")
+            }
+            try db.execute(sql: "INSERT OR IGNORE INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [new, id])
+            try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])
+        }
+    }
+}
+
+/// How many records of each kind the journal holds.
+public struct JournalCounts: Hashable, Sendable {
+    public var drinks: Int
+    public var notDrinks: Int
+    public var quarantined: Int
+
+    public init(drinks: Int, notDrinks: Int, quarantined: Int) {
+        self.drinks = drinks
+        self.notDrinks = notDrinks
+        self.quarantined = quarantined
+    }
+}
+
+extension TrackerStore {
+    /// Counts the bottles' records; manual drinks are not among them.
+    public func journalCounts() throws -> JournalCounts {
+        try read { db in
+            let row = try Row.fetchOne(db, sql: """
+                SELECT count(*) FILTER (WHERE verdict = 'drink') AS drinks,
+                    count(*) FILTER (WHERE verdict = 'notADrink') AS others,
+                    count(*) FILTER (WHERE verdict = 'quarantined') AS quarantined FROM bottle_record
+                """)
+            return JournalCounts(
+                drinks: row?["drinks"] ?? 0, notDrinks: row?["others"] ?? 0, quarantined: row?["quarantined"] ?? 0)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import GRDB
+import TrackerCore
+
+/// Bytes nobody could understand, kept for a better decoder.
+public struct QuarantinedBytes: Hashable, Sendable {
+    public var bottle: String
+    /// The bytes, cut at `TrackerStore.quarantineByteLimit`.
+    public var bytes: [UInt8]
+    /// How many there were.
+    public var length: Int
+    public var reason: String
+    /// The last time they came.
+    public var received: Instant
+    /// How often the same bytes came.
+    public var times: Int
+}
+
+extension TrackerStore {
+    /// At most this many different byte sequences are kept; the oldest make room, and are counted.
+    public static let quarantineRowLimit = 1000
+    /// At most this many bytes of each are kept.
+    public static let quarantineByteLimit = 4096
+
+    public func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
+        try write { db in
+            let kept = DatabaseValue(bytes: Array(bytes.prefix(Self.quarantineByteLimit)))
+            try Self.count("quarantine.received", 1, db)
+            try db.execute(sql: """
+                UPDATE quarantine SET times = times + 1, received = ?
+                WHERE bottle = ? AND length = ? AND bytes = ? AND reason = ?
+                """, arguments: [received.milliseconds, bottle, bytes.count, kept, reason])
+            guard db.changesCount == 0 else { return }
+            try db.execute(sql: """
+                INSERT INTO quarantine (bottle, bytes, length, reason, received, times) VALUES (?, ?, ?, ?, ?, 1)
+                """, arguments: [bottle, kept, bytes.count, reason, received.milliseconds])
+            try db.execute(sql: """
+                DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine ORDER BY received DESC, id DESC
+                    LIMIT -1 OFFSET ?)
+                """, arguments: [Self.quarantineRowLimit])
+            if db.changesCount > 0 { try Self.count("quarantine.evicted", db.changesCount, db) }
+        }
+    }
+
+    /// The kept bytes, newest first.
+    public func quarantinedBytes() throws -> [QuarantinedBytes] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC").map { row in
+                QuarantinedBytes(
+                    bottle: row["bottle"], bytes: row.bytes("bytes"), length: row["length"], reason: row["reason"],
+                    received: Instant(milliseconds: row["received"]), times: row["times"])
+            }
+        }
+    }
+
+    /// How many undecodable byte sequences ever came, and how many of them had to make room.
+    public func quarantineCounts() throws -> (received: Int, evicted: Int) {
+        try read { db in
+            let value = { name in
+                try Int.fetchOne(db, sql: "SELECT value FROM counter WHERE name = ?", arguments: [name]) ?? 0
+            }
+            return (try value("quarantine.received"), try value("quarantine.evicted"))
+        }
+    }
+
+    private static func count(_ name: String, _ more: Int, _ db: Database) throws {
+        try db.execute(sql: """
+            INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value
+            """, arguments: [name, more])
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import GRDB
+
+/// Why the store could not do what was asked: what, where, and what to try. Nothing of the refused write was kept.
+public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of trouble, for callers that act on it (exit codes, retries).
+    public enum Kind: String, Sendable {
+        /// The path is no place for a store: a directory, a missing parent, no permission.
+        case cannotOpen
+        /// The file or its directory does not take writes.
+        case readOnly
+        /// The disk is full (or a quota is).
+        case diskFull
+        /// Another process held the store longer than we wait.
+        case busy
+        /// The file is no SQLite database, or a damaged one.
+        case damaged
+        /// A SQLite database of another program.
+        case foreign
+        /// Written by a later version of this project.
+        case newer
+        /// The disk failed below SQLite.
+        case inputOutput
+        /// A value was refused by a rule; the sentence names it.
+        case refused
+        /// Anything else that SQLite said.
+        case other
+    }
+
+    public var kind: Kind
+    /// What happened, in words.
+    public var what: String
+    /// The store's path.
+    public var path: String
+    /// What to try.
+    public var advice: String
+
+    /// The three joined into one line.
+    public var description: String { "\(what) (\(path)). \(advice)" }
+
+    public init(_ kind: Kind, _ what: String, at path: String, advice: String) {
+        self.kind = kind
+        self.what = what
+        self.path = path
+        self.advice = advice
+    }
+}
+
+extension StoreError {
+    /// What SQLite said, as a sentence for the person at the terminal.
+    init(_ error: DatabaseError, at path: String) {
+        let said = "SQLite says: \(error.message ?? "nothing") (code \(error.extendedResultCode.rawValue))"
+        // A full disk shows itself under several codes (the shared-memory file fails with an I/O error): ask the disk.
+        let outOfSpace = error.resultCode == .SQLITE_FULL
+            || ([.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode) && Self.freeBytes(near: path) == 0)
+        if outOfSpace {
+            self.init(.diskFull, "The disk with the store is full, nothing was written", at: path,
+                advice: "Free some space and try again; what was stored before is intact.")
+            return
+        }
+        switch error.resultCode {
+        case .SQLITE_READONLY:
+            self.init(.readOnly, "The store cannot be written", at: path,
+                advice: "Check the permissions of the file and of its directory, or name another with --store.")
+        case .SQLITE_CANTOPEN:
+            self.init(.cannotOpen, "The store cannot be opened; \(said)", at: path,
+                advice: "Check that the directory exists and that you may write in it, or name another with --store.")
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.busy, "Another process held the store for more than \(Int(TrackerStore.busySeconds)) s", at: path,
+                advice: "Try again; if it stays so, see which process has it open with: fuser \(path)")
+        case .SQLITE_NOTADB:
+            self.init(.damaged, "The file is not a SQLite database", at: path,
+                advice: "Nothing in it was changed. Name another with --store, or move this file away.")
+        case .SQLITE_CORRUPT:
+            self.init(.damaged, "The store is damaged; \(said)", at: path,
+                advice: "Nothing was changed. Copy the file away, then try: sqlite3 \(path) .recover | sqlite3 repaired.sqlite")
+        case .SQLITE_IOERR:
+            self.init(.inputOutput, "The disk failed while reading or writing the store; \(said)", at: path,
+                advice: "Check the disk (dmesg, free space); what was stored before is intact.")
+        default:
+            self.init(.other, "The store could not do that; \(said)", at: path,
+                advice: "Run: waterh-tracker check --doctor --store \(path)")
+        }
+    }
+
+    /// Free bytes for an ordinary user on the disk that holds `path` or its nearest existing parent; `nil` if unknown.
+    private static func freeBytes(near path: String) -> UInt64? {
+        var url = URL(fileURLWithPath: path)
+        var status = statvfs()
+        while statvfs(url.path, &status) != 0 {
+            guard url.path != "/" else { return nil }
+            url.deleteLastPathComponent()
+        }
+        return UInt64(status.f_bavail) &* UInt64(status.f_frsize)
+    }
+}

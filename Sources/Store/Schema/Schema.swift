@@ -1,0 +1,53 @@
+import GRDB
+
+/// The named, forward-only steps from an empty file to today's tables.
+///
+/// `application_id` marks the file as ours; `user_version` is the number of steps taken, so that a store from
+/// tomorrow is refused rather than misread, and a store from yesterday is brought up in one transaction a step.
+enum Schema {
+    /// "WATH" as a big-endian number: SQLite's `application_id` of our files.
+    static let applicationID: Int32 = 0x5741_5448
+
+    struct Migration: Sendable {
+        var name: String
+        var sql: String
+    }
+
+    /// Every step ever landed, oldest first. Never edit one that has landed: append.
+    static let migrations: [Migration] = [journal]
+
+    static func bringUpToDate(_ database: DatabaseQueue, path: String) throws {
+        let found = try database.read { db in try versions(db, path: path) }
+        guard found < migrations.count else { return }
+        for step in found..<migrations.count {
+            try database.write { db in
+                // Another process may have taken this step while we waited for the lock.
+                guard try versions(db, path: path) == step else { return }
+                try db.execute(sql: migrations[step].sql)
+                try db.execute(sql: "INSERT INTO migration (name) VALUES (?)", arguments: [migrations[step].name])
+                try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+                try db.execute(sql: "PRAGMA user_version = \(step + 1)")
+            }
+        }
+    }
+
+    /// Steps already taken; 0 for a new file.
+    private static func versions(_ db: Database, path: String) throws -> Int {
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        if application != applicationID {
+            let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+            guard application == 0, version == 0, tables == 0 else {
+                throw StoreError(.foreign, "The file is a SQLite database of another program", at: path,
+                    advice: "Nothing in it was changed. Name another file with --store.")
+            }
+            return 0
+        }
+        guard version <= migrations.count else {
+            throw StoreError(.newer,
+                "The store was written by a later version (schema \(version), this program knows \(migrations.count))",
+                at: path, advice: "Nothing was changed. Update waterh-bench, or name another file with --store.")
+        }
+        return version
+    }
+}

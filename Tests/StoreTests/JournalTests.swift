@@ -1,0 +1,129 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+
+/// A file in a directory of its own, removed with the value.
+final class ScratchStore {
+    let directory: URL
+    var path: String { directory.appendingPathComponent("waterh.sqlite").path }
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-store-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+}
+
+/// 2026-02-02T22:21:15Z, the verified sample's drink read in UTC.
+let sampleInstant = Instant(seconds: 1_770_070_875)
+
+func entry(
+    _ bottle: String = "A4:C1:38:00:00:01", hour: Int = 22, minute: Int = 21, second: Int = 15, ml: Int = 16,
+    tail: UInt8 = 0, verdict: JournalEntry.Verdict? = nil, hasWall: Bool = true
+) -> JournalEntry {
+    let wall = WallTime(year: 2026, month: 2, day: 2, hour: hour, minute: minute, second: second)
+    let raw: [UInt8] = [
+        0x1A, 2, 2, UInt8(hour), UInt8(minute), UInt8(second), UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61 &+ tail, 0,
+    ]
+    let seconds = Int64(hour - 22) * 3600 + Int64(minute - 21) * 60 + Int64(second - 15)
+    let instant = Instant(milliseconds: sampleInstant.milliseconds + seconds * 1000)
+    return JournalEntry(
+        bottle: bottle, raw: raw, wall: hasWall ? wall : nil, amountMl: ml, received: sampleInstant,
+        verdict: verdict ?? .drink(at: instant, zone: "UTC"))
+}
+
+@Suite struct JournalTests {
+    let scratch: ScratchStore
+    let store: TrackerStore
+
+    init() throws {
+        scratch = try ScratchStore()
+        store = try TrackerStore(path: scratch.path)
+    }
+
+    @Test func aRepeatedDeliveryIsADuplicateAlsoWithinABatch() throws {
+        #expect(try store.append([entry(), entry(ml: 17), entry()]) == [.stored, .stored, .duplicate])
+        #expect(try store.append([entry(ml: 17), entry(ml: 18)]) == [.duplicate, .stored])
+        #expect(try store.journalCounts() == JournalCounts(drinks: 3, notDrinks: 0, quarantined: 0))
+    }
+
+    @Test func bytesOfUnknownMeaningDoNotMakeAnotherDrink() throws {
+        #expect(try store.append([entry(), entry(tail: 9)]) == [.stored, .duplicate])
+    }
+
+    @Test func aDrinkAndABookkeepingEntryOfTheSameSecondAreTwoRecords() throws {
+        let flagged = entry(verdict: .notADrink(reason: "flag"))
+        #expect(try store.append([entry(), flagged, flagged]) == [.stored, .stored, .duplicate])
+        #expect(try store.journalCounts() == JournalCounts(drinks: 1, notDrinks: 1, quarantined: 0))
+    }
+
+    @Test func twoBottlesNeverCollide() throws {
+        #expect(try store.append([entry("b1"), entry("b2"), entry("b1")]) == [.stored, .stored, .duplicate])
+    }
+
+    @Test func quarantineIsByBytesAndIsLeftOnceThereIsADate() throws {
+        let waiting = entry(verdict: .quarantined(reason: "implausibleTimestamp"))
+        let other = entry(tail: 1, verdict: .quarantined(reason: "implausibleTimestamp"))
+        #expect(try store.append([waiting, other, waiting]) == [.stored, .stored, .duplicate])
+        #expect(try store.append([entry()]) == [.promoted])
+        #expect(try store.append([entry(), waiting]) == [.duplicate, .duplicate])
+        // The second row's bytes differ only where nothing is known: the same drink, which is stored by now.
+        #expect(try store.append([entry(tail: 1)]) == [.duplicate])
+        #expect(try store.journalCounts() == JournalCounts(drinks: 1, notDrinks: 0, quarantined: 0))
+    }
+
+    @Test func impossibleDatesAreKeptByTheirBytes() throws {
+        let impossible = entry(verdict: .quarantined(reason: "impossibleDate"), hasWall: false)
+        #expect(try store.append([impossible, impossible]) == [.stored, .duplicate])
+        #expect(try store.journalCounts() == JournalCounts(drinks: 0, notDrinks: 0, quarantined: 1))
+    }
+
+    @Test func whatWasStoredIsThereInAnotherProcessAtOnce() throws {
+        _ = try store.append([entry()])
+        let second = try TrackerStore(path: scratch.path)
+        #expect(try second.append([entry(), entry(ml: 20)]) == [.duplicate, .stored])
+        #expect(try store.append([entry(ml: 20)]) == [.duplicate])
+    }
+
+    @Test func pollsAreRemembered() throws {
+        #expect(try store.lastCompletePoll(of: "b1") == nil)
+        try store.finishPoll(PollRecord(
+            bottle: "b1", name: "WaterH", model: "boost", batteryPercent: 97, clockDriftSeconds: -3,
+            endedAt: Instant(seconds: 10), complete: true))
+        try store.finishPoll(PollRecord(bottle: "b1", endedAt: Instant(seconds: 20), complete: false))
+        #expect(try store.lastCompletePoll(of: "b1") == Instant(seconds: 10))
+        let bottle = try #require(try store.bottles().first)
+        #expect(bottle.batteryPercent == 97 && bottle.model == "boost" && bottle.lastPollMilliseconds == 20_000)
+    }
+
+    @Test func aRenamedBottleKeepsItsHistory() throws {
+        _ = try store.append([entry("b1"), entry("b2")])
+        try store.renameBottle("b1", to: "kitchen")
+        #expect(try store.append([entry("kitchen"), entry("b1"), entry("kitchen", ml: 20)])
+            == [.duplicate, .duplicate, .stored])
+        #expect(try store.bottles().map(\.name) == ["kitchen", "b2"])
+        #expect(throws: StoreError.self) { try store.renameBottle("kitchen", to: "b2") }
+        #expect(throws: StoreError.self) { try store.renameBottle("nobody", to: "b3") }
+    }
+
+    @Test func undecodableBytesAreKeptCountedAndBounded() throws {
+        try store.quarantine(bottle: "b1", bytes: [1, 2], reason: "short", received: Instant(seconds: 1))
+        try store.quarantine(bottle: "b1", bytes: [1, 2], reason: "short", received: Instant(seconds: 2))
+        let kept = try #require(try store.quarantinedBytes().first)
+        #expect(kept.bytes == [1, 2] && kept.times == 2 && kept.received == Instant(seconds: 2))
+        let long = [UInt8](repeating: 7, count: TrackerStore.quarantineByteLimit + 5)
+        try store.quarantine(bottle: "b1", bytes: long, reason: "long", received: Instant(seconds: 3))
+        let cut = try #require(try store.quarantinedBytes().first)
+        #expect(cut.length == long.count && cut.bytes.count == TrackerStore.quarantineByteLimit)
+        for number in 0..<TrackerStore.quarantineRowLimit {
+            try store.quarantine(
+                bottle: "b2", bytes: [UInt8(number >> 8), UInt8(number & 255)], reason: "r", received: Instant(seconds: 4))
+        }
+        #expect(try store.quarantinedBytes().count == TrackerStore.quarantineRowLimit)
+        let counts = try store.quarantineCounts()
+        #expect(counts.received == TrackerStore.quarantineRowLimit + 3 && counts.evicted == 2)
+    }
+}
