@@ -1,0 +1,110 @@
+/// What a capture shows of one connection's life, in the order in which it is known.
+///
+/// The bytes belonging to an event (the PDU of `att`, the advertising data of `advertised`) are passed beside it, borrowed.
+public enum ConversationEvent: Sendable, Hashable {
+    /// A whole ATT PDU.
+    case att(ATTObservation)
+    /// A connection was made.
+    case connected(ObservedConnection)
+    /// It ended; `reason` is the HCI or LL error code where one was seen. Halves of PDUs died with it.
+    case disconnected(ObservedConnection, reason: UInt8?)
+    /// From here on this connection's payloads are ciphertext: nothing more is decoded (link layer only).
+    case encrypted(ObservedConnection)
+    /// Bytes that became no PDU, and why. Counted in `ConversationReassembler.drops`.
+    case dropped(DropReason, ObservedConnection?)
+    /// Somebody advertised; the bytes are the AD structures.
+    case advertised(ObservedAdvertiser)
+}
+
+/// One ATT PDU as a capture shows it, without its bytes.
+public struct ATTObservation: Sendable, Hashable {
+    /// Number of the record in which its last byte came.
+    public var frame: Int
+    /// Time of that record, since 1970.
+    public var time: Duration?
+    public var connection: ObservedConnection
+    /// Seen from the host (HCI), the central (link layer), the phone or gateway (text).
+    public var direction: TrafficDirection?
+    /// The characteristic that a text capture names; binary captures leave it to the discovery.
+    public var characteristic: BluetoothUUID?
+    /// It is not in the capture: the discovery and acknowledgements that a text capture leaves out are added, so that
+    /// everything that reads binary captures reads it too.
+    public var isSynthetic: Bool
+
+    public init(frame: Int, time: Duration?, connection: ObservedConnection, direction: TrafficDirection?, characteristic: BluetoothUUID? = nil, isSynthetic: Bool = false) {
+        self.frame = frame
+        self.time = time
+        self.connection = connection
+        self.direction = direction
+        self.characteristic = characteristic
+        self.isSynthetic = isSynthetic
+    }
+}
+
+public enum TrafficDirection: UInt8, Sendable, Hashable {
+    case sent
+    case received
+
+    public var opposite: TrafficDirection { self == .sent ? .received : .sent }
+}
+
+/// A connection of a capture. A reused handle is a new connection, with a new `id`.
+public struct ObservedConnection: Sendable, Hashable {
+    /// 1, 2, 3… in order of first sight.
+    public var id: Int
+    /// Adapter (monitor formats) or interface (pcapng) that saw it.
+    public var adapter: UInt32
+    /// HCI connection handle (12 bits), or access address on the air.
+    public var handle: UInt32
+    /// The other side, seen from the host; on the air the peripheral (the advertiser). `nil` where the capture does not hold the beginning.
+    public var peer: BluetoothAddress?
+    /// Whether `peer` is a random address; `nil` where unknown.
+    public var isPeerRandom: Bool?
+    /// On the air: the central.
+    public var central: BluetoothAddress?
+    /// Whether the capturing host is the central; `nil` where unknown.
+    public var isCentral: Bool?
+
+    public init(id: Int, adapter: UInt32 = 0, handle: UInt32, peer: BluetoothAddress? = nil, isPeerRandom: Bool? = nil, central: BluetoothAddress? = nil, isCentral: Bool? = nil) {
+        self.id = id
+        self.adapter = adapter
+        self.handle = handle
+        self.peer = peer
+        self.isPeerRandom = isPeerRandom
+        self.central = central
+        self.isCentral = isCentral
+    }
+}
+
+/// Who sent an advertisement or scan response, in which record.
+public struct ObservedAdvertiser: Sendable, Hashable {
+    public var frame: Int
+    public var time: Duration?
+    public var address: BluetoothAddress
+    public var isRandom: Bool
+    /// dBm, where the capture says.
+    public var rssi: Int8?
+
+    public init(frame: Int, time: Duration?, address: BluetoothAddress, isRandom: Bool, rssi: Int8? = nil) {
+        self.frame = frame
+        self.time = time
+        self.address = address
+        self.isRandom = isRandom
+        self.rssi = rssi
+    }
+}
+
+/// Why bytes of a capture became no PDU.
+public enum DropReason: String, Sendable, Hashable, CaseIterable {
+    case cutRecord = "the capture kept only part of the packet"
+    case shortPacket = "the packet is shorter than its own header says"
+    case continuationWithoutStart = "a continuation whose beginning is not in the capture"
+    case supersededHalf = "a new packet began before the last was complete"
+    case overrun = "more bytes came than the packet's header announced"
+    case disconnectedHalf = "the connection ended in the middle of a packet"
+    case unfinishedAtEnd = "the capture ended in the middle of a packet"
+    case retransmission = "a retransmission on the air"
+    case badCRC = "the CRC on the air is wrong"
+    case ciphertext = "the link is encrypted"
+    case emptyPDU = "an ATT PDU without a byte"
+}

@@ -1,0 +1,75 @@
+/// One packet of a capture as `ConversationReassembler` takes it; its bytes are passed beside it.
+///
+/// The same facts as `CapturePacket` of the Captures target, which knows nothing of Bluetooth's: Replay joins the two.
+public struct ObservedPacket: Sendable, Hashable {
+    public enum Content: Sendable, Hashable {
+        /// HCI, without the H4 type byte: 1 command, 2 ACL, 3 SCO, 4 event, 5 ISO.
+        case hci(type: UInt8)
+        /// The adapter came, went or was switched: all its connections are over.
+        case adapterReset
+        /// From the air: access address, header, payload, CRC.
+        case linkLayer(AirFacts)
+        /// A characteristic's value, from text.
+        case value(ObservedValue)
+        /// Text says that a connection begins (`true`) or ends.
+        case connection(isBegin: Bool, peer: BluetoothAddress?)
+        /// Nothing of interest.
+        case other
+    }
+
+    /// What the sniffer says beside the bytes.
+    public struct AirFacts: Sendable, Hashable {
+        public var rfChannel: UInt8?
+        public var signal: Int8?
+        public var isDecrypted: Bool
+        /// `nil`: not checked by the sniffer.
+        public var isCRCValid: Bool?
+        /// The bytes end without a CRC.
+        public var lacksCRC: Bool
+
+        public init(rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil, lacksCRC: Bool = false) {
+            self.rfChannel = rfChannel
+            self.signal = signal
+            self.isDecrypted = isDecrypted
+            self.isCRCValid = isCRCValid
+            self.lacksCRC = lacksCRC
+        }
+    }
+
+    /// A value from text.
+    public struct ObservedValue: Sendable, Hashable {
+        public enum Travel: UInt8, Sendable, Hashable { case writeCommand, writeRequest, notification, indication, read }
+        public var travel: Travel
+        /// `nil` where the text knows only the handle.
+        public var characteristic: BluetoothUUID?
+        /// Handle of the value, where the text knows it.
+        public var handle: UInt16?
+        public var peer: BluetoothAddress?
+
+        public init(travel: Travel, characteristic: BluetoothUUID?, handle: UInt16?, peer: BluetoothAddress?) {
+            self.travel = travel
+            self.characteristic = characteristic
+            self.handle = handle
+            self.peer = peer
+        }
+    }
+
+    /// 1-based record number.
+    public var frame: Int
+    /// Since 1970.
+    public var time: Duration?
+    public var adapter: UInt32
+    public var direction: TrafficDirection?
+    /// The capture kept only the first bytes.
+    public var isCut: Bool
+    public var content: Content
+
+    public init(frame: Int, time: Duration?, adapter: UInt32 = 0, direction: TrafficDirection?, isCut: Bool = false, content: Content) {
+        self.frame = frame
+        self.time = time
+        self.adapter = adapter
+        self.direction = direction
+        self.isCut = isCut
+        self.content = content
+    }
+}

@@ -1,0 +1,31 @@
+/// Why a capture could not be read (or written) any further. Everything before `offset` has been delivered.
+public struct CaptureError: Error, Sendable, Hashable {
+    public enum Kind: Sendable, Hashable {
+        /// No format that this project reads; the sentence says what it looks like.
+        case unrecognised
+        /// A known format with something in it that is not read (a link type, a version); named.
+        case unsupported
+        /// The file ends inside a record.
+        case cut
+        /// The bytes contradict their format.
+        case broken
+        /// The format to be written has no place for this packet.
+        case cannotCarry
+    }
+
+    public var kind: Kind
+    /// Byte offset in the file at which the trouble begins.
+    public var offset: Int
+    /// One sentence: what is wrong, and what to do where something can be done.
+    public var sentence: String
+
+    public init(_ kind: Kind, at offset: Int, _ sentence: String) {
+        self.kind = kind
+        self.offset = offset
+        self.sentence = sentence
+    }
+}
+
+extension CaptureError: CustomStringConvertible {
+    public var description: String { kind == .unrecognised || kind == .cannotCarry ? sentence : "\(sentence) (at byte \(offset))" }
+}
