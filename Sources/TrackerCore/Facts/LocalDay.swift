@@ -1,0 +1,111 @@
+/// A date of the proleptic Gregorian calendar, without a time and without a zone: the key of everything that happens
+/// "once per day" (`tracker.md` section 2). Text form `2026-02-03`.
+public struct LocalDay: Hashable, Comparable, Sendable {
+    public let year: Int
+    /// 1–12.
+    public let month: Int
+    /// 1–31.
+    public let day: Int
+
+    /// `nil` where the calendar has no such date.
+    public init?(year: Int, month: Int, day: Int) {
+        guard Self.years.contains(year), (1...12).contains(month), (1...Self.length(ofMonth: month, year: year)).contains(day)
+        else { return nil }
+        self.year = year
+        self.month = month
+        self.day = day
+    }
+
+    /// The day that many days after 1970-01-01.
+    public init(daysSince1970 days: Int) {
+        // Howard Hinnant's civil_from_days: eras of 400 years that begin on 1 March.
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// Days since 1970-01-01; negative before.
+    public var daysSince1970: Int {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    public func adding(days: Int) -> LocalDay { LocalDay(daysSince1970: daysSince1970 + days) }
+
+    /// 0 = Monday … 6 = Sunday.
+    public var weekday: Int { ((daysSince1970 + 3) % 7 + 7) % 7 }
+
+    public static func < (left: LocalDay, right: LocalDay) -> Bool {
+        (left.year, left.month, left.day) < (right.year, right.month, right.day)
+    }
+
+    /// 28–31; 0 for a month that does not exist.
+    public static func length(ofMonth month: Int, year: Int) -> Int {
+        switch month {
+        case 1, 3, 5, 7, 8, 10, 12: 31
+        case 4, 6, 9, 11: 30
+        case 2: isLeap(year) ? 29 : 28
+        default: 0
+        }
+    }
+
+    public static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
+
+    /// Years that a day may be asked for in words; arithmetic reaches further.
+    static let years = -9999...9999
+}
+
+extension LocalDay: LosslessStringConvertible, Codable {
+    /// `2026-02-03`.
+    public var description: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+
+    /// Reads exactly `yyyy-MM-dd`.
+    public init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10])
+        else { return nil }
+        self.init(year: year, month: month, day: day)
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let day = LocalDay(text) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "\"\(text)\" is not a date of the form yyyy-MM-dd"))
+        }
+        self = day
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// A number of at least `width` digits, zeros in front.
+func padded(_ value: Int, _ width: Int) -> String {
+    let digits = String(value.magnitude)
+    return (value < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
+}
+
+/// The value of up to nine ASCII digits; `nil` where anything else stands.
+func number(_ digits: some Collection<UInt8>) -> Int? {
+    guard (1...9).contains(digits.count) else { return nil }
+    var value = 0
+    for byte in digits {
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+        value = value * 10 + Int(byte - UInt8(ascii: "0"))
+    }
+    return value
+}

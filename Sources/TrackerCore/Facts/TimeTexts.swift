@@ -1,0 +1,94 @@
+extension WallTime: CustomStringConvertible {
+    /// The date exists in the Gregorian calendar and the time is one of 00:00:00–23:59:59.
+    public var isPossible: Bool {
+        LocalDay(year: year, month: month, day: day) != nil
+            && (0...23).contains(hour) && (0...59).contains(minute) && (0...59).contains(second)
+    }
+
+    /// `2026-02-02T22:21:15`: no zone. Impossible fields are written as they are.
+    public var description: String {
+        "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))"
+    }
+
+    /// Reads exactly `yyyy-MM-ddTHH:mm:ss` of a possible date and time; a space may stand for the `T`.
+    public init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 19, let date = LocalDay(String(text.prefix(10))),
+            bytes[10] == UInt8(ascii: "T") || bytes[10] == UInt8(ascii: " "),
+            bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
+            let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]), let second = number(bytes[17..<19])
+        else { return nil }
+        self.init(year: date.year, month: date.month, day: date.day, hour: hour, minute: minute, second: second)
+        guard isPossible else { return nil }
+    }
+
+    /// The seconds that a clock in UTC showing this time has counted since 1970; `nil` where the fields are impossible.
+    var secondsAsUTC: Int64? {
+        guard let date = LocalDay(year: year, month: month, day: day), isPossible else { return nil }
+        return Int64(date.daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+    }
+
+    /// The wall time at that many seconds since 1970 on a clock in UTC.
+    init(secondsAsUTC seconds: Int64) {
+        let days = floorDivide(seconds, 86_400)
+        let rest = Int(seconds - days * 86_400)
+        let date = LocalDay(daysSince1970: Int(days))
+        self.init(
+            year: date.year, month: date.month, day: date.day,
+            hour: rest / 3600, minute: rest / 60 % 60, second: rest % 60)
+    }
+}
+
+extension Instant: CustomStringConvertible {
+    /// `2026-02-02T22:21:15Z`, with three decimals where the milliseconds are not zero.
+    public var description: String {
+        let seconds = floorDivide(milliseconds, 1000)
+        let rest = Int(milliseconds - seconds * 1000)
+        return "\(WallTime(secondsAsUTC: seconds))" + (rest == 0 ? "" : ".\(padded(rest, 3))") + "Z"
+    }
+
+    /// Reads `2026-02-02T22:21:15Z` or the same with an offset (`+02:00`, `+0200`) and up to three decimals of a second.
+    /// Seconds may be left out. `nil` for anything else, and for a time without zone.
+    public init?(iso text: String) {
+        var rest = Substring(text)
+        var offset: Int64 = 0
+        if rest.hasSuffix("Z") {
+            rest = rest.dropLast()
+        } else if let sign = rest.dropFirst(10).lastIndex(where: { $0 == "+" || $0 == "-" }) {
+            let digits = rest[sign...].utf8.dropFirst().filter { $0 != UInt8(ascii: ":") }
+            guard digits.count == 4, let value = number(digits), value / 100 <= 18, value % 100 < 60 else { return nil }
+            offset = Int64((value / 100) * 3600 + (value % 100) * 60) * (rest[sign] == "-" ? -1 : 1)
+            rest = rest[..<sign].trimmingSpaces()
+        } else {
+            return nil
+        }
+        var fraction: Int64 = 0
+        if let dot = rest.lastIndex(of: ".") {
+            let digits = Array(rest[rest.index(after: dot)...].utf8)
+            guard digits.count <= 3, let value = number(digits) else { return nil }
+            fraction = Int64(value) * [100, 10, 1][digits.count - 1]
+            rest = rest[..<dot]
+        }
+        if rest.utf8.count == 16 { rest += ":00" }
+        guard let seconds = WallTime(String(rest))?.secondsAsUTC else { return nil }
+        self.init(milliseconds: (seconds - offset) * 1000 + fraction)
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    public var wholeSeconds: Int64 { floorDivide(milliseconds, 1000) }
+}
+
+/// Division that rounds down, also below zero.
+func floorDivide(_ value: Int64, _ by: Int64) -> Int64 {
+    let quotient = value / by
+    return value % by < 0 ? quotient - 1 : quotient
+}
+
+extension Substring {
+    func trimmingSpaces() -> Substring {
+        var text = self
+        while text.first == " " { text.removeFirst() }
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

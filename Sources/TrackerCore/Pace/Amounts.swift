@@ -1,0 +1,70 @@
+/// Amounts in words (`tracker.md` B3 and ground rule 4). No locale: the same on every machine.
+public enum Amounts {
+    /// To the nearest 50 ml, halves up; below zero the result is 0.
+    public static func roundToNearest50(_ ml: Int) -> Int { (max(0, ml) + 25) / 50 * 50 }
+
+    /// One decimal, as C's `%.1f` of ml / 1000: binary ties included, so 1250 is `1.2L` and 1350 is `1.4L`.
+    public static func litres(_ ml: Int) -> String { tenths(Double(ml) / 1000) + "L" }
+
+    /// A deficit as the reminders say it: `350ml`, and from 1000 rounded upwards `1.2L`.
+    public static func deficit(_ ml: Int) -> String {
+        let rounded = roundToNearest50(ml)
+        return rounded >= 1000 ? litres(rounded) : "\(rounded)ml"
+    }
+
+    /// `1,250 ml`.
+    public static func millilitres(_ ml: Int) -> String { grouped(ml) + " ml" }
+
+    /// A comma every three digits.
+    public static func grouped(_ value: Int) -> String {
+        let digits = Array(String(value.magnitude))
+        var text = value < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// `%.1f`, without C: the exact binary value decides, and exact halves go to the even digit.
+    static func tenths(_ value: Double) -> String {
+        let sign = value < 0 ? "-" : ""
+        let magnitude = value.magnitude
+        let below = (magnitude * 10).rounded(.down)
+        // The product may round; the fused remainder says on which side of the half the exact value lies.
+        let distance = (below + 0.5).addingProduct(-magnitude, 10)
+        var units = Int(below)
+        if distance < 0 || (distance == 0 && units % 2 == 1) { units += 1 }
+        return "\(sign)\(units / 10).\(units % 10)"
+    }
+}
+
+/// What the deficit says on a surface (`tracker.md` B3, B6).
+public enum StatusText {
+    public static let noState = "--"
+    public static let onTrack = "On track ✓"
+    /// Display text; the notification's title differs on purpose (K-B22).
+    public static let goalReached = "Goal reached! 🎉"
+
+    /// `350ml to catch up`, `On track ✓` below a rounded 50 ml, or the goal's text.
+    public static func short(deficitMl: Int, totalMl: Int, goalMl: Int) -> String {
+        if totalMl >= goalMl { return goalReached }
+        return isBehind(deficitMl) ? "\(Amounts.deficit(deficitMl)) to catch up" : onTrack
+    }
+
+    /// The main view's words, rounded like every other surface: `350 ml behind target`.
+    public static func long(deficitMl: Int, totalMl: Int, goalMl: Int) -> String {
+        if totalMl >= goalMl { return goalReached }
+        return isBehind(deficitMl) ? "\(Amounts.millilitres(Amounts.roundToNearest50(deficitMl))) behind target" : onTrack
+    }
+
+    /// Shown as behind from a rounded 50 ml, that is from raw 25 (K-B5).
+    public static func isBehind(_ deficitMl: Int) -> Bool { Amounts.roundToNearest50(deficitMl) >= 50 }
+}
+
+extension Urgency {
+    /// The colour that surfaces use: on track below a rounded 50 ml, so that words and colour agree.
+    public static func displayed(_ urgency: Urgency, deficitMl: Int) -> Urgency {
+        StatusText.isBehind(deficitMl) ? urgency : .onTrack
+    }
+}

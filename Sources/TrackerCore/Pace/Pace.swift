@@ -1,0 +1,85 @@
+/// The pace model (`tracker.md` B1, B2): how much should have been drunk by now, and how far behind that is.
+public enum Pace {
+    public enum Mode: String, Hashable, Sendable, CaseIterable, Codable {
+        /// Goal times the elapsed share of the window in real seconds, rounded half up.
+        case continuous
+        /// The founding code: whole hours since the start, rounded down.
+        case wholeHours
+    }
+
+    /// The active hours of one date, as instants. The complement is quiet hours.
+    public struct Window: Hashable, Sendable {
+        public var start: Instant
+        public var end: Instant
+
+        public init(start: Instant, end: Instant) {
+            self.start = start
+            self.end = end
+        }
+
+        /// The window of the date on the wall at `now` (not of the tracker's day: at 01:00 the evening's day still
+        /// runs, and the pace already is that of the coming morning).
+        public init(now: Instant, calendar: DayCalendar, wake: TimeOfDay, sleep: TimeOfDay) {
+            let date = calendar.date(of: now)
+            start = calendar.instant(on: date, at: wake)
+            end = calendar.instant(on: date, at: sleep)
+        }
+
+        public func contains(_ instant: Instant) -> Bool { instant >= start && instant < end }
+    }
+
+    /// Expected intake in ml by real time elapsed in the window, rounded half up: 0 before it, the goal after it.
+    public static func expected(goalMl: Int, now: Instant, window: Window) -> Int {
+        guard now >= window.start else { return 0 }
+        guard now < window.end else { return goalMl }
+        let elapsed = now.milliseconds - window.start.milliseconds
+        let length = window.end.milliseconds - window.start.milliseconds
+        return Int((2 * Int64(goalMl) * elapsed + length) / (2 * length))
+    }
+
+    /// The founding arithmetic: whole hours of the wall clock since the start, rounded down.
+    /// With 07:00–22:00 and 2500 ml: 08:00 is 166, 14:59 is 1166.
+    public static func calculateExpectedIntake(
+        goalMl: Int, at time: TimeOfDay, start: TimeOfDay = TimeOfDay(hour: 7), end: TimeOfDay = TimeOfDay(hour: 22)
+    ) -> Int {
+        guard time >= start, start < end else { return 0 }
+        guard time < end else { return goalMl }
+        let wholeHours = (time.minutes - start.minutes) / 60
+        return wholeHours * 60 * goalMl / (end.minutes - start.minutes)
+    }
+
+    /// Expected minus drunk: negative when ahead.
+    public static func balance(expectedMl: Int, totalMl: Int) -> Int { expectedMl - totalMl }
+
+    /// Ml behind: never negative, 0 once the goal is met.
+    public static func deficit(expectedMl: Int, totalMl: Int, goalMl: Int) -> Int {
+        totalMl >= goalMl ? 0 : max(0, expectedMl - totalMl)
+    }
+}
+
+/// How far behind pace: on track, some, or at least the threshold's share of the goal.
+public enum Urgency: Int, Hashable, Comparable, Sendable, CaseIterable, Codable {
+    case onTrack = 0
+    case attention = 1
+    case overdue = 2
+
+    /// Behind by at least `thresholdPercent` of the goal is overdue; the comparison is exact, nothing is truncated.
+    public init(deficitMl: Int, goalMl: Int, thresholdPercent: Int = 20) {
+        if deficitMl <= 0 {
+            self = .onTrack
+        } else {
+            self = deficitMl * 100 >= goalMl * thresholdPercent ? .overdue : .attention
+        }
+    }
+
+    /// The colour's name: blue, amber, red.
+    public var colour: String {
+        switch self {
+        case .onTrack: "blue"
+        case .attention: "amber"
+        case .overdue: "red"
+        }
+    }
+
+    public static func < (left: Urgency, right: Urgency) -> Bool { left.rawValue < right.rawValue }
+}
