@@ -75,7 +75,7 @@ let package = Package(
         tests("TrackerCoreTests", ["TrackerCore"]),
         tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),
         tests("GatewayTests", ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"]),
-        tests("StoreTests", ["Store", "TrackerCore"]),
+        tests("StoreTests", ["Store", "TrackerCore", grdb]),
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("SimulationTests", ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("CommandTests", ["CommandKit", "Captures", "Bluetooth", "BottleProtocol"]),

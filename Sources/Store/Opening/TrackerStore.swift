@@ -34,7 +34,7 @@ public struct TrackerStore: Sendable {
     public init(inMemory hostZone: String?) throws {
         path = ":memory:"
         self.hostZone = hostZone
-        database = try DatabaseQueue(configuration: Self.configuration(isFile: false))
+        database = try DatabaseQueue(configuration: Self.configuration(path: nil))
         try Schema.bringUpToDate(database, path: path)
     }
 
@@ -48,6 +48,15 @@ public struct TrackerStore: Sendable {
         try Self.sentences(at: path) { try database.write(body) }
     }
 
+    /// Lets the file grow to so many pages at most: a full disk for tests and for careful owners of small ones.
+    public func limitPages(to pages: Int) throws {
+        try Self.sentences(at: path) {
+            try database.writeWithoutTransaction { db in
+                _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages)")
+            }
+        }
+    }
+
     /// Turns SQLite's errors into `StoreError`.
     static func sentences<T>(at path: String, _ body: () throws -> T) throws -> T {
         do {
@@ -59,15 +68,17 @@ public struct TrackerStore: Sendable {
 
     // MARK: - Opening
 
-    private static func configuration(isFile: Bool) -> Configuration {
+    private static func configuration(path: String?) -> Configuration {
         var configuration = Configuration()
         configuration.label = "waterh.store"
         configuration.busyMode = .timeout(busySeconds)
         configuration.foreignKeysEnabled = true
-        if isFile {
+        if let path {
             // Not `Configuration.journalMode`: that lowers `synchronous` to NORMAL, and then the last commits
             // before a power cut would be lost although `append` had returned (promise 1).
             configuration.prepareDatabase { db in
+                // A database of somebody else, or from tomorrow, is refused before anything in it changes.
+                _ = try Schema.version(db, path: path)
                 _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
                 try db.execute(sql: "PRAGMA synchronous = FULL")
             }
@@ -80,7 +91,7 @@ public struct TrackerStore: Sendable {
         let limit = ContinuousClock.now.advanced(by: .seconds(busySeconds))
         while true {
             do {
-                return try DatabaseQueue(path: path, configuration: configuration(isFile: true))
+                return try DatabaseQueue(path: path, configuration: configuration(path: path))
             } catch let error as DatabaseError
                 where error.resultCode == .SQLITE_BUSY && ContinuousClock.now < limit
             {

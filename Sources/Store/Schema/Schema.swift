@@ -17,12 +17,12 @@ enum Schema {
     static let migrations: [Migration] = [journal]
 
     static func bringUpToDate(_ database: DatabaseQueue, path: String) throws {
-        let found = try database.read { db in try versions(db, path: path) }
+        let found = try database.read { db in try version(db, path: path) }
         guard found < migrations.count else { return }
         for step in found..<migrations.count {
             try database.write { db in
                 // Another process may have taken this step while we waited for the lock.
-                guard try versions(db, path: path) == step else { return }
+                guard try version(db, path: path) == step else { return }
                 try db.execute(sql: migrations[step].sql)
                 try db.execute(sql: "INSERT INTO migration (name) VALUES (?)", arguments: [migrations[step].name])
                 try db.execute(sql: "PRAGMA application_id = \(applicationID)")
@@ -32,7 +32,8 @@ enum Schema {
     }
 
     /// Steps already taken; 0 for a new file.
-    private static func versions(_ db: Database, path: String) throws -> Int {
+    /// - Throws: `StoreError` of kind `foreign` or `newer`.
+    static func version(_ db: Database, path: String) throws -> Int {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         if application != applicationID {

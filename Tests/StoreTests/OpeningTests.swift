@@ -1,0 +1,153 @@
+import Foundation
+import GRDB
+import Store
+import Support
+import Testing
+import TrackerCore
+
+/// A store that cannot be opened says what, where and what to try, and leaves the file as it was.
+@Suite struct OpeningTests {
+    let scratch: ScratchStore
+
+    init() throws { scratch = try ScratchStore() }
+
+    private func failure(_ path: String? = nil) -> StoreError? {
+        do {
+            _ = try TrackerStore(path: path ?? scratch.path)
+            return nil
+        } catch {
+            return error as? StoreError
+        }
+    }
+
+    @Test(arguments: [
+        "x", "SQLite format 2\0 and more", String(repeating: "no database at all ", count: 500), "{\"a\": 1}",
+    ])
+    func aFileOfAnotherKindIsRefusedUntouched(text: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: scratch.path))
+        let error = try #require(failure())
+        #expect(error.kind == .damaged && error.description.contains(scratch.path))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path)) == Data(text.utf8))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.directory.path).count == 1)
+    }
+
+    @Test func anEmptyFileBecomesAStore() throws {
+        try Data().write(to: URL(fileURLWithPath: scratch.path))
+        #expect(failure() == nil)
+    }
+
+    @Test func directoriesAreMadeButADirectoryIsNoStore() throws {
+        #expect(failure(scratch.directory.appendingPathComponent("a/b/c.sqlite").path) == nil)
+        #expect(try #require(failure(scratch.directory.path)).kind == .cannotOpen)
+        let blocked = scratch.directory.appendingPathComponent("file")
+        try Data().write(to: blocked)
+        #expect(try #require(failure(blocked.appendingPathComponent("waterh.sqlite").path)).kind == .cannotOpen)
+    }
+
+    @Test func aDatabaseOfAnotherProgramIsRefusedUntouched() throws {
+        let other = try DatabaseQueue(path: scratch.path)
+        try other.write { try $0.execute(sql: "CREATE TABLE drink (key TEXT); INSERT INTO drink VALUES ('theirs')") }
+        try other.close()
+        let before = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        #expect(try #require(failure()).kind == .foreign)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path)) == before)
+    }
+
+    @Test func aStoreFromTomorrowIsRefusedAndKeepsWhatItHas() throws {
+        _ = try TrackerStore(path: scratch.path).append([entry()])
+        let raw = try DatabaseQueue(path: scratch.path)
+        let version = try raw.read { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
+        try raw.write { try $0.execute(sql: "PRAGMA user_version = \(version + 1)") }
+        let error = try #require(failure())
+        #expect(error.kind == .newer && error.what.contains("\(version + 1)"))
+        try raw.write { try $0.execute(sql: "PRAGMA user_version = \(version)") }
+        #expect(try TrackerStore(path: scratch.path).append([entry()]) == [.duplicate])
+    }
+
+    /// Cut at every page and at odd places: a sentence, or (where nothing needed is missing) a store that works.
+    @Test func aCutFileNeverTraps() throws {
+        do {
+            let store = try TrackerStore(path: scratch.path)
+            for minute in 0..<60 { _ = try store.append((0..<40).map { entry(minute: minute, second: $0) }) }
+        }
+        try checkpoint()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let cuts = [0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 1023] + Array(stride(from: 2048, to: whole.count, by: 2048))
+        for cut in cuts {
+            let copy = scratch.directory.appendingPathComponent("cut-\(cut).sqlite")
+            try whole.prefix(cut).write(to: copy)
+            do {
+                let store = try TrackerStore(path: copy.path)
+                _ = try store.append([entry(hour: 3)])
+                _ = try store.journalCounts()
+            } catch let error as StoreError {
+                #expect([.damaged, .foreign, .inputOutput, .other].contains(error.kind), "cut at \(cut): \(error)")
+            }
+        }
+    }
+
+    @Test func flippedBytesNeverTrap() throws {
+        do {
+            let store = try TrackerStore(path: scratch.path)
+            _ = try store.append((0..<59).map { entry(second: $0) })
+        }
+        try checkpoint()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        var random = SeededGenerator(seed: 5)
+        for round in 0..<60 {
+            var damaged = whole
+            for _ in 0..<20 { damaged[Int.random(in: 16..<whole.count, using: &random)] = UInt8.random(in: 0...255, using: &random) }
+            let copy = scratch.directory.appendingPathComponent("flip-\(round).sqlite")
+            try damaged.write(to: copy)
+            do {
+                let store = try TrackerStore(path: copy.path)
+                _ = try store.append([entry(hour: 3)])
+                _ = try store.bottles()
+            } catch is StoreError {
+                continue
+            }
+        }
+    }
+
+    @Test func severalOpenersOfANewFileAgree() async throws {
+        let path = scratch.path
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask { _ = try TrackerStore(path: path).append([entry(second: number), entry(second: 30)]) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try TrackerStore(path: path).journalCounts().drinks == 9)
+    }
+
+    /// SQLite's own page limit stands for a full disk: the batch is refused whole, and everything goes on afterwards.
+    @Test func aFullDiskRefusesTheBatchAndLosesNothing() throws {
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.append([entry()])
+        try store.limitPages(to: 1)
+        let batch = (0..<60).flatMap { minute in (0..<60).map { entry(minute: minute, second: $0) } }
+        let error = #expect(throws: StoreError.self) { _ = try store.append(batch) }
+        #expect(error?.kind == .diskFull)
+        #expect(try store.journalCounts().drinks == 1)
+        try store.limitPages(to: 100_000)
+        #expect(try store.append(batch).filter { $0 == .stored }.count == 3599)
+    }
+
+    @Test func aReadOnlyFileIsNamed() throws {
+        _ = try TrackerStore(path: scratch.path).append([entry()])
+        try checkpoint()
+        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scratch.path)
+        guard access(scratch.path, W_OK) != 0 else {
+            print("skipped: this user may write read-only files (root)")
+            return
+        }
+        let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path).append([entry(ml: 99)]) }
+        #expect(error?.kind == .readOnly)
+    }
+
+    private func checkpoint() throws {
+        let raw = try DatabaseQueue(path: scratch.path)
+        _ = try raw.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        try raw.close()
+    }
+}
