@@ -105,8 +105,8 @@ func entry(
         #expect(try store.append([entry("kitchen"), entry("b1"), entry("kitchen", ml: 20)])
             == [.duplicate, .duplicate, .stored])
         #expect(try store.bottles().map(\.name) == ["kitchen", "b2"])
-        #expect(throws: StoreError.self) { try store.renameBottle("kitchen", to: "b2") }
-        #expect(throws: StoreError.self) { try store.renameBottle("nobody", to: "b3") }
+        #expect(throws: Refusal.self) { try store.renameBottle("kitchen", to: "b2") }
+        #expect(throws: Refusal.self) { try store.renameBottle("nobody", to: "b3") }
     }
 
     @Test func undecodableBytesAreKeptCountedAndBounded() throws {

@@ -47,18 +47,20 @@ extension TrackerStore {
 
     /// Gives a bottle another identity without losing history: the old one stays known and means the same bottle, so
     /// that records delivered again under either are duplicates.
-    /// - Throws: `StoreError.Kind.refused` when no bottle goes by `old`, or `new` already is another bottle.
+    /// - Throws: `Refusal` when no bottle goes by `old`, or `new` already is another bottle.
     public func renameBottle(_ old: String, to new: String) throws {
         try write { db in
             let id = try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [old])
             guard let id else {
-                throw StoreError(.refused, "No bottle is known as \"\(old)\"", at: path,
-                    advice: "See the known ones with: waterh-tracker check --doctor")
+                throw Refusal(
+                    "unknownBottle",
+                    "No bottle is known as \"\(old)\". See the known ones with: waterh-tracker check --doctor")
             }
             let taken = try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [new])
             guard !new.isEmpty, taken == nil || taken == id else {
-                throw StoreError(.refused, "\"\(new)\" already is another bottle with a history of its own", at: path,
-                    advice: "Choose another name: two histories cannot be told apart again once joined.")
+                throw Refusal(
+                    "bottleNameTaken",
+                    "\"\(new)\" already is another bottle with a history of its own. Choose another name.")
             }
             try db.execute(sql: "INSERT OR IGNORE INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [new, id])
             try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])

@@ -50,7 +50,7 @@ private struct JournalWriter {
     private let dayZone: String?
     private let boundaryHour: Int
     private var bottles: [String: (id: Int64, origin: String)] = [:]
-    private var days = DayOfInstant()
+    private var calendars: [String: DayCalendar] = [:]
     /// Whether a look into the quarantine can find anything: it is empty on nearly every store.
     private var hasQuarantine: Bool
 
@@ -79,10 +79,10 @@ private struct JournalWriter {
         switch entry.verdict {
         case .quarantined(let reason):
             // A record that was accepted once is final (A2 rule 5): growing old does not bring it here.
-            if let wall = entry.wall?.text, try isStored(bottle.id, wall, entry.amountMl) { return .duplicate }
+            if let wall = entry.wall?.description, try isStored(bottle.id, wall, entry.amountMl) { return .duplicate }
             hasQuarantine = true
             return try insert(
-                entry, bottle.id, wall: entry.wall?.text, isDrink: false, verdict: "quarantined", reason: reason)
+                entry, bottle.id, wall: entry.wall?.description, isDrink: false, verdict: "quarantined", reason: reason)
                 ? .stored : .duplicate
         case .notADrink(let reason):
             return try settle(entry, bottle.id, isDrink: false, verdict: "notADrink", reason: reason)
@@ -90,8 +90,8 @@ private struct JournalWriter {
             let outcome = try settle(entry, bottle.id, isDrink: true, verdict: "drink", reason: nil)
             guard outcome != .duplicate else { return .duplicate }
             let zone = dayZone ?? zone
-            let day = days.day(of: instant, zone: zone, boundaryHour: boundaryHour)
-            let key = DrinkKey.bottle(bottle.origin, Self.wall(entry), entry.amountMl)
+            let day = try calendar(zone).day(of: instant).description
+            let key = DrinkKey.bottle(bottle.origin, Self.identity(entry), entry.amountMl)
             try insertDrink.execute(arguments: [
                 key, instant.milliseconds, zone, day, entry.amountMl, bottle.id, entry.received.milliseconds,
             ])
@@ -106,13 +106,13 @@ private struct JournalWriter {
         let waiting = hasQuarantine ? try quarantined(bottle, entry.raw) : nil
         guard let waiting else {
             return try insert(
-                entry, bottle, wall: Self.wall(entry), isDrink: isDrink, verdict: verdict, reason: reason)
+                entry, bottle, wall: Self.identity(entry), isDrink: isDrink, verdict: verdict, reason: reason)
                 ? .stored : .duplicate
         }
         let update = try db.cachedStatement(sql: """
             UPDATE OR IGNORE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ? WHERE id = ?
             """)
-        try update.execute(arguments: [Self.wall(entry), entry.amountMl, isDrink, verdict, reason, waiting])
+        try update.execute(arguments: [Self.identity(entry), entry.amountMl, isDrink, verdict, reason, waiting])
         if db.changesCount == 1 { return .promoted }
         // The same drink is stored already, from a delivery whose other bytes differed.
         try db.execute(sql: "UPDATE bottle_record SET verdict = 'superseded' WHERE id = ?", arguments: [waiting])
@@ -130,8 +130,8 @@ private struct JournalWriter {
     }
 
     /// The wall clock that identifies a record; the bytes where somebody counts a record without one.
-    private static func wall(_ entry: JournalEntry) -> String {
-        entry.wall?.text ?? entry.raw.map { String($0, radix: 16) }.joined(separator: " ")
+    private static func identity(_ entry: JournalEntry) -> String {
+        entry.wall?.description ?? entry.raw.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
     private func isStored(_ bottle: Int64, _ wall: String, _ amountMl: Int) throws -> Bool {
@@ -146,6 +146,13 @@ private struct JournalWriter {
         let statement = try db.cachedStatement(
             sql: "SELECT id FROM bottle_record WHERE bottle = ? AND raw = ? AND verdict = 'quarantined'")
         return try Int64.fetchOne(statement, arguments: [bottle, DatabaseValue(bytes: raw)])
+    }
+
+    private mutating func calendar(_ zone: String) throws -> DayCalendar {
+        if let calendar = calendars[zone] { return calendar }
+        let calendar = DayCalendar(zone: try Zone(zone), boundaryHour: boundaryHour)
+        calendars[zone] = calendar
+        return calendar
     }
 
     private mutating func known(_ name: String) throws -> (id: Int64, origin: String) {

@@ -21,8 +21,6 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case newer
         /// The disk failed below SQLite.
         case inputOutput
-        /// A value was refused by a rule; the sentence names it.
-        case refused
         /// Anything else that SQLite said.
         case other
     }

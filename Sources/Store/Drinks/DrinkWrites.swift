@@ -1,0 +1,115 @@
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// The amounts a person may log at once, in millilitres (`tracker.md` D1).
+    public static let loggableMl = 1...2000
+
+    /// Logs a drink by hand.
+    /// - Throws: `Refusal` for an amount outside 1–2000 ml or a time in the future.
+    public func logDrink(ml: Int, at instant: Instant? = nil, _ context: WriteContext) throws -> StoredDrink {
+        let instant = instant ?? context.now
+        try Self.refuse(ml: ml)
+        try Self.refuse(instant: instant, now: context.now)
+        return try write { db in
+            let day = try dayCalendar(context.zone, db).day(of: instant)
+            try db.execute(sql: """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
+                """, arguments: [
+                    context.makeID(), instant.milliseconds, context.zone.id, day.description, ml, context.source,
+                    context.now.milliseconds,
+                ])
+            let number = db.lastInsertedRowID
+            try ChangeLog.remember([.drink(number, before: nil)], "log \(ml) ml", context, db)
+            return try existing(number, db)
+        }
+    }
+
+    /// Changes a drink's amount or time; its key stays taken, so that no poll brings the old one back.
+    /// - Throws: `Refusal` where there is no such drink, or the new values break a rule.
+    public func editDrink(
+        _ name: String, ml: Int? = nil, at instant: Instant? = nil, _ context: WriteContext
+    ) throws -> StoredDrink {
+        if let ml { try Self.refuse(ml: ml) }
+        if let instant { try Self.refuse(instant: instant, now: context.now) }
+        return try write { db in
+            let old = try found(name, db)
+            let newInstant = instant ?? old.instant
+            // An untouched time keeps its frozen day, whatever zone we are in by now.
+            let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
+            let zone = instant == nil ? old.zone : context.zone.id
+            let saved = try ChangedRow.drink(old.number, db)
+            try db.execute(sql: """
+                UPDATE drink SET ml = ?, instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE id = ?
+                """, arguments: [
+                    ml ?? old.ml, newInstant.milliseconds, zone, day.description, context.now.milliseconds, old.number,
+                ])
+            try ChangeLog.remember([saved], "edit of \(old.ml) ml", context, db)
+            return try existing(old.number, db)
+        }
+    }
+
+    /// Deletes a drink; the tombstone keeps its key, so that the next poll does not bring it back.
+    public func deleteDrink(_ name: String, _ context: WriteContext) throws -> StoredDrink {
+        try write { db in
+            let old = try found(name, db)
+            try bury([old.number], "deletion of \(old.ml) ml", context, db)
+            return old
+        }
+    }
+
+    /// Tombstones every drink of the current day, bottle rows included (`tracker.md` D3). Reminder counts stay.
+    /// - Returns: what is gone now.
+    public func resetToday(_ context: WriteContext) throws -> [StoredDrink] {
+        try write { db in
+            let drinks = try DrinkTable.drinks(on: dayCalendar(context.zone, db).day(of: context.now), db)
+            if !drinks.isEmpty {
+                try bury(drinks.map(\.number), "reset of \(drinks.count) drinks", context, db)
+            }
+            return drinks
+        }
+    }
+
+    /// The day calendar that the settings ask for, in the given zone.
+    func dayCalendar(_ zone: Zone, _ db: Database) throws -> DayCalendar {
+        let hour = try Int.fetchOne(
+            db, sql: "SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'day.boundaryHour'")
+        return DayCalendar(zone: zone, boundaryHour: hour ?? 4)
+    }
+
+    // MARK: - Parts
+
+    private func bury(_ numbers: [Int64], _ what: String, _ context: WriteContext, _ db: Database) throws {
+        let saved = try numbers.map { try ChangedRow.drink($0, db) }
+        let statement = try db.cachedStatement(sql: "UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?")
+        for number in numbers { try statement.execute(arguments: [context.now.milliseconds, number]) }
+        try ChangeLog.remember(saved, what, context, db)
+    }
+
+    private func found(_ name: String, _ db: Database) throws -> StoredDrink {
+        guard let drink = try DrinkTable.find(name, db) else {
+            throw Refusal("noSuchDrink", "There is no drink \"\(name)\". See the numbers with: waterh-tracker history --day today")
+        }
+        return drink
+    }
+
+    private func existing(_ number: Int64, _ db: Database) throws -> StoredDrink {
+        guard let row = try DrinkTable.row(number, db) else {
+            preconditionFailure("the row \(number) was written in this very transaction")
+        }
+        return StoredDrink(row: row)
+    }
+
+    static func refuse(ml: Int) throws {
+        guard loggableMl.contains(ml) else {
+            throw Refusal(
+                "amountRange", "\(ml) ml is outside the range of one drink: \(loggableMl.lowerBound)-\(loggableMl.upperBound) ml.")
+        }
+    }
+
+    static func refuse(instant: Instant, now: Instant) throws {
+        guard instant <= now else {
+            throw Refusal("notInTheFuture", "\(instant) lies in the future: a drink is logged when it has been drunk.")
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import GRDB
+import TrackerCore
+
+/// One drink as the store holds it. Its zone and day were frozen when it was stored: travel moves no history.
+public struct StoredDrink: Hashable, Sendable {
+    /// The row's number, for people to point at; never used again.
+    public var number: Int64
+    /// Unique for ever: `BOTTLE/WALL/ML` for a bottle's drink, a UUID for one logged by hand.
+    public var key: String
+    public var instant: Instant
+    /// IANA id.
+    public var zone: String
+    public var localDay: LocalDay
+    public var ml: Int
+    /// `bottle`, `cli`, `web`, `health` and so on.
+    public var source: String
+    public var updatedAt: Instant
+
+    init(row: Row) {
+        number = row["id"]
+        key = row["key"]
+        instant = Instant(milliseconds: row["instant"])
+        zone = row["zone"]
+        localDay = LocalDay(row["localDay"] as String) ?? LocalDay(daysSince1970: 0)
+        ml = row["ml"]
+        source = row["source"]
+        updatedAt = Instant(milliseconds: row["updatedAt"])
+    }
+}
+
+/// A day's drinks added up.
+public struct DayTotal: Hashable, Sendable {
+    public var day: LocalDay
+    public var totalMl: Int
+    public var count: Int
+}
+
+extension TrackerStore {
+    /// The counted drinks of a day, oldest first, ties by key.
+    public func drinks(on day: LocalDay) throws -> [StoredDrink] {
+        try read { db in try DrinkTable.drinks(on: day, db) }
+    }
+
+    /// The counted drinks from one instant to another, both included, oldest first.
+    public func drinks(from first: Instant, through last: Instant) throws -> [StoredDrink] {
+        try read { db in try DrinkTable.drinks(from: first, through: last, db) }
+    }
+
+    /// Days with counted drinks between two days, both included, ascending. Days without drinks are left out.
+    public func totals(from first: LocalDay, through last: LocalDay) throws -> [DayTotal] {
+        try read { db in
+            let statement = try db.cachedStatement(sql: """
+                SELECT localDay, sum(ml) AS total, count(*) AS count FROM drink
+                WHERE localDay BETWEEN ? AND ? AND deleted = 0 GROUP BY localDay ORDER BY localDay
+                """)
+            return try Row.fetchAll(statement, arguments: [first.description, last.description]).compactMap { row in
+                LocalDay(row["localDay"] as String).map { DayTotal(day: $0, totalMl: row["total"], count: row["count"]) }
+            }
+        }
+    }
+
+    /// The last counted drink at all.
+    public func lastDrink() throws -> StoredDrink? {
+        try read { db in
+            try Row.fetchOne(
+                db, sql: "SELECT * FROM drink WHERE deleted = 0 ORDER BY instant DESC, key DESC LIMIT 1"
+            ).map(StoredDrink.init(row:))
+        }
+    }
+
+    /// The first day with a counted drink; `nil` on an empty store.
+    public func firstDay() throws -> LocalDay? {
+        try read { db in
+            try String.fetchOne(db, sql: "SELECT min(localDay) FROM drink WHERE deleted = 0").flatMap { LocalDay($0) }
+        }
+    }
+
+    /// Finds a counted drink by its number (`12`, `d12`, `#12`) or its key.
+    public func drink(named name: String) throws -> StoredDrink? {
+        try read { db in try DrinkTable.find(name, db) }
+    }
+}
+
+enum DrinkTable {
+    static func drinks(on day: LocalDay, _ db: Database) throws -> [StoredDrink] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT * FROM drink WHERE localDay = ? AND deleted = 0 ORDER BY instant, key")
+        return try Row.fetchAll(statement, arguments: [day.description]).map(StoredDrink.init(row:))
+    }
+
+    static func drinks(from first: Instant, through last: Instant, _ db: Database) throws -> [StoredDrink] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT * FROM drink WHERE instant BETWEEN ? AND ? AND deleted = 0 ORDER BY instant, key")
+        return try Row.fetchAll(statement, arguments: [first.milliseconds, last.milliseconds]).map(StoredDrink.init(row:))
+    }
+
+    static func find(_ name: String, _ db: Database) throws -> StoredDrink? {
+        let byKey = try Row.fetchOne(db, sql: "SELECT * FROM drink WHERE key = ? AND deleted = 0", arguments: [name])
+        if let byKey { return StoredDrink(row: byKey) }
+        let digits = name.first == "d" || name.first == "#" ? name.dropFirst() : Substring(name)
+        guard let number = Int64(digits) else { return nil }
+        return try Row.fetchOne(db, sql: "SELECT * FROM drink WHERE id = ? AND deleted = 0", arguments: [number])
+            .map(StoredDrink.init(row:))
+    }
+
+    /// The row with this number, tombstone or not.
+    static func row(_ number: Int64, _ db: Database) throws -> Row? {
+        try Row.fetchOne(db, sql: "SELECT * FROM drink WHERE id = ?", arguments: [number])
+    }
+}

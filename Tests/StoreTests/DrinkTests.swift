@@ -1,0 +1,138 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+
+/// A write at an instant given as text, in a zone, with counted identifiers.
+func context(_ now: String, zone: String = "UTC", source: String = "cli") throws -> WriteContext {
+    WriteContext(
+        now: try #require(Instant(iso: now)), zone: try Zone(zone), source: source, makeID: { UUID().uuidString })
+}
+
+/// A bottle's drink at a wall time in UTC.
+func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC") throws -> JournalEntry {
+    let wall = try #require(WallTime(wall))
+    let at = try #require(Instant(iso: "\(wall)Z"))
+    return JournalEntry(
+        bottle: bottle, raw: [0x1A, UInt8(wall.month), UInt8(wall.day), UInt8(wall.hour), UInt8(wall.minute), UInt8(wall.second),
+            UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61, 0],
+        wall: wall, amountMl: ml, received: at, verdict: .drink(at: at, zone: zone))
+}
+
+@Suite struct DrinkTests {
+    let store: TrackerStore
+
+    init() throws { store = try TrackerStore(inMemory: nil) }
+
+    private func total(_ day: String) throws -> Int {
+        try store.drinks(on: try #require(LocalDay(day))).reduce(0) { $0 + $1.ml }
+    }
+
+    /// The story of A6, steps 1 to 7.
+    @Test func a6Story() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let first = [try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T17:00:00", 200)]
+        _ = try store.append(first)
+        #expect(try total("2026-02-03") == 300)
+        #expect(try store.append(first) == [.duplicate, .duplicate])
+        _ = try store.append([try sip("2026-02-03T17:30:00", 50)])
+        #expect(try total("2026-02-03") == 350)
+        _ = try store.append([try sip("2026-02-02T16:00:00", 100), first[1]])
+        #expect(try total("2026-02-03") == 350 && total("2026-02-02") == 100)
+        _ = try store.append(first.reversed())
+        #expect(try store.lastDrink()?.instant == Instant(iso: "2026-02-03T17:30:00Z"))
+        _ = try store.deleteDrink("b1/2026-02-03T17:00:00/200", now)
+        #expect(try store.append(first) == [.duplicate, .duplicate])
+        #expect(try total("2026-02-03") == 150)
+        #expect(try total("2026-02-04") == 0)
+    }
+
+    /// T-20 and T-21: the day is frozen at ingest; the long night counts by the wall clock.
+    @Test func t20AndT21() throws {
+        let travel = try TrackerStore(inMemory: "America/New_York")
+        var evening = try sip("2026-06-01T23:30:00", 200)
+        evening.verdict = .drink(at: try #require(Instant(iso: "2026-06-02T03:30:00Z")), zone: "America/New_York")
+        _ = try travel.append([evening])
+        let stored = try #require(try travel.drinks(on: try #require(LocalDay("2026-06-01"))).first)
+        #expect(stored.zone == "America/New_York")
+        #expect(try travel.drinks(on: try #require(LocalDay("2026-06-02"))).isEmpty)
+
+        for (hour, ml) in [("00:30", 100), ("01:30", 150), ("02:30", 50), ("03:00", 200)] {
+            _ = try store.logDrink(ml: ml, try context("2026-10-25T\(hour):00Z", zone: "Europe/Berlin"))
+        }
+        #expect(try total("2026-10-24") == 300 && total("2026-10-25") == 200)
+    }
+
+    @Test func resetTodayLeavesTombstonesAndOnlyToday() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let rows = [
+            try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T16:30:00", 100), try sip("2026-02-03T17:00:00", 200),
+        ]
+        _ = try store.append(rows + [try sip("2026-02-02T16:00:00", 70)])
+        _ = try store.logDrink(ml: 300, now)
+        #expect(try store.resetToday(now).count == 4)
+        _ = try store.append(rows)
+        #expect(try total("2026-02-03") == 0 && total("2026-02-02") == 70)
+        _ = try store.append([try sip("2026-02-03T17:45:00", 30)])
+        #expect(try total("2026-02-03") == 30)
+    }
+
+    @Test func undoTakesBackWhatAPersonDidNewestFirst() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        _ = try store.append([try sip("2026-02-03T16:00:00", 100)])
+        let logged = try store.logDrink(ml: 250, now)
+        _ = try store.editDrink("d\(logged.number)", ml: 300, at: Instant(iso: "2026-02-03T03:00:00Z"), now)
+        #expect(try total("2026-02-02") == 300)
+        _ = try store.resetToday(now)
+        #expect(try store.undo(now) == "reset of 1 drinks")
+        #expect(try total("2026-02-03") == 100)
+        #expect(try store.undo(now) == "edit of 250 ml")
+        #expect(try total("2026-02-03") == 350)
+        #expect(try store.undo(now) == "log 250 ml")
+        #expect(try total("2026-02-03") == 100)
+        #expect(throws: Refusal.self) { try store.undo(now) }
+    }
+
+    @Test(arguments: [0, 2001, -5, Int.max]) func amountsOutOfRangeAreRefused(ml: Int) throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let refusal = #expect(throws: Refusal.self) { try store.logDrink(ml: ml, now) }
+        #expect(refusal?.rule == "amountRange")
+        #expect(try total("2026-02-03") == 0)
+    }
+
+    @Test func theFutureAndTheUnknownAreRefused() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let later = try #require(Instant(iso: "2026-02-03T18:00:01Z"))
+        #expect(throws: Refusal.self) { try store.logDrink(ml: 100, at: later, now) }
+        #expect(throws: Refusal.self) { try store.deleteDrink("d99", now) }
+        #expect(throws: Refusal.self) { try store.editDrink("none", ml: 5, now) }
+    }
+
+    /// Any split, order or repetition of ingests gives the same days; SQL sums equal the fold.
+    @Test(arguments: [UInt64](1...20)) func ingestIsASet(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let all = try (0..<120).map { _ in
+            try sip("2026-0\(Int.random(in: 1...3, using: &random))-1\(Int.random(in: 0...9, using: &random))"
+                + "T\(Int.random(in: 10...23, using: &random)):00:0\(Int.random(in: 0...9, using: &random))",
+                Int.random(in: 1...3, using: &random), bottle: "b\(Int.random(in: 1...2, using: &random))")
+        }
+        _ = try store.append(all)
+        let other = try TrackerStore(inMemory: nil)
+        var rest = (all + all.shuffled(using: &random)).shuffled(using: &random)[...]
+        while !rest.isEmpty {
+            let size = min(rest.count, Int.random(in: 1...30, using: &random))
+            _ = try other.append(Array(rest.prefix(size)))
+            rest = rest.dropFirst(size)
+        }
+        let first = try #require(LocalDay("2026-01-01"))
+        let last = try #require(LocalDay("2026-12-31"))
+        let sums = try store.totals(from: first, through: last)
+        #expect(try other.totals(from: first, through: last) == sums, "seed \(seed)")
+        var fold: [LocalDay: Int] = [:]
+        for drink in try other.drinks(from: Instant(milliseconds: 0), through: Instant(milliseconds: .max)) {
+            fold[drink.localDay, default: 0] += drink.ml
+        }
+        #expect(Dictionary(uniqueKeysWithValues: sums.map { ($0.day, $0.totalMl) }) == fold, "seed \(seed)")
+    }
+}
