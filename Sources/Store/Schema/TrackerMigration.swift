@@ -42,7 +42,8 @@ extension Schema {
             ruleN INTEGER,                            -- frozen at the end
             state TEXT NOT NULL DEFAULT '{}',         -- reminders' memory and frozen rules, JSON
             computedSummary TEXT,                     -- JSON, once ended
-            updatedAt INTEGER NOT NULL
+            updatedAt INTEGER NOT NULL,
+            deviceId TEXT NOT NULL                    -- who wrote it last: settles equal updatedAt
         ) STRICT;
         CREATE UNIQUE INDEX session_active ON session (isActive) WHERE isActive = 1;
         CREATE INDEX session_by_start ON session (startTime);
@@ -61,7 +62,8 @@ extension Schema {
             amountOz REAL,
             source TEXT NOT NULL,
             deleted INTEGER NOT NULL DEFAULT 0,
-            updatedAt INTEGER NOT NULL
+            updatedAt INTEGER NOT NULL,
+            deviceId TEXT NOT NULL
         ) STRICT;
         CREATE INDEX log_entry_by_session ON log_entry (sessionId, timestamp, seq);
         CREATE TABLE excluded_sip (                   -- bottle sips that a session shall not count as water
@@ -79,7 +81,8 @@ extension Schema {
             standardDrinkEstimate REAL NOT NULL,
             position INTEGER NOT NULL,
             deleted INTEGER NOT NULL DEFAULT 0,
-            updatedAt INTEGER NOT NULL
+            updatedAt INTEGER NOT NULL,
+            deviceId TEXT NOT NULL
         ) WITHOUT ROWID, STRICT;
 
         CREATE TABLE notification (
