@@ -66,6 +66,9 @@ let package = Package(
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Links", "HostController"]),
         command("waterh-tracker", ["TrackerCore", "Store"]),
 
+        // Measures what the project promises; not a product.
+        .executableTarget(name: "Benchmarks", dependencies: ["BottleProtocol"], swiftSettings: strict),
+
         // Tests: one target per subject, the simulation, and the built commands.
         .target(name: "Support", path: "Tests/Support", swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),

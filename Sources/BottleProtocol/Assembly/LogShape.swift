@@ -1,0 +1,59 @@
+// What a single value looks like, before anything is known of its neighbours.
+
+enum LogShape {
+    /// Operation and length field, where at least the header is there and the operation is known.
+    static func header(_ value: some RandomAccessCollection<UInt8>) -> (operation: FrameOperation, length: Int)? {
+        guard value.count >= Frame.headerSize else { return nil }
+        let bytes = Array(value.prefix(Frame.headerSize))
+        let operation = FrameOperation(rawValue: UInt16(bytes[0]) << 8 | UInt16(bytes[1]))
+        return operation.isKnown ? (operation, Int(bytes[2]) << 8 | Int(bytes[3])) : nil
+    }
+
+    /// By itself a whole RT or RP frame (rule 2).
+    static func isWholeMessage(_ value: some RandomAccessCollection<UInt8>) -> Bool {
+        guard let (operation, length) = header(value) else { return false }
+        return (operation == .report || operation == .response) && value.count == Frame.headerSize + length
+    }
+
+    /// Whether these bytes could be the first 1 to 3 of a frame from a bottle.
+    static func isHeaderStart(_ value: some RandomAccessCollection<UInt8>) -> Bool {
+        guard (1..<Frame.headerSize).contains(value.count) else { return false }
+        let letters: [[UInt8]] = [[0x50, 0x54], [0x52, 0x50], [0x52, 0x54]]
+        return letters.contains { $0.prefix(value.count).elementsEqual(value.prefix(2)) }
+    }
+
+    /// An entry size that holds whole records: 1 + 13k with k at least 1.
+    static func isRecordEntry(_ size: UInt8) -> Bool { size > 1 && (Int(size) - 1) % DrinkRecord.size == 0 }
+
+    /// Whole log entries and nothing else: `(n 06 record{k})+`, k at least 1.
+    static func isWholeEntries(_ value: [UInt8]) -> Bool {
+        var index = 0
+        while index < value.count {
+            guard index + 1 < value.count, isRecordEntry(value[index]), value[index + 1] == EntryType.log.rawValue else { return false }
+            index += Int(value[index]) + 1
+        }
+        return index == value.count && index > 0
+    }
+
+    /// Whether a value that begins with PT is a frame's beginning rather than log bytes that happen to spell so
+    /// (amounts and TDS can): its length field is one that log entries can add up to, and its first entry fits into it.
+    static func isLogHeader(_ value: [UInt8]) -> Bool {
+        guard let (operation, length) = header(value), operation == .put else { return false }
+        guard length > 0 else { return value.count == Frame.headerSize }
+        if (try? Frame(decoding: value).entries()) != nil { return true }
+        guard isSumOfEntries(length), value.count - Frame.headerSize <= length else { return false }
+        guard value.count > 4 else { return true }
+        guard isRecordEntry(value[4]), Int(value[4]) + 1 <= length else { return false }
+        return value.count == 5 || value[5] == EntryType.log.rawValue
+    }
+
+    /// length = 13 records + 2 entries, with 1 to 19 records an entry (n is one byte).
+    static func isSumOfEntries(_ length: Int) -> Bool {
+        let most = length / (DrinkRecord.size + 2)
+        guard most >= 1 else { return false }
+        return (1...most).contains { entries in
+            let records = length - 2 * entries
+            return records % DrinkRecord.size == 0 && records / DrinkRecord.size <= 19 * entries
+        }
+    }
+}

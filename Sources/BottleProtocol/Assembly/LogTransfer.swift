@@ -1,0 +1,61 @@
+/// What came of one PT frame of the drink log: whole, or as far as it got.
+public struct LogTransfer: Hashable, Sendable {
+    /// Whole records as received, 13 bytes each, joined. Equal records stay: the acknowledgement counts them, the journal does not.
+    public let recordBytes: [UInt8]
+    /// Entries of other types than `log`, skipped (rule 4).
+    public let skipped: [Entry]
+    /// All payload bytes received, for quarantine where the transfer is not complete.
+    public let payload: [UInt8]
+    /// The frame's length field; `nil` for entries whose header never came.
+    public let length: Int?
+    /// All `length` bytes arrived and are entries (rule 5).
+    public let isComplete: Bool
+    /// Whether acknowledging these records drops exactly them. An acknowledgement names the bottle's *oldest* records, so after an earlier part
+    /// of the log went missing (an unfinished frame, entries without a header) a later complete frame must not be acknowledged either,
+    /// unless it holds all that was seen of the missing part: then the bottle had started over.
+    public let isAcknowledgeable: Bool
+
+    /// Number of whole records.
+    public var count: Int { recordBytes.count / DrinkRecord.size }
+
+    /// Byte count to acknowledge: 13 a record. `nil`: nothing may be acknowledged.
+    public var acknowledgement: UInt16? { isAcknowledgeable ? UInt16(exactly: recordBytes.count) : nil }
+
+    /// The records in the dialect's reading, and those that it refuses with the reason.
+    public func records(
+        dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil
+    ) -> (accepted: [DrinkRecord], refused: [(raw: [UInt8], reason: DecodeFailure)]) {
+        var accepted: [DrinkRecord] = []
+        var refused: [(raw: [UInt8], reason: DecodeFailure)] = []
+        accepted.reserveCapacity(count)
+        DrinkRecord.decodeAll(recordBytes, dialect: dialect, amountWidth: amountWidth) { result, raw in
+            switch result {
+            case .success(let record): accepted.append(record)
+            case .failure(let reason): refused.append((Array(raw), reason))
+            }
+        }
+        return (accepted, refused)
+    }
+}
+
+extension DrinkRecord {
+    /// Decodes records that stand one after another; a tail shorter than a record is ignored. Allocates nothing by itself.
+    @inlinable
+    public static func decodeAll(
+        _ bytes: [UInt8], dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil,
+        _ body: (Result<DrinkRecord, DecodeFailure>, UnsafeRawBufferPointer.SubSequence) -> Void
+    ) {
+        let width = amountWidth ?? AmountWidth(dialect)
+        bytes.withUnsafeBytes { buffer in
+            var start = 0
+            while buffer.count - start >= size {
+                // Bytes 5–12 overlap the first word: 13 bytes are read in two loads, neither past the record.
+                let head = UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+                let tail = UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: start + 5, as: UInt64.self)) & 0xFF_FFFF_FFFF
+                let result = Result { () throws(DecodeFailure) in try DrinkRecord(head: head, tail: tail, dialect: dialect, amountWidth: width) }
+                body(result, buffer[start..<(start + size)])
+                start += size
+            }
+        }
+    }
+}

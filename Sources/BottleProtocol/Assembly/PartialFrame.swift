@@ -1,0 +1,159 @@
+/// A frame of which not all bytes have arrived. At most 65,535 payload bytes are kept.
+struct PartialFrame {
+    let operation: FrameOperation
+    let length: Int
+    private(set) var payload: [UInt8] = []
+    /// The same bytes with repeated values counted, kept while every value was shorter than a record; see `appendRepeat`.
+    private(set) var withRepeats: [UInt8]?
+    /// Where the next entry starts, as far as entries are whole.
+    private(set) var entryStart = 0
+    private var scanFailure: DecodeFailure?
+    /// Payload size at which a value looked like an entry's start although the last entry was not over:
+    /// a bearer that cuts notifications to its MTU looks like that. Nothing past it is trusted unless the frame completes.
+    private(set) var doubtfulFrom: Int?
+    /// Payload sizes at which values ended inside a record.
+    private(set) var cuts: [Int] = []
+    private var largestValue = 0
+
+    init(operation: FrameOperation, length: Int) {
+        self.operation = operation
+        self.length = length
+    }
+
+    /// Why this can be no frame, in either reading.
+    var failure: DecodeFailure? { withRepeats == nil ? scanFailure : nil }
+    var isComplete: Bool { payload.count == length && scanFailure == nil }
+    var remaining: Int { length - payload.count }
+    /// Whether all entries so far are whole.
+    var isAtBoundary: Bool { entryStart == payload.count }
+
+    /// Takes as much of a value as belongs to the frame, and returns how much that was.
+    mutating func append(_ value: ArraySlice<UInt8>, valueSize: Int) -> Int {
+        let part = value.prefix(remaining)
+        largestValue = max(largestValue, valueSize)
+        if operation == .put, !isAtBoundary {
+            cuts.append(payload.count)
+            if doubtfulFrom == nil, Self.looksLikeEntry(part) { doubtfulFrom = payload.count }
+        }
+        payload += part
+        withRepeats? += part
+        scan()
+        settleRepeats()
+        return part.count
+    }
+
+    /// The same value twice in a row is one delivery (rule 7), unless values are so short that log bytes repeat by themselves (`00`, `00`).
+    /// No bearer sends so short values but one test or firmware that cuts anywhere (rule 1). There both readings are kept, and the
+    /// one with repeats wins if it fills the frame with nothing but plausible records.
+    mutating func appendRepeat(_ value: [UInt8]) {
+        largestValue = max(largestValue, value.count)
+        guard largestValue < DrinkRecord.size else { return }
+        withRepeats = (withRepeats ?? payload) + value
+        settleRepeats()
+    }
+
+    private mutating func settleRepeats() {
+        guard let repeats = withRepeats else { return }
+        guard largestValue < DrinkRecord.size, repeats.count <= length else {
+            withRepeats = nil
+            return
+        }
+        guard repeats.count == length, payload.count < length, Self.isPlausible(repeats, operation) else { return }
+        withRepeats = nil
+        payload = repeats
+        entryStart = 0
+        scanFailure = nil
+        scan()
+    }
+
+    /// Walks over whole entries and refuses what can not be one. Only PT frames are walked: of RP and RT nothing needs to be known early.
+    private mutating func scan() {
+        while operation == .put, scanFailure == nil, entryStart < payload.count {
+            let size = Int(payload[entryStart])
+            let offset = Frame.headerSize + entryStart
+            if size < 1 {
+                scanFailure = DecodeFailure(what: "an entry has no type byte (n = 0)", offset: offset, needed: 1, found: 0)
+            } else if entryStart + 1 + size > length {
+                scanFailure = DecodeFailure(what: "an entry runs past the end of its frame", offset: offset, needed: size, found: length - entryStart - 1)
+            } else if entryStart + 1 < payload.count, payload[entryStart + 1] == EntryType.log.rawValue, (size - 1) % DrinkRecord.size != 0 {
+                scanFailure = DecodeFailure(
+                    what: "a log entry does not hold whole records of 13 bytes", offset: offset,
+                    needed: DrinkRecord.size, found: (size - 1) % DrinkRecord.size)
+            }
+            guard scanFailure == nil, entryStart + 1 + size <= payload.count else { return }
+            entryStart += 1 + size
+        }
+    }
+
+    private static func looksLikeEntry(_ value: ArraySlice<UInt8>) -> Bool {
+        guard value.count >= 2 else { return false }
+        return LogShape.isRecordEntry(value[value.startIndex]) && value[value.startIndex + 1] == EntryType.log.rawValue
+    }
+
+    private static func isPlausible(_ payload: [UInt8], _ operation: FrameOperation) -> Bool {
+        guard let entries = try? Entry.sequence(decoding: payload) else { return false }
+        guard operation == .put else { return true }
+        return entries.allSatisfy { entry in
+            guard entry.type == .log else { return true }
+            guard entry.data.count % DrinkRecord.size == 0 else { return false }
+            var good = true
+            DrinkRecord.decodeAll(entry.data) { result, _ in
+                if case .success(let record) = result { good = good && !record.isSuspect && record.isDrink }
+            }
+            return good
+        }
+    }
+}
+
+extension PartialFrame {
+    /// What has arrived, as a transfer. Where the frame is not complete, only records that are surely whole count:
+    /// a lost notification of a log cut by a small MTU shifts all that follows.
+    func transfer(isAcknowledgeable: Bool) -> LogTransfer {
+        let contents = contents(upTo: isComplete ? payload.count : trustedEnd)
+        return LogTransfer(
+            recordBytes: contents.records, skipped: contents.skipped, payload: payload, length: length,
+            isComplete: isComplete, isAcknowledgeable: isComplete && isAcknowledgeable)
+    }
+
+    /// Records that end at or before `limit`, entry by entry; the last entry may be unfinished.
+    private func contents(upTo limit: Int) -> (records: [UInt8], skipped: [Entry]) {
+        var records: [UInt8] = []
+        var skipped: [Entry] = []
+        records.reserveCapacity(limit)
+        var index = 0
+        while index + 1 < limit, index <= entryStart, !(scanFailure != nil && index == entryStart) {
+            let end = min(index + 1 + Int(payload[index]), limit)
+            let data = payload[(index + 2)..<max(end, index + 2)]
+            if payload[index + 1] == EntryType.log.rawValue {
+                records += data.prefix(data.count / DrinkRecord.size * DrinkRecord.size)
+            } else if index < entryStart {
+                skipped.append(Entry(EntryType(payload[index + 1]), Array(data)))
+            }
+            index += 1 + Int(payload[index])
+        }
+        return (records, skipped)
+    }
+
+    /// Bytes up to the first sign that something is missing: a value that looked like a new entry, or, in a log cut inside records,
+    /// an impossible date; then the record before it, if a cut runs through it, may be two halves of different ones.
+    private var trustedEnd: Int {
+        let end = min(payload.count, doubtfulFrom ?? payload.count)
+        guard !cuts.isEmpty else { return end }
+        var entry = 0
+        var lastGood = 0
+        while entry + 1 < end, entry <= entryStart {
+            let next = entry + 1 + Int(payload[entry])
+            var record = entry + 2
+            while payload[entry + 1] == EntryType.log.rawValue, record + DrinkRecord.size <= min(next, end) {
+                let range = record..<(record + DrinkRecord.size)
+                if (try? DrinkRecord(decoding: payload[range]))?.isSuspect ?? true {
+                    return cuts.contains { (lastGood + 1)..<record ~= $0 } ? lastGood : record
+                }
+                lastGood = record
+                record += DrinkRecord.size
+            }
+            entry = next
+        }
+        return end
+    }
+}

@@ -1,0 +1,96 @@
+/// The two ASCII letters that begin a frame. An open set: other letters decode, and `isKnown` tells.
+public struct FrameOperation: Hashable, Sendable, RawRepresentable {
+    public let rawValue: UInt16
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// `GT`, host to bottle: get.
+    public static let get = Self(rawValue: 0x4754)
+    /// `PT`: host to bottle: put a setting or an action; bottle to host: the drink log.
+    public static let put = Self(rawValue: 0x5054)
+    /// `RP`: bottle to host: response; host to bottle: acknowledgement of log bytes.
+    public static let response = Self(rawValue: 0x5250)
+    /// `RT`, bottle to host: report, unasked.
+    public static let report = Self(rawValue: 0x5254)
+
+    /// Whether `waterh-protocol.md` section 2 knows this operation.
+    public var isKnown: Bool { self == .get || self == .put || self == .response || self == .report }
+}
+
+extension FrameOperation: CustomStringConvertible {
+    /// The two letters, or hex where they are none.
+    public var description: String {
+        let bytes = [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)]
+        guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else { return hexText(bytes) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// A whole frame (`waterh-protocol.md` section 2):
+///
+/// ```
+/// +----+----+------+------+--------------------+
+/// | op (2)  | length (2)  | payload (length)   |    big-endian
+/// +----+----+------+------+--------------------+
+/// ```
+public struct Frame: Hashable, Sendable {
+    /// Bytes before the payload.
+    public static let headerSize = 4
+    /// The length field has 16 bits.
+    public static let maximumPayload = 65_535
+
+    public var operation: FrameOperation
+    /// At most 65,535 bytes.
+    public let payload: [UInt8]
+
+    public init(_ operation: FrameOperation, payload: [UInt8]) {
+        precondition(payload.count <= Self.maximumPayload, "a frame's payload has at most 65,535 bytes")
+        self.operation = operation
+        self.payload = payload
+    }
+
+    /// A frame of entries (PT, RP, RT). Their encoded sum is at most 65,535 bytes.
+    public init(_ operation: FrameOperation, _ entries: [Entry]) {
+        self.init(operation, payload: entries.flatMap(\.encoded))
+    }
+
+    /// Decodes bytes that are exactly one frame: neither cut nor followed by anything.
+    public init(decoding bytes: some Collection<UInt8>) throws(DecodeFailure) {
+        guard bytes.count >= Self.headerSize else {
+            throw DecodeFailure(what: "a frame is shorter than its header", offset: bytes.count, needed: Self.headerSize, found: bytes.count)
+        }
+        let header = Array(bytes.prefix(Self.headerSize))
+        let length = Int(header[2]) << 8 | Int(header[3])
+        let found = bytes.count - Self.headerSize
+        guard found >= length else {
+            throw DecodeFailure(what: "a frame is shorter than its length field says", offset: bytes.count, needed: length, found: found)
+        }
+        guard found == length else {
+            throw DecodeFailure(what: "bytes follow the end of a frame", offset: Self.headerSize + length, needed: length, found: found)
+        }
+        operation = FrameOperation(rawValue: UInt16(header[0]) << 8 | UInt16(header[1]))
+        payload = Array(bytes.dropFirst(Self.headerSize))
+    }
+
+    public var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.headerSize + payload.count)
+        bytes.append(UInt8(operation.rawValue >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: operation.rawValue))
+        bytes.append(UInt8(payload.count >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: payload.count))
+        bytes += payload
+        return bytes
+    }
+
+    /// The payload as entries. A GT frame has none: its payload is one type byte.
+    public func entries() throws(DecodeFailure) -> [Entry] {
+        guard operation != .get else {
+            throw DecodeFailure(what: "a GT frame holds one type byte, no entries", offset: Self.headerSize, needed: 0, found: payload.count)
+        }
+        return try Entry.sequence(decoding: payload, at: Self.headerSize)
+    }
+}
+
+extension Frame: CustomStringConvertible {
+    public var description: String { hexText(encoded) }
+}

@@ -1,0 +1,71 @@
+/// What a bottle notifies beside the log: an answer (RP) or a report (RT), sorted by what it means.
+///
+/// Decoding loses nothing: what has no name of its own is `answer` or `report` with its entries.
+public enum BottleMessage: Hashable, Sendable {
+    case snapshot(Snapshot)
+    /// RP 06 01: records follow as PT frames.
+    case logFollows
+    /// RP 06 00: nothing is stored.
+    case logEmpty
+    /// RP 1C: registration, or the log cleared.
+    case registration(RegistrationCode)
+    /// RP 03: the clock's status, 00 = ok.
+    case clockStatus(UInt8)
+    /// Any other RP: settings as taken, mostly.
+    case answer([Entry])
+    /// RT: a sensor changed, a button was pressed, a calibration ended.
+    case report([Entry])
+
+    /// From an RP or RT frame; a PT frame is the log's, a GT frame is the host's.
+    public init(decoding frame: Frame) throws(DecodeFailure) {
+        let entries = try frame.operation == .response ? Self.answerEntries(frame) : frame.entries()
+        switch frame.operation {
+        case .report: self = .report(entries)
+        case .response: self = (try? Snapshot(decoding: frame)).map(Self.snapshot) ?? Self(answer: entries)
+        default:
+            throw DecodeFailure(
+                what: "a bottle's message is an RP or RT frame", offset: 0,
+                needed: Int(FrameOperation.response.rawValue), found: Int(frame.operation.rawValue))
+        }
+    }
+
+    /// A snapshot may be readable by its published offsets although it is no sequence of entries.
+    private static func answerEntries(_ frame: Frame) throws(DecodeFailure) -> [Entry] {
+        do {
+            return try frame.entries()
+        } catch {
+            guard (try? Snapshot(decoding: frame)) != nil else { throw error }
+            return []
+        }
+    }
+
+    private init(answer entries: [Entry]) {
+        self = .answer(entries)
+        guard entries.count == 1, let entry = entries.first, let byte = entry.byte else { return }
+        switch (entry.type, byte) {
+        case (.log, 1): self = .logFollows
+        case (.log, 0): self = .logEmpty
+        case (.registration, _): self = .registration(RegistrationCode(rawValue: byte))
+        case (.clock, _): self = .clockStatus(byte)
+        default: break
+        }
+    }
+
+    /// The frame that says it; a snapshot in the layout of its model (Boost where unknown).
+    public var frame: Frame {
+        switch self {
+        case .snapshot(let snapshot): snapshot.frame(snapshot.model ?? .boost)
+        case .logFollows: Frame(.response, [Entry(.log, [1])])
+        case .logEmpty: Frame(.response, [Entry(.log, [0])])
+        case .registration(let code): Frame(.response, [Entry(.registration, [code.rawValue])])
+        case .clockStatus(let status): Frame(.response, [Entry(.clock, [status])])
+        case .answer(let entries): Frame(.response, entries)
+        case .report(let entries): Frame(.report, entries)
+        }
+    }
+
+    /// Goal, clock and reminder taken, in one answer: `52 50 00 0F 03 05 GG GG 02 03 00 07 26 r r r r r r`.
+    public static func settingsTaken(goalMl: UInt16, reminder: ReminderSetting) -> BottleMessage {
+        .answer([Entry(.goal, goalMl), Entry(.clock, [0]), Entry(.reminder, reminder.encoded)])
+    }
+}

@@ -1,0 +1,147 @@
+// Values that travel in settings, answers and the snapshot. Each keeps exactly the bytes that it was decoded from.
+
+/// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated: a lost clock says zero.
+public struct BottleClock: Hashable, Sendable {
+    public var yearByte: UInt8
+    public var month: UInt8
+    public var day: UInt8
+    public var hour: UInt8
+    public var minute: UInt8
+    public var second: UInt8
+
+    public init(yearByte: UInt8, month: UInt8, day: UInt8, hour: UInt8, minute: UInt8, second: UInt8) {
+        self.yearByte = yearByte
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+
+    /// From exactly six bytes.
+    public init?(_ bytes: some Collection<UInt8>) {
+        let field = Array(bytes)
+        guard field.count == 6 else { return nil }
+        self.init(yearByte: field[0], month: field[1], day: field[2], hour: field[3], minute: field[4], second: field[5])
+    }
+
+    public var encoded: [UInt8] { [yearByte, month, day, hour, minute, second] }
+    /// 2000–2255.
+    public var year: Int { 2000 + Int(yearByte) }
+
+    /// Whether the fields are a date and a time of day that exist.
+    public var isPossible: Bool {
+        (1...12).contains(month) && day >= 1 && Int(day) <= DrinkRecord.days(inMonth: Int(month), of: year) && hour < 24 && minute < 60 && second < 60
+    }
+}
+
+extension BottleClock: CustomStringConvertible {
+    /// `2026-02-02T22:21:15`.
+    public var description: String {
+        func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
+        return "\(year)-\(two(month))-\(two(day))T\(two(hour)):\(two(minute)):\(two(second))"
+    }
+}
+
+/// When the bottle reminds by itself: `mode wakeHour wakeMinute sleepHour sleepMinute intervalMinutes`.
+public struct ReminderSetting: Hashable, Sendable {
+    /// 0 off, 1 periodic, 2 smart.
+    public var mode: UInt8
+    public var wakeHour: UInt8
+    public var wakeMinute: UInt8
+    public var sleepHour: UInt8
+    public var sleepMinute: UInt8
+    public var intervalMinutes: UInt8
+
+    public init(mode: UInt8, wakeHour: UInt8, wakeMinute: UInt8, sleepHour: UInt8, sleepMinute: UInt8, intervalMinutes: UInt8) {
+        self.mode = mode
+        self.wakeHour = wakeHour
+        self.wakeMinute = wakeMinute
+        self.sleepHour = sleepHour
+        self.sleepMinute = sleepMinute
+        self.intervalMinutes = intervalMinutes
+    }
+
+    /// From exactly six bytes.
+    public init?(_ bytes: some Collection<UInt8>) {
+        let field = Array(bytes)
+        guard field.count == 6 else { return nil }
+        self.init(
+            mode: field[0], wakeHour: field[1], wakeMinute: field[2], sleepHour: field[3], sleepMinute: field[4], intervalMinutes: field[5])
+    }
+
+    /// Off, 08:00–20:00, every 60 minutes.
+    public static let standard = Self(mode: 0, wakeHour: 8, wakeMinute: 0, sleepHour: 20, sleepMinute: 0, intervalMinutes: 60)
+
+    public var encoded: [UInt8] { [mode, wakeHour, wakeMinute, sleepHour, sleepMinute, intervalMinutes] }
+}
+
+extension ReminderSetting: CustomStringConvertible {
+    /// `periodic, 08:00-20:00, every 60 min`.
+    public var description: String {
+        func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
+        let modes = ["off", "periodic", "smart"]
+        let word = Int(mode) < modes.count ? modes[Int(mode)] : "mode \(mode)"
+        return "\(word), \(two(wakeHour)):\(two(wakeMinute))-\(two(sleepHour)):\(two(sleepMinute)), every \(intervalMinutes) min"
+    }
+}
+
+/// The reminder light: `mode red green blue`.
+public struct ReminderLight: Hashable, Sendable {
+    /// 0 blue, 1 breathe, 2 calm, 3 rainbow, 5 warmth, 6 christmas.
+    public var mode: UInt8
+    public var red: UInt8
+    public var green: UInt8
+    public var blue: UInt8
+
+    public init(mode: UInt8, red: UInt8, green: UInt8, blue: UInt8) {
+        self.mode = mode
+        self.red = red
+        self.green = green
+        self.blue = blue
+    }
+
+    /// From exactly four bytes.
+    public init?(_ bytes: some Collection<UInt8>) {
+        let field = Array(bytes)
+        guard field.count == 4 else { return nil }
+        self.init(mode: field[0], red: field[1], green: field[2], blue: field[3])
+    }
+
+    public var encoded: [UInt8] { [mode, red, green, blue] }
+
+    /// The modes that owners have named.
+    public static let modeNames: [(mode: UInt8, name: String)] = [
+        (0, "blue"), (1, "breathe"), (2, "calm"), (3, "rainbow"), (5, "warmth"), (6, "christmas"),
+    ]
+}
+
+extension ReminderLight: CustomStringConvertible {
+    /// `rainbow, colour 00 80 FF`.
+    public var description: String {
+        let name = Self.modeNames.first { $0.mode == mode }?.name ?? "mode \(mode)"
+        return "\(name), colour \(hexText([red, green, blue]))"
+    }
+}
+
+/// Data byte of a charging entry (type 17). An open set.
+public struct ChargingState: Hashable, Sendable, RawRepresentable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    public static let no = Self(rawValue: 0)
+    public static let charging = Self(rawValue: 1)
+    /// Full, and still on its cradle.
+    public static let charged = Self(rawValue: 2)
+}
+
+extension ChargingState: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .no: "not charging"
+        case .charging: "charging"
+        case .charged: "charged"
+        default: "charging state \(rawValue)"
+        }
+    }
+}

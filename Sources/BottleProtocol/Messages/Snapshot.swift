@@ -1,0 +1,116 @@
+/// Everything the bottle says of itself, in answer to `GT FF` (`waterh-protocol.md` section 2, "Answers").
+///
+/// ```
+/// Boost, 39 bytes: 02 02 b | 07 03 clock | 03 05 goal | 03 04 amount | 03 xx firmware | 01 xx | 02 17 c | 07 26 reminder | 02 1B l
+/// Vita,  49 bytes: 02 01 t | as Boost as far as charging | 07 26 reminder | 03 28 tds | 03 08 level | 01 xx
+/// ```
+///
+/// The layout as entries is derived [D], the offsets of battery, clock, firmware, charging, temperature, TDS and level are published [P]:
+/// where a payload of a known length is no sequence of entries, the published offsets decide.
+public struct Snapshot: Hashable, Sendable {
+    /// Told by the payload's length or by what only a Vita measures; `nil`: by nothing.
+    public var model: BottleModel?
+    public var batteryPercent: Int?
+    public var charging: ChargingState?
+    public var clock: BottleClock?
+    public var goalMl: Int?
+    public var amountMl: Int?
+    /// Two bytes, as they are.
+    public var firmware: UInt16?
+    public var temperatureC: Int?
+    public var tdsPpm: Int?
+    public var levelMl: Int?
+    public var reminder: ReminderSetting?
+    public var language: UInt8?
+    /// Entries of types that are not known, as they came.
+    public var unknownEntries: [Entry] = []
+
+    /// Payload bytes of a Boost's snapshot.
+    public static let boostLength = 0x27
+    /// Payload bytes of a Vita's snapshot.
+    public static let vitaLength = 0x31
+    /// Types that this emulator chooses for the snapshot's undeciphered entries (`xx` [?]); the decoder goes by place, not by them.
+    static let firmwareType = EntryType(0x0B)
+    static let emptyType = EntryType(0x0C)
+
+    public init() {}
+
+    /// From an RP frame that holds a battery entry, or has a snapshot's published length.
+    public init(decoding frame: Frame) throws(DecodeFailure) {
+        guard frame.operation == .response else {
+            throw DecodeFailure(
+                what: "a snapshot is an RP frame", offset: 0, needed: Int(FrameOperation.response.rawValue), found: Int(frame.operation.rawValue))
+        }
+        let payload = frame.payload
+        model = payload.count == Self.boostLength ? .boost : payload.count == Self.vitaLength ? .vita : nil
+        do {
+            take(try frame.entries())
+        } catch {
+            guard model != nil else { throw error }
+            takePublishedOffsets(payload)
+        }
+        if let shift = model.map({ $0 == .vita ? 3 : 0 }) {
+            let at = 21 + shift
+            firmware = UInt16(payload[at]) << 8 | UInt16(payload[at + 1])
+        }
+        guard batteryPercent != nil else {
+            throw DecodeFailure(what: "a snapshot has no battery entry", offset: Frame.headerSize, needed: 1, found: 0)
+        }
+        if model == nil, temperatureC != nil || tdsPpm != nil || levelMl != nil { model = .vita }
+    }
+
+    private mutating func take(_ entries: [Entry]) {
+        for entry in entries {
+            switch entry.type {
+            case .battery: batteryPercent = entry.byte.map(Int.init)
+            case .charging: charging = entry.byte.map(ChargingState.init(rawValue:))
+            case .clock: clock = BottleClock(entry.data)
+            case .goal: goalMl = entry.number.map(Int.init)
+            case .amount: amountMl = entry.number.map(Int.init)
+            case .temperature: temperatureC = entry.byte.map { Int(Int8(bitPattern: $0)) }
+            case .tds: tdsPpm = entry.number.map(Int.init)
+            case .level: levelMl = entry.number.map(Int.init)
+            case .reminder: reminder = ReminderSetting(entry.data)
+            case .language: language = entry.byte
+            default: unknownEntries.append(entry)
+            }
+        }
+    }
+
+    /// The offsets that published decoders use. They count from the frame's first byte, so a payload offset is 4 less.
+    private mutating func takePublishedOffsets(_ payload: [UInt8]) {
+        func number(_ at: Int) -> Int { Int(payload[at - 4]) << 8 | Int(payload[at - 3]) }
+        if model == .vita {
+            temperatureC = Int(Int8(bitPattern: payload[6 - 4]))
+            batteryPercent = Int(payload[9 - 4])
+            charging = ChargingState(rawValue: payload[34 - 4])
+            tdsPpm = number(45)
+            levelMl = number(49)
+        } else {
+            batteryPercent = Int(payload[6 - 4])
+            clock = BottleClock(payload[(9 - 4)..<(15 - 4)])
+            charging = ChargingState(rawValue: payload[31 - 4])
+        }
+    }
+
+    /// The frame a bottle of that model sends; what is not known goes out as zero. Numbers outside their field are cut to its range.
+    public func frame(_ model: BottleModel) -> Frame {
+        func byte(_ value: Int?) -> [UInt8] { [UInt8(clamping: value ?? 0)] }
+        func number(_ value: Int?) -> UInt16 { UInt16(clamping: value ?? 0) }
+        let zeroClock = BottleClock(yearByte: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0)
+        let common = [
+            Entry(.battery, byte(batteryPercent)), Entry(.clock, (clock ?? zeroClock).encoded), Entry(.goal, number(goalMl)),
+            Entry(.amount, number(amountMl)), Entry(Self.firmwareType, firmware ?? 0), Entry(Self.emptyType, []),
+            Entry(.charging, [(charging ?? .no).rawValue]),
+        ]
+        let reminder = Entry(.reminder, (reminder ?? .standard).encoded)
+        return switch model {
+        case .boost: Frame(.response, common + [reminder, Entry(.language, [language ?? 0])])
+        case .vita:
+            Frame(
+                .response,
+                [Entry(.temperature, [UInt8(bitPattern: Int8(clamping: temperatureC ?? 0))])] + common
+                    + [reminder, Entry(.tds, number(tdsPpm)), Entry(.level, number(levelMl)), Entry(Self.emptyType, [])])
+        }
+    }
+}

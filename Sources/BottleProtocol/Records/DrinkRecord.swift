@@ -1,0 +1,108 @@
+/// The 13-byte record of the drink log (`waterh-protocol.md` section 3):
+///
+/// ```
+///  0     1      2    3     4       5       6  7    8  9   10 11   12
+/// +-----+------+----+-----+-------+-------+-------+------+-------+------+
+/// | yy  | month| day| hour| minute| second| ml(2) |tds(2)| sensor| flag |
+/// +-----+------+----+-----+-------+-------+-------+------+-------+------+
+/// ```
+///
+/// Held inline in two words, so that decoding allocates nothing.
+public struct DrinkRecord: Hashable, Sendable {
+    /// Bytes of a record.
+    public static let size = 13
+
+    /// Bytes 0–7, the first one topmost.
+    let head: UInt64
+    /// Bytes 8–12 in the lower 40 bits, byte 8 topmost.
+    let tail: UInt64
+    /// How the bytes are read.
+    public let dialect: RecordDialect
+    public let amountWidth: AmountWidth
+
+    /// Decodes the first 13 bytes; what follows them is ignored (A1-05).
+    ///
+    /// `calendar` accepts all 13-byte values: impossible dates are for `isSuspect`. `strict` refuses a byte 0 other than 1A
+    /// and impossible dates, as the founding documents do (A1-02, A1-11, A1-12).
+    @inlinable
+    public init(decoding bytes: some Collection<UInt8>, dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil) throws(DecodeFailure) {
+        guard bytes.count >= Self.size else {
+            throw DecodeFailure(what: "a drink record is cut short", offset: bytes.count, needed: Self.size, found: bytes.count)
+        }
+        var head: UInt64 = 0
+        var tail: UInt64 = 0
+        var index = 0
+        for byte in bytes.prefix(Self.size) {
+            if index < 8 { head = head << 8 | UInt64(byte) } else { tail = tail << 8 | UInt64(byte) }
+            index += 1
+        }
+        try self.init(head: head, tail: tail, dialect: dialect, amountWidth: amountWidth ?? AmountWidth(dialect))
+    }
+
+    /// The common end of all decoders: the dialect's rules over the two words.
+    @usableFromInline
+    init(head: UInt64, tail: UInt64, dialect: RecordDialect, amountWidth: AmountWidth) throws(DecodeFailure) {
+        self.init(unchecked: head, tail: tail, dialect: dialect, amountWidth: amountWidth)
+        guard dialect == .strict else { return }
+        guard yearByte == 0x1A else {
+            throw DecodeFailure(
+                what: "in the strict dialect byte 0 of a drink record is 1A (26); the calendar dialect reads it as the year",
+                offset: 0, needed: 0x1A, found: yearByte)
+        }
+        if let wrong = firstImpossibleField {
+            throw DecodeFailure(what: "a drink record's \(wrong.name) is out of range", offset: wrong.offset, needed: wrong.limit, found: wrong.value)
+        }
+    }
+
+    @usableFromInline
+    init(unchecked head: UInt64, tail: UInt64, dialect: RecordDialect, amountWidth: AmountWidth) {
+        self.head = head
+        self.tail = tail
+        self.dialect = dialect
+        self.amountWidth = amountWidth
+    }
+
+    /// Composes a record as a bottle does, for the default dialect. Field for field, nothing is checked: bottles with a lost clock write impossible dates.
+    /// - Parameters:
+    ///   - yearByte: year - 2000.
+    ///   - sensor: bytes 10 and 11: 01 and battery percent on a Boost, °C and 00 on a Vita.
+    public init(
+        yearByte: UInt8, month: UInt8, day: UInt8, hour: UInt8, minute: UInt8, second: UInt8,
+        amountMl: UInt16, tdsPpm: UInt16 = 0, sensor: (UInt8, UInt8), flag: UInt8 = 0
+    ) {
+        var head: UInt64 = 0
+        for byte in [yearByte, month, day, hour, minute, second] { head = head << 8 | UInt64(byte) }
+        let tail = UInt64(tdsPpm) << 24 | UInt64(sensor.0) << 16 | UInt64(sensor.1) << 8 | UInt64(flag)
+        self.init(unchecked: head << 16 | UInt64(amountMl), tail: tail, dialect: .calendar, amountWidth: .u16be)
+    }
+
+    /// The byte at an offset of 0–12.
+    func byte(_ offset: Int) -> UInt8 {
+        offset < 8 ? UInt8(truncatingIfNeeded: head >> (56 - 8 * offset)) : UInt8(truncatingIfNeeded: tail >> (96 - 8 * offset))
+    }
+
+    /// The 13 bytes.
+    public var raw: [UInt8] { (0..<Self.size).map(byte) }
+    /// The 13 bytes, for the air.
+    public var encoded: [UInt8] { raw }
+
+    /// Byte 0: year - 2000 (`calendar`), 1A (`strict`).
+    public var yearByte: Int { Int(byte(0)) }
+    /// 2000 + byte 0 in `calendar`; `nil` in `strict`, where the host's clock supplies it.
+    public var year: Int? { dialect == .calendar ? 2000 + yearByte : nil }
+    public var month: Int { Int(byte(1)) }
+    public var day: Int { Int(byte(2)) }
+    public var hour: Int { Int(byte(3)) }
+    public var minute: Int { Int(byte(4)) }
+    public var second: Int { Int(byte(5)) }
+    /// Millilitres: bytes 6–7, or byte 7 alone, per `amountWidth`.
+    public var amountMl: Int { Int(head & (amountWidth == .u16be ? 0xFFFF : 0xFF)) }
+    /// Byte 6 is not zero although it is read as a separator (`u8`): worth a diagnostic (A1-10).
+    public var separatorNotZero: Bool { amountWidth == .u8 && byte(6) != 0 }
+    /// Dissolved solids, ppm: bytes 8–9 as they are. Noise on a Boost; see `tdsPpm(model:)`.
+    public var tdsPpm: Int { Int(tail >> 24 & 0xFFFF) }
+    /// Byte 12: 00 is a drink, anything else a bookkeeping entry.
+    public var flag: Int { Int(byte(12)) }
+    /// Whether the record is a drink, not bookkeeping.
+    public var isDrink: Bool { flag == 0 }
+}

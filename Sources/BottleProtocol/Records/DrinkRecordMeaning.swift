@@ -1,0 +1,56 @@
+// What a record's bytes mean beyond their fields: whether its date can be, and what each model measures.
+
+extension DrinkRecord {
+    /// Whether month, day, hour, minute and second can occur together. 29 February needs a leap year where the year is known.
+    public var isDatePossible: Bool { firstImpossibleField == nil }
+
+    /// Whether the record's own year lies in 2015–2099. Always so in `strict`, whose records carry none.
+    public var isYearPlausible: Bool { year.map { (2015...2099).contains($0) } ?? true }
+
+    /// Kept, never counted: an impossible date or an implausible year, as after a power loss of the bottle's clock.
+    public var isSuspect: Bool { !isDatePossible || !isYearPlausible }
+
+    /// The words to say about `isSuspect`.
+    public var suspicion: String? {
+        if let wrong = firstImpossibleField { return "its \(wrong.name) is \(wrong.value): the bottle's clock was lost" }
+        if let year, !isYearPlausible { return "its year is \(year), outside 2015-2099: the bottle's clock was lost" }
+        return nil
+    }
+
+    /// The first date field out of range; `limit` is its largest value, or its smallest where it is below.
+    var firstImpossibleField: (name: String, offset: Int, limit: Int, value: Int)? {
+        if month < 1 { return ("month", 1, 1, month) }
+        if month > 12 { return ("month", 1, 12, month) }
+        if day < 1 { return ("day", 2, 1, day) }
+        let last = Self.days(inMonth: month, of: year)
+        if day > last { return ("day", 2, last, day) }
+        if hour > 23 { return ("hour", 3, 23, hour) }
+        if minute > 59 { return ("minute", 4, 59, minute) }
+        if second > 59 { return ("second", 5, 59, second) }
+        return nil
+    }
+
+    /// Without a year, February has 29 days (A1-08).
+    static func days(inMonth month: Int, of year: Int?) -> Int {
+        switch month {
+        case 2: year.map { ($0 % 4 == 0 && $0 % 100 != 0) || $0 % 400 == 0 ? 29 : 28 } ?? 29
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Water temperature in whole °C: the signed byte 10 of a Vita. A Boost has no thermometer, an unknown model shows none.
+    public func temperatureC(_ model: BottleModel?) -> Int? {
+        model == .vita ? Int(Int8(bitPattern: byte(10))) : nil
+    }
+
+    /// Battery percent: a Boost writes 01 and the percentage into bytes 10–11.
+    public func batteryPercent(_ model: BottleModel?) -> Int? {
+        model == .boost && byte(10) == 1 && byte(11) <= 100 ? Int(byte(11)) : nil
+    }
+
+    /// Dissolved solids in ppm, where the model measures them.
+    public func tdsPpm(model: BottleModel?) -> Int? {
+        model == .vita ? tdsPpm : nil
+    }
+}

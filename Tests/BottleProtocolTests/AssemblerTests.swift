@@ -1,0 +1,276 @@
+import BottleProtocol
+import Support
+import Testing
+
+@Suite("The reassembly rules 1-8 of waterh-protocol.md section 3")
+struct AssemblerTests {
+    static let one = hex("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")
+    static let report = hex("52 54 00 04 03 28 00 D2")
+
+    /// Records of a shipped-like dump and the values it comes in.
+    private func sample(_ count: Int, seed: UInt64 = seed) -> (records: [DrinkRecord], values: [[UInt8]]) {
+        var generator = SeededGenerator(seed: seed)
+        let records = (0..<count).map { randomRecord($0, &generator) }
+        return (records, dump(records, &generator))
+    }
+
+    @Test("verified samples: one record, sixteen records in two notifications")
+    func verified() {
+        var assembler = LogAssembler()
+        let transfer = assembler.receive(Self.one).first?.completed
+        #expect(transfer?.records().accepted.map(\.amountMl) == [16])
+        #expect(transfer?.acknowledgement == 13 && transfer?.isComplete == true)
+
+        let records = (0..<16).flatMap { hex("1A 02 02 15 16 27 00 2D 00 00 01 61 00").dropLast(8) + [UInt8($0)] + hex("00 2D 00 00 01 61 00") }
+        let first = hex("50 54 00 D4 69 06") + records.prefix(104)
+        #expect(assembler.receive(first) == [])
+        #expect(assembler.progress?.received == 106 && assembler.progress?.expected == 212)
+        let second = assembler.receive([0x69, 0x06] + records.dropFirst(104)).first?.completed
+        #expect(second?.recordBytes == records && second?.acknowledgement == 208)
+    }
+
+    @Test("rule 1: pieces of 20 bytes and more, and single cuts anywhere; seed 0x57495045")
+    func splits() {
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<300 {
+            let (records, values) = sample(Int.random(in: 1...60, using: &generator), seed: seed &+ UInt64(round))
+            let bytes = values.flatMap { $0 }
+            let cut = Int.random(in: 1..<bytes.count, using: &generator)
+            let ways = [
+                pieces(bytes) { 20 }, pieces(bytes) { Int.random(in: 13...120, using: &generator) },
+                [Array(bytes.prefix(cut)), Array(bytes.dropFirst(cut))], [bytes],
+            ]
+            for way in ways {
+                var assembler = LogAssembler()
+                let transfers = assembler.receiveAll(way).compactMap(\.completed)
+                #expect(transfers.map { $0.records().accepted } == [records], "round \(round), pieces of \(way.map(\.count))")
+                #expect(assembler.finish() == [])
+            }
+        }
+    }
+
+    /// Where no value holds a whole record, log bytes repeat by themselves, and a repeat is no second delivery.
+    @Test("rule 1: byte by byte, and in pieces smaller than a record; seed 0x57495045")
+    func tinyPieces() {
+        for round in 0..<200 {
+            let (records, values) = sample(1 + round % 20, seed: seed &+ UInt64(round))
+            let bytes = values.flatMap { $0 }
+            for size in [1, 2, 3, 7, 12] {
+                var assembler = LogAssembler()
+                let events = assembler.receiveAll(pieces(bytes) { size })
+                #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records], "round \(round), pieces of \(size)")
+            }
+        }
+    }
+
+    @Test("rule 1: messages, too, may be cut", arguments: [1, 5, 20, 42])
+    func cutMessages(_ size: Int) {
+        let bytes = FrameTests.full.frame(.boost).encoded
+        var assembler = LogAssembler()
+        let events = assembler.receiveAll(pieces(bytes) { size }).compactMap(\.message)
+        #expect(events.map(\.encoded) == [bytes])
+    }
+
+    @Test("rule 2: whole RT and RP frames between any two values; seed 0x57495045")
+    func interleaved() {
+        let answer = hex("52 50 00 03 02 06 01")
+        for round in 0..<50 {
+            let (records, values) = sample(40, seed: seed &+ UInt64(round))
+            for way in [values, pieces(values.flatMap { $0 }) { 20 }] {
+                for position in 1..<way.count {
+                    var assembler = LogAssembler()
+                    var stream = way
+                    stream.insert(contentsOf: [Self.report, answer], at: position)
+                    let events = assembler.receiveAll(stream)
+                    #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records], "round \(round), position \(position)")
+                    #expect(events.compactMap(\.message).map(\.encoded) == [Self.report, answer])
+                }
+            }
+        }
+    }
+
+    @Test("lookalikes: continuation chunks that begin with the letters PT, RT or RP", arguments: ["50 54", "52 54", "52 50"])
+    func lookalikes(_ letters: String) {
+        // Amount, TDS and sensor bytes spell the letters and all kinds of lengths behind them; cut so that a chunk begins with them.
+        for field in [6, 8, 10] {
+            for length in [[0x00, 0x0F], [0x01, 0x61], [0x00, 0x10], [0xFF, 0xFF]] as [[UInt8]] {
+                var record = hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00")
+                record.replaceSubrange(field..<(field + 2), with: hex(letters))
+                for (index, byte) in length.enumerated() where field + 2 + index < 13 { record[field + 2 + index] = byte }
+                let bytes = Frame(.put, [Entry(.log, record + hex("1A 02 03 10 00 00 00 64 00 00 01 61 00"))]).encoded
+                var assembler = LogAssembler()
+                let events = assembler.receiveAll([Array(bytes.prefix(6 + field)), Array(bytes.dropFirst(6 + field))])
+                #expect(events.compactMap(\.completed).map(\.recordBytes) == [Array(bytes.dropFirst(6))], "field \(field), length \(length)")
+            }
+        }
+    }
+
+    @Test("rule 3: a new header starts over, whole records stay, and only the new frame is acknowledged")
+    func restart() {
+        let (records, values) = sample(30)
+        var assembler = LogAssembler()
+        let half = values.count / 2
+        let events = assembler.receiveAll(Array(values.prefix(half)) + values)
+        guard case .unfinished(let kept, _)? = events.first else { Issue.record("\(events)"); return }
+        #expect(!kept.isComplete && kept.acknowledgement == nil)
+        #expect(kept.records().accepted == Array(records.prefix(kept.count)) && kept.count > 0)
+        #expect(events.last?.completed?.records().accepted == records)
+        // The bottle started over, so the complete frame holds all of the unfinished one.
+        #expect(events.last?.completed?.acknowledgement == UInt16(30 * 13))
+    }
+
+    @Test("rule 3: after a lost part, the next frame's records are not the bottle's oldest: not acknowledged")
+    func lostPart() {
+        let first = sample(16, seed: 1)
+        let second = sample(16, seed: 2)
+        var assembler = LogAssembler()
+        let events = assembler.receiveAll(Array(first.values.dropLast()) + second.values)
+        #expect(events.last?.completed?.isComplete == true && events.last?.completed?.acknowledgement == nil)
+        _ = assembler.finish()
+        #expect(assembler.receiveAll(second.values).last?.completed?.acknowledgement == UInt16(16 * 13))
+    }
+
+    @Test("rule 4: other entries are skipped")
+    func skipped() {
+        var assembler = LogAssembler()
+        let record = Array(Self.one.dropFirst(6))
+        let frame = Frame(.put, [Entry(.battery, [97]), Entry(.log, record), Entry(EntryType(0x77), [1, 2, 3])])
+        let transfer = assembler.receive(frame.encoded).first?.completed
+        #expect(transfer?.recordBytes == record && transfer?.skipped.map(\.type) == [.battery, EntryType(0x77)])
+    }
+
+    @Test("rule 4: an entry whose n lies makes the frame malformed; what came whole before stays", arguments: [0x00, 0x0F, 0x1B, 0xFF] as [UInt8])
+    func malformedEntry(_ size: UInt8) {
+        var assembler = LogAssembler()
+        let record = Array(Self.one.dropFirst(6))
+        let events = assembler.receiveAll([hex("50 54 00 1E 0E 06") + record, [size, 0x06] + record]) + assembler.finish()
+        guard case .unfinished(let kept, let reason)? = events.first else { Issue.record("\(events)"); return }
+        #expect(kept.recordBytes == record && kept.acknowledgement == nil && reason.offset == 19)
+        #expect(events.compactMap(\.completed).isEmpty)
+    }
+
+    @Test("rule 5: cut at every byte, nothing is complete and every whole record is kept")
+    func cuts() {
+        let (records, values) = sample(9)
+        let bytes = values.flatMap { $0 }
+        for count in 0..<bytes.count {
+            var assembler = LogAssembler()
+            let events = assembler.receive(Array(bytes.prefix(count))) + assembler.finish()
+            #expect(events.compactMap(\.completed).isEmpty)
+            let kept = events.compactMap(\.transfer).flatMap { $0.records().accepted }
+            #expect(kept == Array(records.prefix(kept.count)), "cut at \(count)")
+            var assembled = LogAssembler()
+            let singly = assembled.receiveAll(values) + assembled.finish()
+            #expect(singly.compactMap(\.completed).count == 1)
+        }
+    }
+
+    @Test("rule 7: a repeated value is one delivery, whichever value it is; seed 0x57495045")
+    func repeats() {
+        for round in 0..<50 {
+            let (records, values) = sample(40, seed: seed &+ UInt64(round))
+            for way in [values, pieces(values.flatMap { $0 }) { 20 }] {
+                var assembler = LogAssembler()
+                let events = assembler.receiveAll(way.flatMap { [$0, $0] })
+                #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records], "round \(round)")
+                #expect(events.count { if case .repeated = $0 { true } else { false } } == way.count)
+                for index in way.indices {
+                    var once = LogAssembler()
+                    var stream = way
+                    stream.insert(way[index], at: index)
+                    #expect(once.receiveAll(stream).compactMap(\.completed).map { $0.records().accepted } == [records])
+                }
+            }
+        }
+    }
+
+    @Test("EATT: whole entries in any order, also ahead of their header; seed 0x57495045")
+    func shuffled() {
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<300 {
+            let (records, values) = sample(Int.random(in: 2...100, using: &generator), seed: seed &+ UInt64(round))
+            var assembler = LogAssembler()
+            let events = assembler.receiveAll(values.shuffled(using: &generator))
+            let transfers = events.compactMap(\.completed)
+            #expect(transfers.map { Set($0.records().accepted) } == [Set(records)], "round \(round)")
+            #expect(transfers.first?.acknowledgement == UInt16(records.count * 13))
+        }
+    }
+
+    @Test("notifications cut to the MTU never make up records", arguments: [20, 50, 100])
+    func truncated(_ size: Int) {
+        let (records, values) = sample(60)
+        var assembler = LogAssembler()
+        let events = assembler.receiveAll(values.map { Array($0.prefix(size)) }) + assembler.finish()
+        #expect(events.compactMap(\.completed).isEmpty)
+        let kept = events.compactMap(\.transfer).flatMap { $0.records().accepted }
+        #expect(kept.allSatisfy(records.contains), "\(kept.count) kept")
+    }
+
+    @Test("a lost notification: incomplete, nothing acknowledged, nothing made up; seed 0x57495045")
+    func lost() {
+        for round in 0..<100 {
+            let (records, values) = sample(40, seed: seed &+ UInt64(round))
+            for missing in values.indices {
+                var assembler = LogAssembler()
+                var stream = values
+                stream.remove(at: missing)
+                let events = assembler.receiveAll(stream) + assembler.finish()
+                #expect(events.compactMap(\.completed).isEmpty)
+                let kept = events.compactMap(\.transfer).flatMap { $0.records().accepted }
+                #expect(kept.allSatisfy(records.contains))
+                let lostBytes = missing == 0 ? values[0].count - 6 : values[missing].count - 2
+                #expect(kept.count == records.count - lostBytes / 13, "round \(round), missing \(missing)")
+            }
+        }
+    }
+
+    @Test("a draft dump by reads: frames, then the empty frame")
+    func draftReads() {
+        let first = sample(8, seed: 3)
+        let second = sample(3, seed: 4)
+        var assembler = LogAssembler()
+        let frames = [first, second].map { Frame(.put, [Entry(.log, $0.records.flatMap(\.raw))]).encoded } + [hex("50 54 00 00")]
+        let transfers = assembler.receiveAll(frames).compactMap(\.completed)
+        #expect(transfers.map(\.count) == [8, 3, 0] && transfers.allSatisfy(\.isAcknowledgeable))
+    }
+
+    @Test("hostile bytes: no trap, bounded memory, and a good dump after finish() still works; seed 0x57495045")
+    func hostile() {
+        var generator = SeededGenerator(seed: seed)
+        let (records, values) = sample(20)
+        var assembler = LogAssembler()
+        let starts: [[UInt8]] = [[0x50, 0x54], [0x52, 0x54], [0x52, 0x50], [0x47, 0x54], [0x0E, 0x06], [0x69, 0x06], [0x50], []]
+        for _ in 0..<300 {
+            for _ in 0..<100 {
+                let start = starts[Int.random(in: 0..<starts.count, using: &generator)]
+                let size = Int.random(in: 0...40, using: &generator)
+                _ = assembler.receive(start + (0..<size).map { _ in UInt8.random(in: 0...30, using: &generator) })
+            }
+            _ = assembler.finish()
+            #expect(assembler.receiveAll(values).last?.completed?.records().accepted == records)
+            #expect(assembler.finish() == [])
+        }
+    }
+
+    @Test("endless entries without a header are handed out, not hoarded")
+    func endless() {
+        var assembler = LogAssembler()
+        var generator = SeededGenerator(seed: seed)
+        var kept = 0
+        for index in 0..<20_000 {
+            let entry = Entry(.log, randomRecord(index, &generator).raw).encoded
+            for event in assembler.receive(entry) { kept += event.transfer?.count ?? 0 }
+        }
+        for event in assembler.finish() { kept += event.transfer?.count ?? 0 }
+        #expect(kept == 20_000)
+    }
+
+    @Test("several frames in one value")
+    func glued() {
+        var assembler = LogAssembler()
+        let events = assembler.receive(hex("52 50 00 03 02 06 01") + Self.one + Self.report)
+        #expect(events.compactMap(\.message).map(\.encoded) == [hex("52 50 00 03 02 06 01"), Self.report])
+        #expect(events.compactMap(\.completed).map(\.count) == [1])
+    }
+}

@@ -1,0 +1,64 @@
+import BottleProtocol
+import Support
+
+/// `hex("1A 02")` is what the specification prints.
+func hex(_ text: String) -> [UInt8] {
+    text.split(separator: " ").compactMap { UInt8($0, radix: 16) }
+}
+
+/// The seed of every property test, named in each test's title so that a failure can be run again.
+let seed: UInt64 = 0x5749_5045
+
+/// A record with a date that exists, a second of its own per `index`, and TDS and sensor bytes that spell all kinds of things.
+func randomRecord(_ index: Int, _ generator: inout SeededGenerator) -> DrinkRecord {
+    DrinkRecord(
+        yearByte: 26, month: UInt8(index / 1440 % 12 + 1), day: UInt8.random(in: 1...28, using: &generator), hour: UInt8(index / 60 % 24),
+        minute: UInt8(index % 60), second: UInt8.random(in: 0...59, using: &generator), amountMl: UInt16.random(in: 0...600, using: &generator),
+        tdsPpm: UInt16.random(in: 0...500, using: &generator), sensor: (1, UInt8.random(in: 0...100, using: &generator)))
+}
+
+/// A dump as the bottle notifies it: header with the first entry, then entry by entry, with 1 to 8 records each.
+func dump(_ records: [DrinkRecord], _ generator: inout SeededGenerator) -> [[UInt8]] {
+    var entries: [[UInt8]] = []
+    var rest = records[...]
+    while !rest.isEmpty {
+        let count = min(Int.random(in: 1...8, using: &generator), rest.count)
+        entries.append(Entry(.log, rest.prefix(count).flatMap(\.raw)).encoded)
+        rest = rest.dropFirst(count)
+    }
+    let length = entries.reduce(0) { $0 + $1.count }
+    return [[0x50, 0x54, UInt8(length >> 8), UInt8(length & 0xFF)] + (entries.first ?? [])] + entries.dropFirst()
+}
+
+/// The bytes in consecutive pieces of the sizes that `size` draws.
+func pieces(_ bytes: [UInt8], _ size: () -> Int) -> [[UInt8]] {
+    var rest = bytes[...]
+    var result: [[UInt8]] = []
+    while !rest.isEmpty {
+        let count = max(1, min(size(), rest.count))
+        result.append(Array(rest.prefix(count)))
+        rest = rest.dropFirst(count)
+    }
+    return result
+}
+
+extension LogAssembler {
+    mutating func receiveAll(_ values: [[UInt8]]) -> [AssemblyEvent] { values.flatMap { receive($0) } }
+}
+
+extension AssemblyEvent {
+    var transfer: LogTransfer? {
+        switch self {
+        case .log(let transfer), .unfinished(let transfer, _): transfer
+        default: nil
+        }
+    }
+    var completed: LogTransfer? {
+        guard case .log(let transfer) = self else { return nil }
+        return transfer
+    }
+    var message: Frame? {
+        guard case .message(let frame) = self else { return nil }
+        return frame
+    }
+}

@@ -1,0 +1,181 @@
+import BottleProtocol
+import Support
+import Testing
+
+@Suite("Frames, entries, commands and answers: waterh-protocol.md section 2")
+struct FrameTests {
+    static let clock = BottleClock(yearByte: 26, month: 2, day: 2, hour: 22, minute: 21, second: 15)
+    static let reminder = ReminderSetting(mode: 1, wakeHour: 7, wakeMinute: 30, sleepHour: 22, sleepMinute: 15, intervalMinutes: 45)
+
+    static let commands: [(String, HostCommand)] = [
+        ("47 54 00 01 FF", .snapshot),
+        ("47 54 00 01 06", .drinkLog),
+        ("47 54 00 01 02", .get(.battery)),
+        ("52 50 00 04 03 06 00 D0", .acknowledge(bytes: 208)),
+        ("50 54 00 03 02 1C 05", .clearLog),
+        ("50 54 00 14 03 05 09 C4 07 03 1A 02 02 16 15 0F 07 26 01 07 1E 16 0F 2D", .settings(goalMl: 2500, clock: clock, reminder: reminder)),
+        ("50 54 00 04 03 05 09 C4", .goal(ml: 2500)),
+        ("50 54 00 08 07 03 1A 02 02 16 15 0F", .clock(clock)),
+        ("50 54 00 04 03 04 01 F4", .amount(ml: 500)),
+        ("50 54 00 08 07 26 00 08 00 14 00 3C", .reminder(.standard)),
+        ("50 54 00 03 02 1D 01", .flash),
+        ("50 54 00 06 05 FB 03 00 80 FF", .light(ReminderLight(mode: 3, red: 0, green: 0x80, blue: 0xFF))),
+        ("50 54 00 03 02 1C 01", .register),
+        ("50 54 00 03 02 1B 01", .language(1)),
+        ("50 54 00 03 02 A1 01", .recalibrateFull),
+        ("50 54 00 03 02 A6 01", .recalibrateEmpty),
+        ("50 54 00 03 02 F4 00", .leaveFactoryMode),
+        ("01", .draftDump(1)), ("03", .draftDump(3)), ("04", .draftDump(4)),
+        ("50 54 00 05 02 99 07 01 98", .put([Entry(EntryType(0x99), [7]), Entry(EntryType(0x98), [])])),
+        ("02", .unknown([2])),
+        ("50 54 00 03 02 1C", .unknown(hex("50 54 00 03 02 1C"))),
+        ("", .unknown([])),
+    ]
+
+    @Test("commands, byte for byte, both ways", arguments: commands)
+    func commandBytes(_ bytes: String, _ command: HostCommand) {
+        #expect(command.encoded == hex(bytes))
+        #expect(HostCommand(decoding: hex(bytes)) == command)
+        #expect(!command.meaning.isEmpty)
+    }
+
+    static let answers: [(String, BottleMessage)] = [
+        ("52 50 00 0F 03 05 09 C4 02 03 00 07 26 01 07 1E 16 0F 2D", .settingsTaken(goalMl: 2500, reminder: reminder)),
+        ("52 50 00 04 03 05 09 C4", .answer([Entry(.goal, 2500)])),
+        ("52 50 00 08 07 26 00 08 00 14 00 3C", .answer([Entry(.reminder, ReminderSetting.standard.encoded)])),
+        ("52 50 00 03 02 06 01", .logFollows),
+        ("52 50 00 03 02 06 00", .logEmpty),
+        ("52 50 00 03 02 1C 02", .registration(.pressButton)),
+        ("52 50 00 03 02 1C 06", .registration(.cleared)),
+        ("52 50 00 03 02 03 00", .clockStatus(0)),
+        ("52 54 00 03 02 02 61", .report([Entry(.battery, [97])])),
+        ("52 54 00 04 03 08 02 12", .report([Entry(.level, 530)])),
+    ]
+
+    @Test("answers and reports, byte for byte, both ways", arguments: answers)
+    func answerBytes(_ bytes: String, _ answer: BottleMessage) throws {
+        #expect(answer.frame.encoded == hex(bytes))
+        #expect(try BottleMessage(decoding: Frame(decoding: hex(bytes))) == answer)
+    }
+
+    /// Published: length 000F, byte 10 = 00.
+    @Test("the settings answer has its published offsets")
+    func settingsAnswer() {
+        let bytes = BottleMessage.settingsTaken(goalMl: 2500, reminder: .standard).frame.encoded
+        #expect(bytes[2] == 0 && bytes[3] == 0x0F && bytes[10] == 0)
+    }
+
+    static var full: Snapshot {
+        var snapshot = Snapshot()
+        snapshot.batteryPercent = 97
+        snapshot.charging = .charging
+        snapshot.clock = clock
+        snapshot.goalMl = 2500
+        snapshot.amountMl = 777
+        snapshot.firmware = 0x0103
+        snapshot.temperatureC = -3
+        snapshot.tdsPpm = 210
+        snapshot.levelMl = 530
+        snapshot.reminder = reminder
+        snapshot.language = 1
+        return snapshot
+    }
+
+    /// Offsets in the frame, as published decoders use them.
+    @Test("snapshot offsets")
+    func snapshotOffsets() {
+        let boost = Self.full.frame(.boost).encoded
+        #expect(boost.count == 43 && Array(boost[2...3]) == [0, 0x27])
+        #expect(boost[6] == 97 && Array(boost[9...14]) == Self.clock.encoded && Array(boost[25...26]) == [1, 3] && boost[31] == 1)
+        let vita = Self.full.frame(.vita).encoded
+        #expect(vita.count == 53 && Array(vita[2...3]) == [0, 0x31])
+        #expect(vita[6] == 0xFD && vita[9] == 97 && vita[34] == 1)
+        #expect(Array(vita[45...46]) == [0, 210] && Array(vita[49...50]) == [2, 0x12])
+    }
+
+    @Test("snapshots decode to what they were made of", arguments: BottleModel.allCases)
+    func snapshotRoundTrip(_ model: BottleModel) throws {
+        let decoded = try Snapshot(decoding: Self.full.frame(model))
+        var expected = Self.full
+        expected.model = model
+        expected.unknownEntries = decoded.unknownEntries
+        if model == .boost { (expected.temperatureC, expected.tdsPpm, expected.levelMl) = (nil, nil, nil) } else { expected.language = nil }
+        #expect(decoded == expected)
+        #expect(decoded.unknownEntries.map(\.data.count) == (model == .boost ? [2, 0] : [2, 0, 0]))
+        guard case .snapshot = try BottleMessage(decoding: Self.full.frame(model)) else { Issue.record("no snapshot"); return }
+    }
+
+    /// The entry layout is derived; the published offsets hold even where a bottle fills the gaps otherwise.
+    @Test("a snapshot of a published length that is no sequence of entries is read by its offsets", arguments: BottleModel.allCases)
+    func snapshotByOffset(_ model: BottleModel) throws {
+        var bytes = Self.full.frame(model).encoded
+        bytes[model == .boost ? 4 : 7] = 0xFF
+        let snapshot = try Snapshot(decoding: Frame(decoding: bytes))
+        #expect(snapshot.batteryPercent == 97 && snapshot.charging == .charging && snapshot.model == model && snapshot.firmware == 0x0103)
+        if model == .vita { #expect(snapshot.temperatureC == -3 && snapshot.tdsPpm == 210 && snapshot.levelMl == 530) }
+        if model == .boost { #expect(snapshot.clock == Self.clock) }
+        guard case .snapshot = try BottleMessage(decoding: Frame(decoding: bytes)) else { Issue.record("no snapshot"); return }
+    }
+
+    @Test("every decoder, cut at every byte: a value or a reason, never both")
+    func cuts() throws {
+        let frames = Self.answers.map { hex($0.0) } + [Self.full.frame(.boost).encoded, Self.full.frame(.vita).encoded] + Self.commands.map { hex($0.0) }
+        for bytes in frames {
+            for count in 0..<bytes.count {
+                let cut = Array(bytes.prefix(count))
+                #expect(HostCommand(decoding: cut).encoded == cut)
+                do {
+                    _ = try Frame(decoding: cut)
+                    Issue.record("accepted \(cut)")
+                } catch {
+                    #expect(error.found < error.needed && error.offset == count && error.description.contains("byte \(count)"))
+                }
+                // Cutting the payload but mending the length field: entries must notice.
+                guard count >= 4 else { continue }
+                let frame = Frame(.response, payload: Array(cut.dropFirst(4)))
+                _ = try? BottleMessage(decoding: frame)
+                _ = try? Snapshot(decoding: frame)
+                if let entries = try? frame.entries() { #expect(entries.flatMap(\.encoded) == frame.payload) }
+            }
+        }
+    }
+
+    @Test("trailing bytes are refused by name")
+    func trailing() {
+        #expect(throws: DecodeFailure(what: "bytes follow the end of a frame", offset: 7, needed: 3, found: 4)) {
+            try Frame(decoding: hex("52 50 00 03 02 06 01 00"))
+        }
+    }
+
+    @Test("entries that lie", arguments: [("00", 4), ("02 06", 4), ("02 06 01 FF", 7), ("01 06 00", 6)])
+    func lyingEntries(_ payload: String, _ offset: Int) {
+        do {
+            _ = try Frame(.response, payload: hex(payload)).entries()
+            Issue.record("accepted")
+        } catch {
+            #expect(error.offset == offset)
+        }
+    }
+
+    @Test("property: commands and frames give back any bytes; seed 0x57495045")
+    func anyBytes() throws {
+        var generator = SeededGenerator(seed: seed)
+        let letters: [[UInt8]] = [[0x47, 0x54], [0x50, 0x54], [0x52, 0x50], [0x52, 0x54], []]
+        for _ in 0..<5_000 {
+            let body = (0..<Int.random(in: 0...24, using: &generator)).map { _ in UInt8.random(in: 0...9, using: &generator) }
+            let lettered = letters[Int.random(in: 0..<letters.count, using: &generator)]
+            let bytes = lettered.isEmpty ? body : lettered + [0, UInt8(body.count)] + body
+            #expect(HostCommand(decoding: bytes).encoded == bytes)
+            guard let frame = try? Frame(decoding: bytes) else { continue }
+            #expect(frame.encoded == bytes)
+            if let entries = try? frame.entries() { #expect(Frame(frame.operation, entries) == frame) }
+        }
+    }
+
+    @Test("unknown entry types survive")
+    func unknownTypes() throws {
+        let bytes = hex("52 50 00 0A 02 02 61 03 77 01 02 02 20 00")
+        let snapshot = try Snapshot(decoding: Frame(decoding: bytes))
+        #expect(snapshot.batteryPercent == 97 && snapshot.unknownEntries == [Entry(EntryType(0x77), [1, 2]), Entry(.screenText, [0])])
+    }
+}
