@@ -46,12 +46,19 @@ public struct LocalCharacteristic: Hashable, Sendable {
     public var userDescription: String?
     /// A constant that the link serves by itself; `nil`: each read is asked of the machine as `read`.
     public var constant: [UInt8]?
+    /// Writes of every kind reach the machine although the properties do not offer them: some firmwares check nothing,
+    /// and the bottle hangs up on writes to its response characteristic rather than refuse them.
+    public var acceptsAnyWrite: Bool
 
-    public init(uuid: BluetoothUUID, properties: CharacteristicProperties, userDescription: String? = nil, constant: [UInt8]? = nil) {
+    public init(
+        uuid: BluetoothUUID, properties: CharacteristicProperties, userDescription: String? = nil, constant: [UInt8]? = nil,
+        acceptsAnyWrite: Bool = false
+    ) {
         self.uuid = uuid
         self.properties = properties
         self.userDescription = userDescription
         self.constant = constant
+        self.acceptsAnyWrite = acceptsAnyWrite
     }
 }
 

@@ -1,0 +1,150 @@
+extension ATTPDU {
+    /// Decodes one whole PDU, opcode first. Short, over-long and empty PDUs are refused with the reason;
+    /// the pictures stand beside the encoder.
+    public init(decoding bytes: [UInt8]) throws(MalformedPDU) {
+        var reader = ByteReader(bytes)
+        let opcode = ATTOpcode(try reader.byte("opcode"))
+        self = try Self.parameters(of: opcode, &reader)
+        try reader.end()
+    }
+
+    private static func parameters(of opcode: ATTOpcode, _ reader: inout ByteReader) throws(MalformedPDU) -> ATTPDU {
+        switch opcode {
+        case .errorResponse:
+            .errorResponse(
+                request: ATTOpcode(try reader.byte("request opcode")), handle: try reader.uint16("handle"),
+                error: ATTErrorCode(try reader.byte("error code")))
+        case .exchangeMTURequest: .exchangeMTURequest(mtu: try reader.uint16("MTU"))
+        case .exchangeMTUResponse: .exchangeMTUResponse(mtu: try reader.uint16("MTU"))
+        case .findInformationRequest: .findInformationRequest(try reader.range())
+        case .findInformationResponse: .findInformationResponse(try reader.information())
+        case .findByTypeValueRequest:
+            .findByTypeValueRequest(try reader.range(), type: try reader.uint16("attribute type"), value: reader.rest())
+        case .findByTypeValueResponse: .findByTypeValueResponse(try reader.ranges())
+        case .readByTypeRequest: .readByTypeRequest(try reader.range(), type: try reader.uuid("attribute type"))
+        case .readByTypeResponse: .readByTypeResponse(try reader.equalValues())
+        case .readRequest: .readRequest(handle: try reader.uint16("handle"))
+        case .readResponse: .readResponse(value: reader.rest())
+        case .readBlobRequest: .readBlobRequest(handle: try reader.uint16("handle"), offset: try reader.uint16("value offset"))
+        case .readBlobResponse: .readBlobResponse(value: reader.rest())
+        case .readMultipleRequest: .readMultipleRequest(handles: try reader.handles())
+        case .readMultipleResponse: .readMultipleResponse(values: reader.rest())
+        case .readByGroupTypeRequest: .readByGroupTypeRequest(try reader.range(), type: try reader.uuid("attribute group type"))
+        case .readByGroupTypeResponse: .readByGroupTypeResponse(try reader.groups())
+        case .writeRequest: .writeRequest(handle: try reader.uint16("handle"), value: reader.rest())
+        case .writeResponse: .writeResponse
+        case .writeCommand: .writeCommand(handle: try reader.uint16("handle"), value: reader.rest())
+        case .signedWriteCommand: try reader.signedWrite()
+        case .prepareWriteRequest:
+            .prepareWriteRequest(
+                handle: try reader.uint16("handle"), offset: try reader.uint16("value offset"), value: reader.rest())
+        case .prepareWriteResponse:
+            .prepareWriteResponse(
+                handle: try reader.uint16("handle"), offset: try reader.uint16("value offset"), value: reader.rest())
+        case .executeWriteRequest: .executeWriteRequest(flags: try reader.byte("flags"))
+        case .executeWriteResponse: .executeWriteResponse
+        case .readMultipleVariableRequest: .readMultipleVariableRequest(handles: try reader.handles())
+        case .readMultipleVariableResponse: .readMultipleVariableResponse(try reader.lengthValues())
+        case .notification: .notification(handle: try reader.uint16("handle"), value: reader.rest())
+        case .multipleNotification: .multipleNotification(try reader.handleLengthValues())
+        case .indication: .indication(handle: try reader.uint16("handle"), value: reader.rest())
+        case .confirmation: .confirmation
+        default: .unknown(opcode, parameters: reader.rest())
+        }
+    }
+}
+
+// The lists, each with its own way of saying how long an item is.
+extension ByteReader {
+    fileprivate mutating func range() throws(MalformedPDU) -> ATTHandleRange {
+        ATTHandleRange(try uint16("starting handle"), try uint16("ending handle"))
+    }
+
+    fileprivate mutating func ranges() throws(MalformedPDU) -> [ATTHandleRange] {
+        var list: [ATTHandleRange] = []
+        for _ in 0..<(try count(of: "handles information list", size: 4)) {
+            list.append(ATTHandleRange(try uint16("found handle"), try uint16("group end handle")))
+        }
+        return list
+    }
+
+    /// A set of two handles or more.
+    fileprivate mutating func handles() throws(MalformedPDU) -> [UInt16] {
+        guard remaining >= 4 else { throw MalformedPDU(what: "set of handles", offset: offset, needed: 4, found: remaining) }
+        var list: [UInt16] = []
+        for _ in 0..<(try count(of: "set of handles", size: 2)) { list.append(try uint16("handle")) }
+        return list
+    }
+
+    /// Format 1: 16-bit types; format 2: 128-bit types.
+    fileprivate mutating func information() throws(MalformedPDU) -> [ATTInformation] {
+        let start = offset
+        let format = try byte("format")
+        guard format == 1 || format == 2 else {
+            throw MalformedPDU(what: "format (1 or 2)", offset: start, needed: 1, found: Int(format))
+        }
+        let typeSize = format == 1 ? 2 : 16
+        var list: [ATTInformation] = []
+        for _ in 0..<(try count(of: "information data", size: 2 + typeSize)) {
+            let handle = try uint16("handle")
+            let at = offset
+            guard let type = BluetoothUUID(littleEndian: try bytes(typeSize, "attribute type")) else {
+                throw MalformedPDU(what: "attribute type", offset: at, needed: typeSize, found: typeSize)
+            }
+            list.append(ATTInformation(handle, type))
+        }
+        return list
+    }
+
+    /// One length byte for all items, counting the handle.
+    fileprivate mutating func equalValues() throws(MalformedPDU) -> [ATTHandleValue] {
+        let size = try itemSize(atLeast: 2)
+        var list: [ATTHandleValue] = []
+        for _ in 0..<(try count(of: "attribute data list", size: size)) {
+            list.append(ATTHandleValue(try uint16("handle"), try bytes(size - 2, "attribute value")))
+        }
+        return list
+    }
+
+    fileprivate mutating func groups() throws(MalformedPDU) -> [ATTGroupValue] {
+        let size = try itemSize(atLeast: 4)
+        var list: [ATTGroupValue] = []
+        for _ in 0..<(try count(of: "attribute data list", size: size)) {
+            list.append(ATTGroupValue(try uint16("handle"), try uint16("end group handle"), try bytes(size - 4, "attribute value")))
+        }
+        return list
+    }
+
+    private mutating func itemSize(atLeast least: Int) throws(MalformedPDU) -> Int {
+        let start = offset
+        let size = Int(try byte("length"))
+        guard size >= least else { throw MalformedPDU(what: "length", offset: start, needed: least, found: size) }
+        return size
+    }
+
+    /// Only the last value may be shorter than its length says.
+    fileprivate mutating func lengthValues() throws(MalformedPDU) -> [ATTLengthValue] {
+        var list: [ATTLengthValue] = []
+        repeat {
+            let length = try uint16("value length")
+            list.append(ATTLengthValue(length: length, try bytes(min(Int(length), remaining), "attribute value")))
+        } while remaining > 0
+        return list
+    }
+
+    fileprivate mutating func handleLengthValues() throws(MalformedPDU) -> [ATTHandleValue] {
+        var list: [ATTHandleValue] = []
+        repeat {
+            let handle = try uint16("handle")
+            let length = try uint16("value length")
+            list.append(ATTHandleValue(handle, try bytes(Int(length), "attribute value")))
+        } while remaining > 0
+        return list
+    }
+
+    fileprivate mutating func signedWrite() throws(MalformedPDU) -> ATTPDU {
+        let handle = try uint16("handle")
+        let value = try bytes(max(0, remaining - 12), "attribute value")
+        return .signedWriteCommand(handle: handle, value: value, signature: try bytes(12, "authentication signature"))
+    }
+}

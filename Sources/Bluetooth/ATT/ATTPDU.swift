@@ -1,0 +1,145 @@
+/// One PDU of the Attribute Protocol (Bluetooth Core 5.4, Vol 3 Part F, 3.4): opcode and what follows, all little-endian.
+///
+/// Every PDU that GATT uses has a case; whatever else arrives survives as `unknown`.
+public enum ATTPDU: Hashable, Sendable {
+    case errorResponse(request: ATTOpcode, handle: UInt16, error: ATTErrorCode)
+    /// The largest PDU that the client takes, in bytes.
+    case exchangeMTURequest(mtu: UInt16)
+    case exchangeMTUResponse(mtu: UInt16)
+    case findInformationRequest(ATTHandleRange)
+    case findInformationResponse([ATTInformation])
+    /// Attributes of a 16-bit type with exactly this value.
+    case findByTypeValueRequest(ATTHandleRange, type: UInt16, value: [UInt8])
+    /// From each found attribute to the end of its group.
+    case findByTypeValueResponse([ATTHandleRange])
+    case readByTypeRequest(ATTHandleRange, type: BluetoothUUID)
+    /// Not empty, all values of one length.
+    case readByTypeResponse([ATTHandleValue])
+    case readRequest(handle: UInt16)
+    case readResponse(value: [UInt8])
+    case readBlobRequest(handle: UInt16, offset: UInt16)
+    case readBlobResponse(value: [UInt8])
+    /// At least two handles.
+    case readMultipleRequest(handles: [UInt16])
+    /// The values one after the other; only who asked knows where one ends.
+    case readMultipleResponse(values: [UInt8])
+    case readByGroupTypeRequest(ATTHandleRange, type: BluetoothUUID)
+    /// Not empty, all values of one length.
+    case readByGroupTypeResponse([ATTGroupValue])
+    case writeRequest(handle: UInt16, value: [UInt8])
+    case writeResponse
+    case writeCommand(handle: UInt16, value: [UInt8])
+    /// `signature` has 12 bytes.
+    case signedWriteCommand(handle: UInt16, value: [UInt8], signature: [UInt8])
+    case prepareWriteRequest(handle: UInt16, offset: UInt16, value: [UInt8])
+    case prepareWriteResponse(handle: UInt16, offset: UInt16, value: [UInt8])
+    /// 0: forget everything prepared; 1: write it.
+    case executeWriteRequest(flags: UInt8)
+    case executeWriteResponse
+    /// At least two handles.
+    case readMultipleVariableRequest(handles: [UInt16])
+    case readMultipleVariableResponse([ATTLengthValue])
+    case notification(handle: UInt16, value: [UInt8])
+    case multipleNotification([ATTHandleValue])
+    case indication(handle: UInt16, value: [UInt8])
+    case confirmation
+    /// An opcode that this codec does not know, with everything after it.
+    case unknown(ATTOpcode, parameters: [UInt8])
+
+    /// The ATT MTU before (or without) an exchange, in bytes.
+    public static let defaultMTU = 23
+    /// The largest MTU of use: a whole attribute value and the header around it.
+    public static let maximumMTU = 517
+    /// No attribute value is longer, in bytes.
+    public static let maximumValueLength = 512
+
+    public var opcode: ATTOpcode {
+        switch self {
+        case .errorResponse: .errorResponse
+        case .exchangeMTURequest: .exchangeMTURequest
+        case .exchangeMTUResponse: .exchangeMTUResponse
+        case .findInformationRequest: .findInformationRequest
+        case .findInformationResponse: .findInformationResponse
+        case .findByTypeValueRequest: .findByTypeValueRequest
+        case .findByTypeValueResponse: .findByTypeValueResponse
+        case .readByTypeRequest: .readByTypeRequest
+        case .readByTypeResponse: .readByTypeResponse
+        case .readRequest: .readRequest
+        case .readResponse: .readResponse
+        case .readBlobRequest: .readBlobRequest
+        case .readBlobResponse: .readBlobResponse
+        case .readMultipleRequest: .readMultipleRequest
+        case .readMultipleResponse: .readMultipleResponse
+        case .readByGroupTypeRequest: .readByGroupTypeRequest
+        case .readByGroupTypeResponse: .readByGroupTypeResponse
+        case .writeRequest: .writeRequest
+        case .writeResponse: .writeResponse
+        case .writeCommand: .writeCommand
+        case .signedWriteCommand: .signedWriteCommand
+        case .prepareWriteRequest: .prepareWriteRequest
+        case .prepareWriteResponse: .prepareWriteResponse
+        case .executeWriteRequest: .executeWriteRequest
+        case .executeWriteResponse: .executeWriteResponse
+        case .readMultipleVariableRequest: .readMultipleVariableRequest
+        case .readMultipleVariableResponse: .readMultipleVariableResponse
+        case .notification: .notification
+        case .multipleNotification: .multipleNotification
+        case .indication: .indication
+        case .confirmation: .confirmation
+        case .unknown(let opcode, _): opcode
+        }
+    }
+}
+
+/// Handles `first...last` as a request or response names them; whether they make sense is the server's question.
+public struct ATTHandleRange: Hashable, Sendable {
+    public var first: UInt16
+    public var last: UInt16
+    public init(_ first: UInt16, _ last: UInt16) {
+        self.first = first
+        self.last = last
+    }
+}
+
+/// An attribute's handle and type.
+public struct ATTInformation: Hashable, Sendable {
+    public var handle: UInt16
+    public var type: BluetoothUUID
+    public init(_ handle: UInt16, _ type: BluetoothUUID) {
+        self.handle = handle
+        self.type = type
+    }
+}
+
+/// An attribute's handle and value.
+public struct ATTHandleValue: Hashable, Sendable {
+    public var handle: UInt16
+    public var value: [UInt8]
+    public init(_ handle: UInt16, _ value: [UInt8]) {
+        self.handle = handle
+        self.value = value
+    }
+}
+
+/// A group (a service): the handle of its declaration, its last handle, the declaration's value.
+public struct ATTGroupValue: Hashable, Sendable {
+    public var handle: UInt16
+    public var end: UInt16
+    public var value: [UInt8]
+    public init(_ handle: UInt16, _ end: UInt16, _ value: [UInt8]) {
+        self.handle = handle
+        self.end = end
+        self.value = value
+    }
+}
+
+/// A value of a Read Multiple Variable Response. The last one may be cut: then `length` is more than `value.count`.
+public struct ATTLengthValue: Hashable, Sendable {
+    /// The length of the whole value, in bytes.
+    public var length: UInt16
+    public var value: [UInt8]
+    public init(length: UInt16, _ value: [UInt8]) {
+        self.length = length
+        self.value = value
+    }
+}

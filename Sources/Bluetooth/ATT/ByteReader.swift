@@ -1,0 +1,71 @@
+/// Reads little-endian fields one after the other and says exactly what was missing where.
+struct ByteReader {
+    private let bytes: [UInt8]
+    private(set) var offset = 0
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    var remaining: Int { bytes.count - offset }
+
+    mutating func byte(_ what: String) throws(MalformedPDU) -> UInt8 {
+        guard remaining >= 1 else { throw missing(what, 1) }
+        defer { offset += 1 }
+        return bytes[offset]
+    }
+
+    mutating func uint16(_ what: String) throws(MalformedPDU) -> UInt16 {
+        guard remaining >= 2 else { throw missing(what, 2) }
+        defer { offset += 2 }
+        return UInt16(bytes[offset]) | UInt16(bytes[offset + 1]) << 8
+    }
+
+    mutating func bytes(_ count: Int, _ what: String) throws(MalformedPDU) -> [UInt8] {
+        guard remaining >= count else { throw missing(what, count) }
+        defer { offset += count }
+        return Array(bytes[offset..<offset + count])
+    }
+
+    mutating func rest() -> [UInt8] {
+        defer { offset = bytes.count }
+        return Array(bytes[offset...])
+    }
+
+    /// A UUID that fills what is left: 2 or 16 bytes.
+    mutating func uuid(_ what: String) throws(MalformedPDU) -> BluetoothUUID {
+        let start = offset
+        let raw = rest()
+        guard let uuid = BluetoothUUID(littleEndian: raw) else {
+            throw MalformedPDU(what: what + " (2 or 16 bytes)", offset: start, needed: raw.count < 2 ? 2 : 16, found: raw.count)
+        }
+        return uuid
+    }
+
+    /// How many items of `size` bytes the rest holds: at least one, and no crumbs.
+    func count(of what: String, size: Int) throws(MalformedPDU) -> Int {
+        guard remaining >= size, remaining % size == 0 else {
+            throw MalformedPDU(what: what, offset: offset, needed: max(1, (remaining + size - 1) / size) * size, found: remaining)
+        }
+        return remaining / size
+    }
+
+    /// Over-long PDUs are as malformed as short ones.
+    func end() throws(MalformedPDU) {
+        guard remaining == 0 else {
+            throw MalformedPDU(what: "nothing more", offset: offset, needed: 0, found: remaining)
+        }
+    }
+
+    private func missing(_ what: String, _ needed: Int) -> MalformedPDU {
+        MalformedPDU(what: what, offset: offset, needed: needed, found: remaining)
+    }
+}
+
+extension [UInt8] {
+    /// Appends two bytes, least significant first.
+    mutating func append(littleEndian value: UInt16) {
+        append(UInt8(truncatingIfNeeded: value))
+        append(UInt8(value >> 8))
+    }
+}

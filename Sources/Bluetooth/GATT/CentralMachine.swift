@@ -1,0 +1,150 @@
+/// A central on a link without a radio: finds the one peer at the other end, connects, and runs the GATT client there.
+///
+/// Speaks `CentralRequest` and `CentralEvent` on one side; on the other a transport that opens, carries PDUs and closes.
+/// Sockets, memory and the simulation drive it alike.
+public struct CentralMachine: Sendable {
+    public enum Input: Hashable, Sendable {
+        case request(CentralRequest)
+        /// The answer to `look`: somebody is there, or why nobody is.
+        case found(Advertisement)
+        case notFound(LinkError)
+        /// The answer to `open`.
+        case opened
+        case openFailed(LinkError)
+        case received([UInt8])
+        /// The transport has ended without being told to.
+        case closed(LinkError)
+        /// Time has passed; see `nextDeadline`.
+        case tick
+    }
+
+    public enum Effect: Hashable, Sendable {
+        /// Is there a peer?
+        case look
+        case open(PeerID)
+        case send([UInt8])
+        /// End the transport, or the attempt; no answer is expected.
+        case close
+        case event(CentralEvent)
+        /// One line for a person.
+        case log(String)
+    }
+
+    private enum State {
+        case idle
+        case opening(PeerID, deadline: MonotonicInstant)
+        /// The transport is there; connected is who has settled the MTU.
+        case settling(PeerID, deadline: MonotonicInstant, GATTClient)
+        case connected(PeerID, GATTClient)
+    }
+
+    private let maximumMTU: Int
+    private var state = State.idle
+
+    public init(maximumMTU: Int = ATTPDU.maximumMTU) {
+        self.maximumMTU = maximumMTU
+    }
+
+    /// The earliest time at which `tick` has something to do.
+    public var nextDeadline: MonotonicInstant? {
+        switch state {
+        case .idle: nil
+        case .opening(_, let deadline): deadline
+        case .settling(_, let deadline, let client): min(deadline, client.nextDeadline ?? deadline)
+        case .connected(_, let client): client.nextDeadline
+        }
+    }
+
+    public mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
+        switch input {
+        case .request(let request): return perform(request, at: now)
+        case .found(let advertisement): return [.event(.advertised(advertisement))]
+        case .notFound(let error): return [.event(.scanFailed(error))]
+        case .opened:
+            guard case .opening(let peer, let deadline) = state else { return [] }
+            state = .settling(peer, deadline: deadline, GATTClient(maximumMTU: maximumMTU))
+            return feed(.start, at: now)
+        case .openFailed(let error): return end(error)
+        case .received(let bytes): return feed(.received(bytes), at: now)
+        case .closed(let error): return end(error)
+        case .tick: return tick(at: now)
+        }
+    }
+
+    private mutating func perform(_ request: CentralRequest, at now: MonotonicInstant) -> [Effect] {
+        switch request {
+        case .startScan: return [.look]
+        case .stopScan: return []
+        case .connect(let peer, let limit):
+            guard case .idle = state else {
+                return [.event(.connectFailed(LinkError(.outOfStep, "this link is connected, or connecting, already")))]
+            }
+            state = .opening(peer, deadline: now.advanced(by: limit))
+            return [.open(peer)]
+        case .disconnect:
+            defer { state = .idle }
+            if case .idle = state { return [.event(.disconnected(nil))] }
+            return [.close, .event(.disconnected(nil))]
+        case .forget: return [.event(.recovered("nothing is remembered of a peer on this link"))]
+        case .powerCycle: return [.event(.recovered("there is no adapter on this link to switch off and on"))]
+        case .discover, .read, .write, .subscribe:
+            if case .connected = state { return feed(.request(request), at: now) }
+            guard case .event(let failure) = request.failure(LinkError(.outOfStep, "nothing is connected")) else { return [] }
+            return [.event(failure)]
+        }
+    }
+
+    private mutating func tick(at now: MonotonicInstant) -> [Effect] {
+        switch state {
+        case .opening(_, let deadline) where deadline <= now:
+            return [.close] + end(LinkError(.timeout, "the connection did not come about in time", isTransient: true))
+        case .settling(_, let deadline, _) where deadline <= now:
+            let sentence = "the peer took the connection and answers nothing; it may be connected to another central"
+            return [.close] + end(LinkError(.timeout, sentence, isTransient: true))
+        default:
+            return feed(.tick, at: now)
+        }
+    }
+
+    /// Hands something to the GATT client and carries out what it wants.
+    private mutating func feed(_ input: GATTClient.Input, at now: MonotonicInstant) -> [Effect] {
+        var client: GATTClient
+        let wishes: [GATTClient.Effect]
+        switch state {
+        case .idle, .opening:
+            return []
+        case .settling(let peer, let deadline, let current):
+            client = current
+            wishes = client.handle(input, at: now)
+            state = .settling(peer, deadline: deadline, client)
+        case .connected(let peer, let current):
+            client = current
+            wishes = client.handle(input, at: now)
+            state = .connected(peer, client)
+        }
+        var effects: [Effect] = []
+        for wish in wishes {
+            switch wish {
+            case .send(let bytes): effects.append(.send(bytes))
+            case .event(let event): effects.append(.event(event))
+            case .log(let line): effects.append(.log(line))
+            case .ended(let error): effects += [.close] + end(error)
+            case .ready(let mtu):
+                guard case .settling(let peer, _, _) = state else { continue }
+                state = .connected(peer, client)
+                effects.append(.event(.connected(peer, mtu: mtu)))
+            }
+        }
+        return effects
+    }
+
+    /// The attempt has failed or the connection has ended, whichever it was.
+    private mutating func end(_ error: LinkError) -> [Effect] {
+        defer { state = .idle }
+        switch state {
+        case .idle: return []
+        case .opening, .settling: return [.event(.connectFailed(error))]
+        case .connected: return [.event(.disconnected(error))]
+        }
+    }
+}

@@ -1,0 +1,192 @@
+/// A discovery under way: all primary services, then their characteristics, then the descriptors of those.
+///
+/// Every answer must lead upwards through the handles; so it ends, whatever the server says.
+/// Source: Core 5.4, Vol 3 Part G, 4.4.1, 4.6.1 and 4.7.1.
+struct Discovery: Sendable {
+    /// What subscriptions need to know.
+    struct Result: Sendable {
+        /// Of each characteristic, by the handle of its value.
+        var properties: [UInt16: CharacteristicProperties] = [:]
+        /// Handle of the Client Characteristic Configuration, by the handle of the value.
+        var configurations: [UInt16: UInt16] = [:]
+    }
+
+    private struct Service: Sendable {
+        var range: ATTHandleRange
+        var uuid: BluetoothUUID
+        var characteristics: [Characteristic] = []
+    }
+
+    private struct Characteristic: Sendable {
+        var declaration: UInt16
+        var remote: RemoteCharacteristic
+    }
+
+    /// A stretch of handles in which something is being looked for; `next` rises until it passes `last`.
+    private struct Search: Sendable {
+        var next: Int
+        var last: UInt16
+        var range: ATTHandleRange? { UInt16(exactly: next).flatMap { $0 <= last ? ATTHandleRange($0, last) : nil } }
+    }
+
+    private enum Phase: Sendable {
+        case services
+        case characteristics(service: Int)
+        /// Descriptors of the value at `of`; `rest` are those still to come.
+        case descriptors(of: UInt16, rest: ArraySlice<(value: UInt16, range: ATTHandleRange)>)
+        case done
+    }
+
+    private var phase = Phase.services
+    private var search = Search(next: 1, last: 0xFFFF)
+    private var found: [Service] = []
+    private(set) var result = Result()
+
+    var services: [RemoteService] {
+        found.map { RemoteService(uuid: $0.uuid, handle: $0.range.first, characteristics: $0.characteristics.map(\.remote)) }
+    }
+
+    /// The next question, or `nil` when everything is known.
+    mutating func nextRequest() -> ATTPDU? {
+        while true {
+            if let range = search.range {
+                switch phase {
+                case .services: return .readByGroupTypeRequest(range, type: GATTTable.primaryService)
+                case .characteristics: return .readByTypeRequest(range, type: GATTTable.characteristic)
+                case .descriptors: return .findInformationRequest(range)
+                case .done: return nil
+                }
+            }
+            switch phase {
+            case .services: enterService(0)
+            case .characteristics(let service): enterService(service + 1)
+            case .descriptors(_, let rest): enterDescriptors(rest)
+            case .done: return nil
+            }
+        }
+    }
+
+    /// The peer has no more of this kind in the stretch that was asked for.
+    mutating func nothingFound() {
+        search.next = 0x10000
+    }
+
+    /// Takes an answer in. Fails with a sentence where it lies.
+    mutating func take(_ pdu: ATTPDU) throws(LinkError) {
+        switch (phase, pdu) {
+        case (.services, .readByGroupTypeResponse(let groups)):
+            for group in groups { try take(group) }
+        case (.characteristics(let service), .readByTypeResponse(let values)):
+            for value in values { try take(value, in: service) }
+        case (.descriptors(let value, _), .findInformationResponse(let list)):
+            for item in list {
+                try advance(past: item.handle, to: item.handle, "descriptor")
+                if item.type == GATTTable.clientConfiguration { result.configurations[value] = item.handle }
+            }
+        default:
+            throw LinkError(.protocolViolation, "discovery got \(pdu.opcode), which answers something else")
+        }
+    }
+
+    // MARK: Services
+
+    private mutating func take(_ group: ATTGroupValue) throws(LinkError) {
+        guard let uuid = BluetoothUUID(littleEndian: group.value) else {
+            throw Self.lie("a service UUID of \(group.value.count) bytes at handle \(group.handle)")
+        }
+        try advance(past: group.handle, to: group.end, "service")
+        guard found.count < GATTClient.Limit.services else { throw Self.lie("more than \(found.count) services") }
+        found.append(Service(range: ATTHandleRange(group.handle, group.end), uuid: uuid))
+    }
+
+    private mutating func enterService(_ index: Int) {
+        guard found.indices.contains(index) else {
+            return enterDescriptors(descriptorSearches()[...])
+        }
+        phase = .characteristics(service: index)
+        search = Search(next: Int(found[index].range.first) + 1, last: found[index].range.last)
+    }
+
+    // MARK: Characteristics
+
+    /// A declaration's value: properties(1) value handle(2) uuid(2 or 16).
+    private mutating func take(_ item: ATTHandleValue, in service: Int) throws(LinkError) {
+        guard item.value.count >= 5, let uuid = BluetoothUUID(littleEndian: item.value.dropFirst(3)) else {
+            throw Self.lie("a characteristic declaration of \(item.value.count) bytes at handle \(item.handle)")
+        }
+        let handle = UInt16(item.value[1]) | UInt16(item.value[2]) << 8
+        try advance(past: item.handle, to: item.handle, "characteristic")
+        guard handle > item.handle, handle <= found[service].range.last, result.properties[handle] == nil else {
+            throw Self.lie("a characteristic at handle \(item.handle) whose value stands at \(handle)")
+        }
+        guard result.properties.count < GATTClient.Limit.characteristics else {
+            throw Self.lie("more than \(result.properties.count) characteristics")
+        }
+        let properties = CharacteristicProperties(rawValue: item.value[0])
+        result.properties[handle] = properties
+        found[service].characteristics.append(
+            Characteristic(
+                declaration: item.handle, remote: RemoteCharacteristic(uuid: uuid, handle: handle, properties: properties)))
+    }
+
+    // MARK: Descriptors
+
+    /// Descriptors stand between a value and the next declaration, or the end of the service.
+    private func descriptorSearches() -> [(value: UInt16, range: ATTHandleRange)] {
+        found.flatMap { service in
+            service.characteristics.enumerated().compactMap { index, characteristic in
+                let value = characteristic.remote.handle
+                let next = service.characteristics.dropFirst(index + 1).first?.declaration
+                let last = next.map { $0 - 1 } ?? service.range.last
+                return value < last ? (value, ATTHandleRange(value + 1, last)) : nil
+            }
+        }
+    }
+
+    private mutating func enterDescriptors(_ rest: ArraySlice<(value: UInt16, range: ATTHandleRange)>) {
+        guard let first = rest.first else { return phase = .done }
+        phase = .descriptors(of: first.value, rest: rest.dropFirst())
+        search = Search(next: Int(first.range.first), last: first.range.last)
+    }
+
+    // MARK: Upwards only
+
+    /// What was found must lie in the stretch that was asked for, after everything found before.
+    private mutating func advance(past handle: UInt16, to end: UInt16, _ what: String) throws(LinkError) {
+        guard Int(handle) >= search.next, end >= handle, end <= search.last else {
+            throw Self.lie("a \(what) at handles \(handle) to \(end) when asked from \(search.next) to \(search.last)")
+        }
+        search.next = Int(end) + 1
+    }
+
+    private static func lie(_ what: String) -> LinkError {
+        LinkError(.protocolViolation, "the peer's table makes no sense: it shows \(what)")
+    }
+}
+
+extension GATTClient {
+    /// Asks the next question of the discovery, or reports what was found.
+    mutating func advanceDiscovery(at now: MonotonicInstant) {
+        guard case .discover(var discovery) = procedure else { return }
+        let next = discovery.nextRequest()
+        procedure = .discover(discovery)
+        if let next { return request(next, at: now) }
+        found = discovery.result
+        finish(.discovered(discovery.services), at: now)
+    }
+
+    mutating func proceedDiscovery(_ discovery: Discovery, _ pdu: ATTPDU, at now: MonotonicInstant) {
+        var discovery = discovery
+        do throws(LinkError) {
+            switch pdu {
+            case .errorResponse(_, _, .attributeNotFound): discovery.nothingFound()
+            case .errorResponse(_, let handle, let error): throw Self.refused("discovery", handle, error)
+            default: try discovery.take(pdu)
+            }
+        } catch {
+            return finish(.discoveryFailed(error), at: now)
+        }
+        procedure = .discover(discovery)
+        advanceDiscovery(at: now)
+    }
+}

@@ -1,0 +1,155 @@
+// The procedures of GATT (Core 5.4, Vol 3 Part G, 4) other than discovery: each a first request and what its answer leads to.
+extension GATTClient {
+    mutating func start(_ request: CentralRequest, at now: MonotonicInstant) {
+        switch request {
+        case .discover:
+            begin(.discover(Discovery()), at: now)
+            advanceDiscovery(at: now)
+        case .read(let handle):
+            begin(.read(handle: handle, value: []), at: now)
+            self.request(.readRequest(handle: handle), at: now)
+        case .write(let handle, let value, let withResponse):
+            write(handle, value, withResponse: withResponse, at: now)
+        case .subscribe(let handle):
+            subscribe(handle, at: now)
+        case .startScan, .stopScan, .connect, .disconnect, .forget, .powerCycle:
+            emit(request.failure(LinkError(.outOfStep, "a GATT client does not do that")))
+        }
+    }
+
+    /// The answer to the outstanding request has come.
+    mutating func proceed(with pdu: ATTPDU, at now: MonotonicInstant) {
+        var refusal: ATTErrorCode?
+        if case .errorResponse(_, _, let error) = pdu { refusal = error }
+        switch procedure {
+        case .exchangeMTU: settleMTU(pdu)
+        case .discover(let discovery): proceedDiscovery(discovery, pdu, at: now)
+        case .read(let handle, let value): proceedReading(handle, value, pdu, at: now)
+        case .write(let handle):
+            finish(refusal.map { .writeFailed(handle: handle, Self.refused("the write", handle, $0)) } ?? .wrote(handle: handle), at: now)
+        case .longWrite(let handle, let value, let sent): proceedWriting(handle, value, sent, pdu, at: now)
+        case .executeWrite(let handle):
+            finish(refusal.map { .writeFailed(handle: handle, Self.refused("the long write", handle, $0)) } ?? .wrote(handle: handle), at: now)
+        case .cancelWrite(let handle, let error):
+            finish(.writeFailed(handle: handle, error), at: now)
+        case .subscribe(let handle):
+            finish(
+                refusal.map { .subscribeFailed(handle: handle, Self.refused("the subscription", handle, $0)) }
+                    ?? .subscribed(handle: handle), at: now)
+        case nil:
+            break
+        }
+    }
+
+    static func refused(_ what: String, _ handle: UInt16, _ error: ATTErrorCode) -> LinkError {
+        LinkError(.refused, "the peer refused \(what) of handle \(handle): \(error)", attError: error.rawValue)
+    }
+
+    // MARK: MTU
+
+    /// A server that refuses the exchange stays at 23.
+    private mutating func settleMTU(_ pdu: ATTPDU) {
+        if case .exchangeMTUResponse(let theirs) = pdu {
+            mtu = max(ATTPDU.defaultMTU, min(Int(theirs), maximumMTU))
+        } else {
+            log("refused to exchange the MTU; it stays 23")
+        }
+        becomeReady()
+    }
+
+    // MARK: Reading
+
+    /// A value that fills its PDU may go on: Read Blob until a PDU is not full (Vol 3 Part G, 4.8.3).
+    private mutating func proceedReading(_ handle: UInt16, _ known: [UInt8], _ pdu: ATTPDU, at now: MonotonicInstant) {
+        switch pdu {
+        case .readResponse(let part), .readBlobResponse(let part):
+            let value = known + part
+            guard value.count <= ATTPDU.maximumValueLength else {
+                let error = LinkError(.protocolViolation, "the value of handle \(handle) is longer than 512 bytes")
+                return finish(.readFailed(handle: handle, error), at: now)
+            }
+            guard part.count >= mtu - 1, value.count < ATTPDU.maximumValueLength else {
+                return finish(.read(handle: handle, value: value), at: now)
+            }
+            procedure = .read(handle: handle, value: value)
+            request(.readBlobRequest(handle: handle, offset: UInt16(value.count)), at: now)
+        // The value ended exactly with the PDU, and the server would rather say so than send nothing.
+        case .errorResponse(_, _, .attributeNotLong) where !known.isEmpty, .errorResponse(_, _, .invalidOffset) where !known.isEmpty:
+            finish(.read(handle: handle, value: known), at: now)
+        case .errorResponse(_, _, let error):
+            finish(.readFailed(handle: handle, Self.refused("the read", handle, error)), at: now)
+        default:
+            break
+        }
+    }
+
+    // MARK: Writing
+
+    private mutating func write(_ handle: UInt16, _ value: [UInt8], withResponse: Bool, at now: MonotonicInstant) {
+        guard value.count <= ATTPDU.maximumValueLength else {
+            let error = LinkError(.outOfStep, "a value of \(value.count) bytes cannot be written: the most is 512")
+            return emit(.event(.writeFailed(handle: handle, error)))
+        }
+        let fits = value.count <= mtu - 3
+        if withResponse {
+            begin(fits ? .write(handle: handle) : .longWrite(handle: handle, value: value, sent: 0), at: now)
+            if fits { request(.writeRequest(handle: handle, value: value), at: now) } else { prepareNext(handle, value, 0, at: now) }
+        } else if fits {
+            emit(.send(ATTPDU.writeCommand(handle: handle, value: value).encoded))
+            emit(.event(.wrote(handle: handle)))
+        } else {
+            let error = LinkError(
+                .outOfStep, "\(value.count) bytes cannot be written without response: the MTU is \(mtu), so the most is \(mtu - 3)")
+            emit(.event(.writeFailed(handle: handle, error)))
+        }
+    }
+
+    private mutating func prepareNext(_ handle: UInt16, _ value: [UInt8], _ sent: Int, at now: MonotonicInstant) {
+        let part = Array(value.dropFirst(sent).prefix(mtu - 5))
+        procedure = .longWrite(handle: handle, value: value, sent: sent + part.count)
+        request(.prepareWriteRequest(handle: handle, offset: UInt16(sent), value: part), at: now)
+    }
+
+    /// Each part comes back as an echo; one that differs would write something else (Vol 3 Part G, 4.9.5).
+    private mutating func proceedWriting(
+        _ handle: UInt16, _ value: [UInt8], _ sent: Int, _ pdu: ATTPDU, at now: MonotonicInstant
+    ) {
+        let start = (sent - 1) / (mtu - 5) * (mtu - 5)
+        let part = Array(value[start..<sent])
+        switch pdu {
+        case .prepareWriteResponse(handle, UInt16(start), part) where sent < value.count:
+            prepareNext(handle, value, sent, at: now)
+        case .prepareWriteResponse(handle, UInt16(start), part):
+            procedure = .executeWrite(handle: handle)
+            request(.executeWriteRequest(flags: 1), at: now)
+        case .errorResponse(_, _, let error):
+            cancelWrite(handle, Self.refused("the long write", handle, error), at: now)
+        default:
+            let error = LinkError(.protocolViolation, "the peer echoed another part than was prepared for handle \(handle)")
+            cancelWrite(handle, error, at: now)
+        }
+    }
+
+    private mutating func cancelWrite(_ handle: UInt16, _ error: LinkError, at now: MonotonicInstant) {
+        procedure = .cancelWrite(handle: handle, error)
+        request(.executeWriteRequest(flags: 0), at: now)
+    }
+
+    // MARK: Subscribing
+
+    /// Notifications where they are offered, else indications (Vol 3 Part G, 3.3.3.3).
+    private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
+        func fail(_ sentence: String) -> Effect { .event(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence))) }
+        guard let properties = found.properties[handle] else {
+            return emit(fail("handle \(handle) is no characteristic value that discovery found"))
+        }
+        guard !properties.isDisjoint(with: [.notify, .indicate]) else {
+            return emit(fail("the characteristic at handle \(handle) neither notifies nor indicates"))
+        }
+        guard let configuration = found.configurations[handle] else {
+            return emit(fail("the characteristic at handle \(handle) has no Client Characteristic Configuration"))
+        }
+        begin(.subscribe(handle: handle), at: now)
+        request(.writeRequest(handle: configuration, value: [properties.contains(.notify) ? 1 : 2, 0]), at: now)
+    }
+}

@@ -1,0 +1,239 @@
+/// The GATT client on one ATT bearer: requests and PDUs go in, PDUs and events come out. Waits for nothing itself.
+///
+/// One request is outstanding at a time; one that is not answered in 30 s ends the bearer, because no later answer could
+/// be told from the answer to something else (Core 5.4, Vol 3 Part F, 3.3.3). So does every answer that breaks the protocol.
+public struct GATTClient: Sendable {
+    public enum Input: Hashable, Sendable {
+        /// The bearer is there: exchange the MTU.
+        case start
+        /// One PDU from the server.
+        case received([UInt8])
+        /// `discover`, `read`, `write` or `subscribe`; carried out one after the other.
+        case request(CentralRequest)
+        /// Time has passed; see `nextDeadline`.
+        case tick
+    }
+
+    public enum Effect: Hashable, Sendable {
+        case send([UInt8])
+        /// The MTU is settled; requests are carried out from now on.
+        case ready(mtu: Int)
+        case event(CentralEvent)
+        /// The bearer is of no more use; the client is silent from now on.
+        case ended(LinkError)
+        /// One line for a person, about something odd that the server did.
+        case log(String)
+    }
+
+    enum Limit {
+        /// Core Vol 3 Part F, 3.3.3.
+        static let transaction = Duration.seconds(30)
+        /// For a whole discovery, long read or long write, of however many transactions.
+        static let procedure = Duration.seconds(60)
+        static let waitingRequests = 64
+        static let services = 256
+        static let characteristics = 2048
+        static let logLines = 20
+    }
+
+    /// What is being done for one request of the caller.
+    enum Procedure: Sendable {
+        case exchangeMTU
+        case discover(Discovery)
+        case read(handle: UInt16, value: [UInt8])
+        case write(handle: UInt16)
+        case longWrite(handle: UInt16, value: [UInt8], sent: Int)
+        case executeWrite(handle: UInt16)
+        case cancelWrite(handle: UInt16, LinkError)
+        case subscribe(handle: UInt16)
+    }
+
+    public let maximumMTU: Int
+    /// The ATT MTU in use.
+    public internal(set) var mtu = ATTPDU.defaultMTU
+    /// What the last discovery found, for subscriptions.
+    var found = Discovery.Result()
+    var procedure: Procedure?
+    private var pending: (request: ATTOpcode, deadline: MonotonicInstant)?
+    private var procedureDeadline: MonotonicInstant?
+    private var waiting: [CentralRequest] = []
+    private var isReady = false
+    private var hasEnded = false
+    private var logLines = 0
+    private var effects: [Effect] = []
+
+    public init(maximumMTU: Int = ATTPDU.maximumMTU) {
+        self.maximumMTU = min(max(maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
+    }
+
+    /// The earliest time at which `tick` has something to do.
+    public var nextDeadline: MonotonicInstant? {
+        hasEnded ? nil : [pending?.deadline, pending == nil ? nil : procedureDeadline].compactMap { $0 }.min()
+    }
+
+    public mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
+        guard !hasEnded else { return [] }
+        switch input {
+        case .start:
+            begin(.exchangeMTU, at: now)
+            request(.exchangeMTURequest(mtu: UInt16(maximumMTU)), at: now)
+        case .received(let bytes):
+            receive(bytes, at: now)
+        case .request(let request):
+            enqueue(request, at: now)
+        case .tick:
+            expire(at: now)
+        }
+        defer { effects = [] }
+        return effects
+    }
+
+    // MARK: Requests
+
+    private mutating func enqueue(_ request: CentralRequest, at now: MonotonicInstant) {
+        guard waiting.count < Limit.waitingRequests else {
+            return emit(request.failure(LinkError(.outOfStep, "\(waiting.count) requests are waiting already")))
+        }
+        waiting.append(request)
+        startNext(at: now)
+    }
+
+    /// Starts waiting requests until one has to wait for an answer.
+    func canStart() -> Bool { isReady && !hasEnded && procedure == nil && !waiting.isEmpty }
+
+    mutating func startNext(at now: MonotonicInstant) {
+        while canStart() { start(waiting.removeFirst(), at: now) }
+    }
+
+    mutating func begin(_ new: Procedure, at now: MonotonicInstant) {
+        procedure = new
+        procedureDeadline = now.advanced(by: Limit.procedure)
+    }
+
+    /// Sends a request; its answer comes to `proceed`.
+    mutating func request(_ pdu: ATTPDU, at now: MonotonicInstant) {
+        pending = (pdu.opcode, now.advanced(by: Limit.transaction))
+        emit(.send(pdu.encoded))
+    }
+
+    /// The procedure is through, for better or worse.
+    mutating func finish(_ event: CentralEvent, at now: MonotonicInstant) {
+        procedure = nil
+        emit(.event(event))
+    }
+
+    mutating func becomeReady() {
+        procedure = nil
+        isReady = true
+        emit(.ready(mtu: mtu))
+    }
+
+    // MARK: What arrives
+
+    private mutating func receive(_ bytes: [UInt8], at now: MonotonicInstant) {
+        let pdu: ATTPDU
+        do throws(MalformedPDU) {
+            guard bytes.count <= maximumMTU else {
+                throw MalformedPDU(what: "a PDU of the MTU", offset: 0, needed: maximumMTU, found: bytes.count)
+            }
+            pdu = try ATTPDU(decoding: bytes)
+        } catch {
+            let name = bytes.first.map { "\(ATTOpcode($0))" } ?? "PDU"
+            return end(LinkError(.protocolViolation, "the peer sent a malformed \(name)", cause: "\(error)"))
+        }
+        if bytes.count > mtu { log("sent \(bytes.count) bytes where the MTU is \(mtu); taken nevertheless") }
+        switch pdu {
+        case .notification(let handle, let value):
+            deliver(handle, value)
+        case .multipleNotification(let list):
+            for item in list { deliver(item.handle, item.value) }
+        case .indication(let handle, let value):
+            emit(.send(ATTPDU.confirmation.encoded))
+            deliver(handle, value)
+        case _ where pdu.opcode.isResponse:
+            receiveResponse(pdu, at: now)
+        default:
+            receiveRequest(pdu)
+        }
+    }
+
+    private mutating func receiveResponse(_ pdu: ATTPDU, at now: MonotonicInstant) {
+        guard let asked = pending?.request else {
+            return end(LinkError(.protocolViolation, "the peer sent \(pdu.opcode) although nothing was asked"))
+        }
+        let answered: ATTOpcode? = if case .errorResponse(let request, _, _) = pdu { request } else { nil }
+        guard answered == asked || pdu.opcode == asked.response else {
+            let what = answered.map { "an error to \($0)" } ?? "\(pdu.opcode)"
+            return end(LinkError(.protocolViolation, "the peer answered \(asked) with \(what)"))
+        }
+        pending = nil
+        proceed(with: pdu, at: now)
+        startNext(at: now)
+    }
+
+    /// The peer's own client finds an empty table here; whatever it asks is answered, so that it does not wait.
+    private mutating func receiveRequest(_ pdu: ATTPDU) {
+        let opcode = pdu.opcode
+        switch pdu {
+        case .exchangeMTURequest:
+            return emit(.send(ATTPDU.exchangeMTUResponse(mtu: UInt16(maximumMTU)).encoded))
+        case .findInformationRequest(let range), .findByTypeValueRequest(let range, _, _),
+            .readByTypeRequest(let range, _), .readByGroupTypeRequest(let range, _):
+            emit(.send(ATTPDU.errorResponse(request: opcode, handle: range.first, error: .attributeNotFound).encoded))
+        case .readRequest(let handle), .readBlobRequest(let handle, _), .writeRequest(let handle, _),
+            .prepareWriteRequest(let handle, _, _):
+            emit(.send(ATTPDU.errorResponse(request: opcode, handle: handle, error: .invalidHandle).encoded))
+        case _ where opcode.isCommand || opcode == .confirmation:
+            log("sent \(opcode) to a client; ignored")
+        default:
+            log("sent the request \(opcode) to a client; refused")
+            emit(.send(ATTPDU.errorResponse(request: opcode, handle: 0, error: .requestNotSupported).encoded))
+        }
+    }
+
+    private mutating func deliver(_ handle: UInt16, _ value: [UInt8]) {
+        guard isReady else { return log("sent a value of handle \(handle) before the MTU was settled; ignored") }
+        emit(.event(.notification(handle: handle, value: value)))
+    }
+
+    // MARK: Ends
+
+    private mutating func expire(at now: MonotonicInstant) {
+        guard let pending, let deadline = nextDeadline, deadline <= now else { return }
+        let late = pending.deadline <= now ? "\(pending.request) was not answered in 30 s" : "the peer answers too slowly"
+        end(LinkError(.timeout, "\(late); the connection is of no more use", isTransient: true))
+    }
+
+    mutating func end(_ error: LinkError) {
+        hasEnded = true
+        procedure = nil
+        pending = nil
+        waiting = []
+        emit(.ended(error))
+    }
+
+    mutating func emit(_ effect: Effect) { effects.append(effect) }
+
+    /// Twenty lines for a connection: a peer cannot fill a disk with its mistakes.
+    mutating func log(_ line: String) {
+        guard logLines <= Limit.logLines else { return }
+        logLines += 1
+        emit(.log("the peer " + (logLines > Limit.logLines ? "does more of the same, which is not reported" : line)))
+    }
+}
+
+extension CentralRequest {
+    /// How this request says that it failed.
+    func failure(_ error: LinkError) -> GATTClient.Effect {
+        switch self {
+        case .startScan, .stopScan: .event(.scanFailed(error))
+        case .connect: .event(.connectFailed(error))
+        case .discover: .event(.discoveryFailed(error))
+        case .read(let handle): .event(.readFailed(handle: handle, error))
+        case .write(let handle, _, _): .event(.writeFailed(handle: handle, error))
+        case .subscribe(let handle): .event(.subscribeFailed(handle: handle, error))
+        case .disconnect: .event(.disconnected(nil))
+        case .forget, .powerCycle: .event(.recovered(error.sentence))
+        }
+    }
+}

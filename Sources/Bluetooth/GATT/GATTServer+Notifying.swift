@@ -1,0 +1,62 @@
+// Values to subscribers, in the order in which they were handed over; `notified` when the last subscriber has one.
+extension GATTServer {
+    mutating func notify(_ characteristic: BluetoothUUID, _ value: [UInt8], at now: MonotonicInstant) {
+        lastDelivery += 1
+        var delivery = Delivery(id: lastDelivery, characteristic: characteristic, awaited: [])
+        guard let handle = table.valueHandle(of: characteristic) else {
+            emit(.log("nothing is sent for \(characteristic): there is no such characteristic"))
+            return deliveries.append(delivery)
+        }
+        let subscribers = bearers.filter { $0.configurations[handle] != nil }.map(\.id)
+        delivery.awaited = Set(subscribers)
+        deliveries.append(delivery)
+        for id in subscribers {
+            guard let bearer = index(of: id), let bits = bearers[bearer].configurations[handle] else { continue }
+            guard bearers[bearer].outbox.count < Limit.waitingValues else {
+                close(bearer, because: "does not take its notifications; \(Limit.waitingValues) are waiting")
+                continue
+            }
+            // Who asked for both gets notifications.
+            bearers[bearer].outbox.append(
+                Outgoing(delivery: lastDelivery, handle: handle, value: value, isIndication: bits & 1 == 0))
+            flush(bearer, at: now)
+        }
+    }
+
+    /// Sends what may leave: nothing while the way is full, nothing past an indication that is not confirmed.
+    mutating func flush(_ bearer: Int, at now: MonotonicInstant) {
+        while bearers[bearer].congestedUntil == nil, bearers[bearer].indication == nil, !bearers[bearer].outbox.isEmpty {
+            let next = bearers[bearer].outbox.removeFirst()
+            // Cut as every stack cuts (Vol 3 Part F, 3.4.7.1): the rest is not sent.
+            let value = Array(next.value.prefix(bearers[bearer].mtu - 3))
+            if next.isIndication {
+                send(.indication(handle: next.handle, value: value), on: bearer)
+                bearers[bearer].indication = (next.delivery, now.advanced(by: Limit.transaction))
+            } else {
+                send(.notification(handle: next.handle, value: value), on: bearer)
+                arrived(next.delivery, at: bearers[bearer].id)
+            }
+        }
+    }
+
+    mutating func confirm(_ bearer: Int, at now: MonotonicInstant) {
+        guard let indication = bearers[bearer].indication else {
+            return log("confirmed an indication that was not sent; ignored", on: bearer)
+        }
+        bearers[bearer].indication = nil
+        arrived(indication.delivery, at: bearers[bearer].id)
+        flush(bearer, at: now)
+    }
+
+    private mutating func arrived(_ id: UInt64, at central: CentralID) {
+        guard let index = deliveries.firstIndex(where: { $0.id == id }) else { return }
+        deliveries[index].awaited.remove(central)
+    }
+
+    /// Says `notified` in order, one for each value, as far as everybody has them.
+    mutating func completeDeliveries() {
+        let through = deliveries.prefix { $0.awaited.isEmpty }
+        for delivery in through { emit(.event(.notified(delivery.characteristic))) }
+        deliveries.removeFirst(through.count)
+    }
+}

@@ -1,0 +1,158 @@
+// Writes: subscriptions stay here, everything else goes to the application as one whole value.
+extension GATTServer {
+    private enum Target {
+        case value(LocalCharacteristic)
+        case configuration(of: UInt16, CharacteristicProperties)
+        case refused(ATTErrorCode)
+    }
+
+    /// Where a write to this handle goes, as far as the properties let it: `property` is what the kind of write needs.
+    private func target(_ handle: UInt16, _ property: CharacteristicProperties) -> Target {
+        switch table[handle]?.content {
+        case nil: .refused(.invalidHandle)
+        case .value(let characteristic) where characteristic.accepts(property): .value(characteristic)
+        case .configuration(let value, let properties): .configuration(of: value, properties)
+        case .value, .service, .fixed: .refused(.writeNotPermitted)
+        }
+    }
+
+    mutating func write(_ handle: UInt16, _ value: [UInt8], on bearer: Int, at now: MonotonicInstant) {
+        switch target(handle, .write) {
+        case .refused(let error):
+            refuse(.writeRequest, handle, error, on: bearer)
+        case .value(let characteristic):
+            guard value.count <= ATTPDU.maximumValueLength else {
+                return refuse(.writeRequest, handle, .invalidAttributeValueLength, on: bearer)
+            }
+            let token = begin(.writeRequest, handle, .write(handle), on: bearer, at: now)
+            emit(.event(.write(bearers[bearer].id, characteristic.uuid, value: value, token: token)))
+        case .configuration(let valueHandle, let properties):
+            if let error = Self.configurationError(value, properties) {
+                return refuse(.writeRequest, handle, error, on: bearer)
+            }
+            // The answer goes first: what the subscription sets going comes after it.
+            send(.writeResponse, on: bearer)
+            configure(valueHandle, value, on: bearer)
+        }
+    }
+
+    /// A command is never answered, whatever it asks for (Vol 3 Part F, 3.4.5.3).
+    mutating func writeWithoutResponse(_ handle: UInt16, _ value: [UInt8], on bearer: Int, at now: MonotonicInstant) {
+        switch target(handle, .writeWithoutResponse) {
+        case .refused(let error):
+            log("its write without response to handle \(handle) is ignored: \(error)", on: bearer)
+        case .value(let characteristic):
+            guard value.count <= ATTPDU.maximumValueLength else {
+                return log("its write without response of \(value.count) bytes is ignored: over 512", on: bearer)
+            }
+            emit(.event(.write(bearers[bearer].id, characteristic.uuid, value: value, token: nil)))
+        case .configuration(let valueHandle, let properties):
+            if let error = Self.configurationError(value, properties) {
+                return log("its subscription without response is ignored: \(error)", on: bearer)
+            }
+            configure(valueHandle, value, on: bearer)
+        }
+    }
+
+    // MARK: Long writes
+
+    mutating func prepareWrite(_ handle: UInt16, _ offset: UInt16, _ value: [UInt8], on bearer: Int) {
+        if case .refused(let error) = target(handle, .write) {
+            return refuse(.prepareWriteRequest, handle, error, on: bearer)
+        }
+        guard bearers[bearer].prepared.count < Limit.preparedParts,
+            bearers[bearer].preparedBytes + value.count <= Limit.preparedBytes
+        else {
+            log("prepares more than it may; the queue is full", on: bearer)
+            return refuse(.prepareWriteRequest, handle, .prepareQueueFull, on: bearer)
+        }
+        bearers[bearer].prepared.append(PreparedPart(handle: handle, offset: Int(offset), value: value))
+        send(.prepareWriteResponse(handle: handle, offset: offset, value: value), on: bearer)
+    }
+
+    mutating func executeWrite(_ flags: UInt8, on bearer: Int, at now: MonotonicInstant) {
+        let parts = bearers[bearer].prepared
+        // Executed or cancelled, right or wrong: the queue is empty afterwards (Vol 3 Part F, 3.4.6.3).
+        bearers[bearer].prepared = []
+        guard flags <= 1 else { return refuse(.executeWriteRequest, 0, .invalidPDU, on: bearer) }
+        guard flags == 1 else { return send(.executeWriteResponse, on: bearer) }
+        switch Self.join(parts) {
+        case .failure(let fault): refuse(.executeWriteRequest, fault.handle, fault.error, on: bearer)
+        case .success(let writes):
+            // All or nothing, as far as the server knows beforehand.
+            for write in writes {
+                if case .configuration(_, let properties) = target(write.handle, .write),
+                    let error = Self.configurationError(write.value, properties)
+                {
+                    return refuse(.executeWriteRequest, write.handle, error, on: bearer)
+                }
+            }
+            execute(writes[...], on: bearer, at: now)
+        }
+    }
+
+    mutating func execute(_ writes: ArraySlice<ATTHandleValue>, on bearer: Int, at now: MonotonicInstant) {
+        var rest = writes
+        while let write = rest.first {
+            switch target(write.handle, .write) {
+            case .refused(let error): return refuse(.executeWriteRequest, write.handle, error, on: bearer)
+            case .configuration(let valueHandle, _): configure(valueHandle, write.value, on: bearer)
+            case .value(let characteristic):
+                let token = begin(.executeWriteRequest, write.handle, .execute(rest: rest), on: bearer, at: now)
+                return emit(.event(.write(bearers[bearer].id, characteristic.uuid, value: write.value, token: token)))
+            }
+            rest = rest.dropFirst()
+        }
+        send(.executeWriteResponse, on: bearer)
+    }
+
+    private struct Fault: Error {
+        var handle: UInt16
+        var error: ATTErrorCode
+    }
+
+    /// Joins the parts of each attribute into whole values; a part must begin inside or right after what came before.
+    private static func join(_ parts: [PreparedPart]) -> Result<[ATTHandleValue], Fault> {
+        var writes: [ATTHandleValue] = []
+        for part in parts {
+            if writes.last?.handle != part.handle || part.offset == 0 && !part.value.isEmpty {
+                writes.append(ATTHandleValue(part.handle, []))
+            }
+            let last = writes.count - 1
+            let known = writes[last].value
+            guard part.offset <= known.count else { return .failure(Fault(handle: part.handle, error: .invalidOffset)) }
+            let value = known.prefix(part.offset) + part.value + known.dropFirst(part.offset + part.value.count)
+            guard value.count <= ATTPDU.maximumValueLength else {
+                return .failure(Fault(handle: part.handle, error: .invalidAttributeValueLength))
+            }
+            writes[last].value = Array(value)
+        }
+        return .success(writes)
+    }
+
+    // MARK: Subscriptions
+
+    /// Two bytes: bit 0 notifications, bit 1 indications, the rest reserved; only what the properties offer.
+    private static func configurationError(_ value: [UInt8], _ properties: CharacteristicProperties) -> ATTErrorCode? {
+        guard value.count == 2 else { return .invalidAttributeValueLength }
+        let offered: UInt8 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)
+        return value[1] == 0 && value[0] & ~offered == 0 ? nil : .cccdImproperlyConfigured
+    }
+
+    private mutating func configure(_ valueHandle: UInt16, _ value: [UInt8], on bearer: Int) {
+        let bits = UInt16(value.first ?? 0)
+        let before = bearers[bearer].configurations[valueHandle] ?? 0
+        bearers[bearer].configurations[valueHandle] = bits == 0 ? nil : bits
+        guard case .value(let characteristic) = table[valueHandle]?.content, (before == 0) != (bits == 0) else { return }
+        // Service Changed is the link's own business: the application does not know of it.
+        guard characteristic.uuid != GATTTable.serviceChanged else { return }
+        let id = bearers[bearer].id
+        emit(.event(bits == 0 ? .unsubscribed(id, characteristic.uuid) : .subscribed(id, characteristic.uuid)))
+    }
+}
+
+extension LocalCharacteristic {
+    fileprivate func accepts(_ property: CharacteristicProperties) -> Bool {
+        acceptsAnyWrite || properties.contains(property)
+    }
+}

@@ -1,0 +1,153 @@
+/// The GATT server of a peripheral without a radio of its own: ATT PDUs of every bearer on one side,
+/// `PeripheralEvent` and `PeripheralRequest` on the other. Waits for nothing and knows no time but what it is told.
+///
+/// What a central may do is bounded: requests waiting, prepared writes, values not taken, lines logged, time to confirm.
+/// `disconnected` ends a central's subscriptions without an `unsubscribed` for each.
+/// Source: Bluetooth Core 5.4, Vol 3 Part F (ATT) and Part G (GATT).
+public struct GATTServer: Sendable {
+    public enum Input: Hashable, Sendable {
+        case opened(CentralID)
+        case closed(CentralID)
+        /// One PDU from a central.
+        case received(CentralID, [UInt8])
+        case request(PeripheralRequest)
+        /// The way to this central is full: values wait until `drained`.
+        case congested(CentralID)
+        case drained(CentralID)
+        /// Time has passed; see `nextDeadline`.
+        case tick
+    }
+
+    public enum Effect: Hashable, Sendable {
+        case send(CentralID, [UInt8])
+        case event(PeripheralEvent)
+        /// End this bearer; the server has forgotten it already and has said `disconnected`.
+        case close(CentralID)
+        /// Whether others should see the peripheral from now on.
+        case advertise(Bool)
+        /// One line for a person, about something odd that a central did.
+        case log(String)
+    }
+
+    /// What a central gets at most.
+    enum Limit {
+        /// Requests that came before their time, in PDUs.
+        static let waitingRequests = 8
+        /// Parts and bytes of a prepared write: enough for one whole value at MTU 23.
+        static let preparedParts = 64
+        static let preparedBytes = 1024
+        /// Values on their way to a central that does not take them.
+        static let waitingValues = 4096
+        static let logLines = 20
+        /// Core Vol 3 Part F, 3.3.3: a transaction that is not over in 30 s never will be.
+        static let transaction = Duration.seconds(30)
+        /// So that a central hears of a lost answer before its own 30 s are over.
+        static let answer = Duration.seconds(25)
+    }
+
+    public let table: GATTTable
+    /// The MTU offered to centrals, 23 to 517.
+    public let maximumMTU: Int
+    var bearers: [ServerBearer] = []
+    /// Values handed to `notify`, oldest first, until everybody has them.
+    var deliveries: [Delivery] = []
+    var lastDelivery: UInt64 = 0
+    var lastToken: UInt64 = 0
+    private var effects: [Effect] = []
+
+    public init(_ application: GATTApplication, maximumMTU: Int = ATTPDU.maximumMTU) throws(LinkError) {
+        table = try GATTTable(application)
+        self.maximumMTU = min(max(maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
+    }
+
+    /// The earliest time at which `tick` has something to do.
+    public var nextDeadline: MonotonicInstant? {
+        bearers.compactMap(\.deadline).min()
+    }
+
+    public mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
+        switch input {
+        case .opened(let id):
+            guard index(of: id) == nil else { break }
+            bearers.append(ServerBearer(id: id))
+            emit(.event(.connected(id)))
+        case .closed(let id):
+            if let bearer = index(of: id) { forget(bearer) }
+        case .received(let id, let bytes):
+            if let bearer = index(of: id) { receive(bytes, on: bearer, at: now) }
+        case .request(let request):
+            perform(request, at: now)
+        case .congested(let id):
+            if let bearer = index(of: id) { bearers[bearer].congestedUntil = now.advanced(by: Limit.transaction) }
+        case .drained(let id):
+            guard let bearer = index(of: id) else { break }
+            bearers[bearer].congestedUntil = nil
+            flush(bearer, at: now)
+        case .tick:
+            expire(at: now)
+        }
+        completeDeliveries()
+        defer { effects = [] }
+        return effects
+    }
+
+    private mutating func perform(_ request: PeripheralRequest, at now: MonotonicInstant) {
+        switch request {
+        case .respond(let token, let response): answer(token, response, at: now)
+        case .notify(let uuid, let value): notify(uuid, value, at: now)
+        case .disconnect(let id): if let bearer = index(of: id) { close(bearer) }
+        case .advertise(let visible): emit(.advertise(visible))
+        }
+    }
+
+    // MARK: Bearers
+
+    func index(of id: CentralID) -> Int? { bearers.firstIndex { $0.id == id } }
+
+    mutating func emit(_ effect: Effect) { effects.append(effect) }
+
+    mutating func send(_ pdu: ATTPDU, on bearer: Int) {
+        emit(.send(bearers[bearer].id, pdu.encoded))
+    }
+
+    mutating func refuse(_ request: ATTOpcode, _ handle: UInt16, _ error: ATTErrorCode, on bearer: Int) {
+        send(.errorResponse(request: request, handle: handle, error: error), on: bearer)
+    }
+
+    /// One line, and after the twentieth of a bearer one last: a central cannot fill a disk with its mistakes.
+    mutating func log(_ line: String, on bearer: Int) {
+        bearers[bearer].logLines += 1
+        switch bearers[bearer].logLines {
+        case ...Limit.logLines: emit(.log("central \(bearers[bearer].id): \(line)"))
+        case Limit.logLines + 1: emit(.log("central \(bearers[bearer].id): more of the same is not reported"))
+        default: bearers[bearer].logLines = Limit.logLines + 2
+        }
+    }
+
+    /// Ends a bearer from our side, with the reason where the central is to blame.
+    mutating func close(_ bearer: Int, because reason: String? = nil) {
+        if let reason { emit(.log("central \(bearers[bearer].id): \(reason); disconnected")) }
+        emit(.close(bearers[bearer].id))
+        forget(bearer)
+    }
+
+    private mutating func forget(_ bearer: Int) {
+        let id = bearers.remove(at: bearer).id
+        for index in deliveries.indices { deliveries[index].awaited.remove(id) }
+        emit(.event(.disconnected(id)))
+    }
+
+    private mutating func expire(at now: MonotonicInstant) {
+        for id in bearers.map(\.id) {
+            guard let bearer = index(of: id) else { continue }
+            if let until = bearers[bearer].congestedUntil, until <= now {
+                close(bearer, because: "takes no data since 30 s")
+            } else if let indication = bearers[bearer].indication, indication.deadline <= now {
+                close(bearer, because: "did not confirm an indication in 30 s")
+            } else if let transaction = bearers[bearer].transaction, transaction.deadline <= now {
+                log("its \(transaction.request) was not answered by the peripheral in 25 s", on: bearer)
+                finish(bearer, .error(ATTErrorCode.unlikelyError.rawValue), at: now)
+            }
+        }
+    }
+}

@@ -1,0 +1,383 @@
+import Bluetooth
+import Testing
+
+/// A client and a scripted server: the other side of a conversation.
+private struct Client {
+    var machine = CentralMachine()
+    var now = MonotonicInstant.start
+    var events: [CentralEvent] = []
+    var log: [String] = []
+    var isClosed = false
+
+    /// Connected, with this MTU.
+    init(mtu: Int = 517) {
+        _ = feed(.request(.connect(PeerID("p"), limit: .seconds(5))))
+        #expect(feed(.opened) == [bytes("02 05 02")])
+        _ = feed(.received(ATTPDU.exchangeMTUResponse(mtu: UInt16(mtu)).encoded))
+        #expect(events == [.connected(PeerID("p"), mtu: mtu)])
+        events = []
+    }
+
+    mutating func feed(_ input: CentralMachine.Input) -> [[UInt8]] {
+        var sent: [[UInt8]] = []
+        for effect in machine.handle(input, at: now) {
+            switch effect {
+            case .send(let pdu): sent.append(pdu)
+            case .event(let event): events.append(event)
+            case .close: isClosed = true
+            case .log(let line): log.append(line)
+            case .look, .open: break
+            }
+        }
+        return sent
+    }
+
+    /// What the client says to this PDU of the server.
+    mutating func hear(_ pdu: String) -> String { feed(.received(bytes(pdu))).map(hex).joined(separator: " | ") }
+    mutating func ask(_ request: CentralRequest) -> String { feed(.request(request)).map(hex).joined(separator: " | ") }
+
+    /// A discovery of one service FFE0 (1-5) with FFE4 at 3 (CCCD 4) and, where asked, other properties.
+    mutating func discoverBottle(properties: String = "12") {
+        #expect(ask(.discover) == "10 01 00 FF FF 00 28")
+        #expect(hear("11 06 01 00 05 00 E0 FF") == "10 06 00 FF FF 00 28")
+        #expect(hear("01 10 06 00 0A") == "08 02 00 05 00 03 28")
+        #expect(hear("09 07 02 00 \(properties) 03 00 E4 FF") == "08 03 00 05 00 03 28")
+        #expect(hear("01 08 03 00 0A") == "04 04 00 05 00")
+        #expect(hear("05 01 04 00 02 29 05 00 01 29") == "")
+        events = []
+    }
+}
+
+@Suite struct GATTClientTests {
+    @Test func discoveryFindsEverything() {
+        var client = Client()
+        client.discoverBottle()
+        _ = client.ask(.discover)
+        _ = client.hear("11 06 01 00 05 00 E0 FF 06 00 06 00 E1 FF")
+        #expect(client.hear("11 06 07 00 FF FF E5 FF") == "08 02 00 05 00 03 28")
+        _ = client.hear("09 07 02 00 12 03 00 E4 FF")
+        #expect(client.hear("01 08 03 00 0A") == "08 08 00 FF FF 03 28")
+        #expect(client.hear("09 07 08 00 04 09 00 E9 FF 20 00 02 21 00 00 2A") == "08 21 00 FF FF 03 28")
+        #expect(client.hear("01 08 21 00 0A") == "04 04 00 05 00")
+        #expect(client.hear("01 04 04 00 0A") == "04 0A 00 1F 00")
+        #expect(client.hear("05 01 1F 00 01 29") == "04 22 00 FF FF")
+        #expect(client.hear("01 04 22 00 0A") == "")
+        #expect(client.events == [.discovered([
+            RemoteService(uuid: 0xFFE0, handle: 1, characteristics: [RemoteCharacteristic(uuid: 0xFFE4, handle: 3, properties: [.read, .notify])]),
+            RemoteService(uuid: 0xFFE1, handle: 6, characteristics: []),
+            RemoteService(uuid: 0xFFE5, handle: 7, characteristics: [
+                RemoteCharacteristic(uuid: 0xFFE9, handle: 9, properties: .writeWithoutResponse),
+                RemoteCharacteristic(uuid: 0x2A00, handle: 0x21, properties: .read),
+            ]),
+        ])])
+    }
+
+    @Test func emptyServerIsDiscoveredEmpty() {
+        var client = Client()
+        _ = client.ask(.discover)
+        #expect(client.hear("01 10 01 00 0A") == "")
+        #expect(client.events == [.discovered([])])
+    }
+
+    @Test func subscriptionWritesTheConfiguration() {
+        for (properties, bits) in [("12", "01 00"), ("22", "02 00"), ("32", "01 00")] {
+            var client = Client()
+            client.discoverBottle(properties: properties)
+            #expect(client.ask(.subscribe(handle: 3)) == "12 04 00 " + bits)
+            _ = client.hear("13")
+            #expect(client.events == [.subscribed(handle: 3)])
+        }
+        var client = Client()
+        client.discoverBottle()
+        _ = client.ask(.subscribe(handle: 3))
+        _ = client.hear("01 12 04 00 05")
+        guard case .subscribeFailed(handle: 3, let error)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.code == .refused && error.attError == 5)
+        #expect(error.sentence.contains("Insufficient Authentication (0x05)"))
+    }
+
+    @Test func subscriptionsThatCannotBe() {
+        var client = Client()
+        _ = client.ask(.subscribe(handle: 3))
+        client.discoverBottle(properties: "02")
+        _ = client.ask(.subscribe(handle: 3))
+        _ = client.ask(.subscribe(handle: 9))
+        #expect(client.events.count == 2)
+        #expect(client.events.allSatisfy { if case .subscribeFailed(_, let error) = $0 { error.code == .outOfStep } else { false } })
+    }
+
+    @Test func longReadsGoOnToTheEnd() {
+        var client = Client(mtu: 23)
+        let value = (0..<50).map { UInt8($0) }
+        #expect(client.ask(.read(handle: 3)) == "0A 03 00")
+        #expect(client.feed(.received([0x0B] + value[..<22])) == [bytes("0C 03 00 16 00")])
+        #expect(client.feed(.received([0x0D] + value[22..<44])) == [bytes("0C 03 00 2C 00")])
+        #expect(client.feed(.received([0x0D] + value[44...])).isEmpty)
+        #expect(client.events == [.read(handle: 3, value: value)])
+    }
+
+    @Test(arguments: ["0D", "01 0C 03 00 0B", "01 0C 03 00 07"])
+    func valueThatFillsItsPDUExactly(end: String) {
+        var client = Client(mtu: 23)
+        _ = client.ask(.read(handle: 3))
+        _ = client.feed(.received([0x0B] + Array(repeating: 1, count: 22)))
+        _ = client.hear(end)
+        #expect(client.events == [.read(handle: 3, value: Array(repeating: 1, count: 22))])
+    }
+
+    @Test func endlessValueIsRefused() {
+        var client = Client(mtu: 23)
+        _ = client.ask(.read(handle: 3))
+        var questions = 1
+        var next = client.feed(.received([0x0B] + Array(repeating: 1, count: 22)))
+        while !next.isEmpty, questions < 100 {
+            questions += 1
+            next = client.feed(.received([0x0D] + Array(repeating: 1, count: 22)))
+        }
+        guard case .readFailed(handle: 3, let error)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.code == .protocolViolation)
+        #expect(questions == 24)
+    }
+
+    @Test func readRefused() {
+        var client = Client()
+        _ = client.ask(.read(handle: 3))
+        _ = client.hear("01 0A 03 00 02")
+        guard case .readFailed(handle: 3, let error)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.sentence == "the peer refused the read of handle 3: Read Not Permitted (0x02)")
+    }
+
+    @Test func writesShortLongAndWithout() {
+        var client = Client(mtu: 23)
+        #expect(client.ask(.write(handle: 9, value: [1], withResponse: true)) == "12 09 00 01")
+        _ = client.hear("13")
+        #expect(client.ask(.write(handle: 9, value: [2], withResponse: false)) == "52 09 00 02")
+        #expect(client.events == [.wrote(handle: 9), .wrote(handle: 9)])
+        let value = (0..<40).map { UInt8($0) }
+        #expect(client.ask(.write(handle: 9, value: value, withResponse: true)) == hex(bytes("16 09 00 00 00") + value[..<18]))
+        #expect(client.feed(.received(bytes("17 09 00 00 00") + value[..<18])) == [bytes("16 09 00 12 00") + value[18..<36]])
+        #expect(client.feed(.received(bytes("17 09 00 12 00") + value[18..<36])) == [bytes("16 09 00 24 00") + value[36...]])
+        #expect(client.feed(.received(bytes("17 09 00 24 00") + value[36...])) == [bytes("18 01")])
+        _ = client.hear("19")
+        #expect(client.events.last == .wrote(handle: 9))
+        #expect(client.ask(.write(handle: 9, value: value, withResponse: false)) == "")
+        guard case .writeFailed(handle: 9, let error)? = client.events.last else { Issue.record("\(client.events)"); return }
+        #expect(error.sentence.contains("the most is 20"))
+        #expect(client.ask(.write(handle: 9, value: Array(repeating: 0, count: 513), withResponse: true)) == "")
+        #expect(client.events.count == 5)
+    }
+
+    @Test func wrongEchoIsCancelled() {
+        var client = Client(mtu: 23)
+        _ = client.ask(.write(handle: 9, value: Array(repeating: 5, count: 21), withResponse: true))
+        #expect(client.hear("17 09 00 00 00 05") == "18 00")
+        _ = client.hear("19")
+        guard case .writeFailed(handle: 9, let error)? = client.events.last else { Issue.record("\(client.events)"); return }
+        #expect(error.code == .protocolViolation)
+    }
+
+    @Test func valuesArriveByNotificationAndIndication() {
+        var client = Client()
+        #expect(client.hear("1B 03 00 AA") == "")
+        #expect(client.hear("1D 03 00 BB") == "1E")
+        #expect(client.hear("23 03 00 01 00 CC 05 00 01 00 DD") == "")
+        #expect(client.events == [
+            .notification(handle: 3, value: [0xAA]), .notification(handle: 3, value: [0xBB]),
+            .notification(handle: 3, value: [0xCC]), .notification(handle: 5, value: [0xDD]),
+        ])
+    }
+
+    @Test func oneRequestIsOutstanding() {
+        var client = Client()
+        #expect(client.ask(.read(handle: 3)) == "0A 03 00")
+        #expect(client.ask(.read(handle: 5)) == "")
+        #expect(client.hear("0B 01") == "0A 05 00")
+        #expect(client.hear("0B 02") == "")
+        #expect(client.events == [.read(handle: 3, value: [1]), .read(handle: 5, value: [2])])
+        for _ in 0..<66 { _ = client.ask(.read(handle: 3)) }
+        guard case .readFailed(handle: 3, let error)? = client.events.last else { Issue.record("\(client.events)"); return }
+        #expect(error.code == .outOfStep)
+        #expect(client.events.count == 3)
+    }
+
+    @Test func serverWithAClientOfItsOwnIsAnswered() {
+        var client = Client()
+        #expect(client.hear("02 05 02") == "03 05 02")
+        #expect(client.hear("10 01 00 FF FF 00 28") == "01 10 01 00 0A")
+        #expect(client.hear("0A 03 00") == "01 0A 03 00 01")
+        #expect(client.hear("3E") == "01 3E 00 00 06")
+        #expect(client.hear("52 03 00 01") == "")
+        #expect(!client.isClosed)
+    }
+}
+
+/// Servers that lie, keep silent or talk nonsense: a clear end each.
+@Suite struct HostileServerTests {
+    @Test(arguments: [
+        "11 06 01 00 05 00 E0 FF 05 00 06 00 E1 FF", "11 06 00 00 05 00 E0 FF", "11 06 05 00 04 00 E0 FF",
+        "11 07 01 00 05 00 E0 FF 00",
+    ])
+    func servicesThatMakeNoSense(answer: String) { expectDiscoveryToFail([answer]) }
+
+    @Test(arguments: [
+        "09 07 01 00 12 03 00 E4 FF", "09 07 02 00 12 02 00 E4 FF", "09 07 02 00 12 06 00 E4 FF", "09 06 02 00 12 03 00 E4",
+        "09 07 02 00 12 03 00 E4 FF 02 00 12 04 00 E4 FF", "09 07 03 00 12 05 00 E4 FF 04 00 12 05 00 E4 FF",
+    ])
+    func characteristicsThatMakeNoSense(answer: String) {
+        expectDiscoveryToFail(["11 06 01 00 05 00 E0 FF", "01 10 06 00 0A", answer])
+    }
+
+    @Test(arguments: ["05 01 03 00 02 29", "05 01 06 00 02 29", "05 01 05 00 02 29 04 00 01 29"])
+    func descriptorsThatMakeNoSense(answer: String) {
+        expectDiscoveryToFail([
+            "11 06 01 00 05 00 E0 FF", "01 10 06 00 0A", "09 07 02 00 12 03 00 E4 FF", "01 08 03 00 0A", answer,
+        ])
+    }
+
+    private func expectDiscoveryToFail(_ answers: [String]) {
+        var client = Client()
+        _ = client.ask(.discover)
+        for answer in answers { _ = client.hear(answer) }
+        guard case .discoveryFailed(let error)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.code == .protocolViolation && !error.sentence.isEmpty)
+        #expect(client.events.count == 1)
+    }
+
+    /// A service at every handle, one per answer: an end comes long before the handles do.
+    @Test func endlessDiscoveryEnds() {
+        var client = Client()
+        _ = client.ask(.discover)
+        var handle: UInt16 = 1
+        while client.events.isEmpty, handle < 2000 {
+            _ = client.feed(.received(ATTPDU.readByGroupTypeResponse([ATTGroupValue(handle, handle, [0, 0x18])]).encoded))
+            handle += 1
+        }
+        guard case .discoveryFailed(let error)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.sentence.contains("more than 256 services"))
+    }
+
+    @Test func discoveryRefused() {
+        var client = Client()
+        _ = client.ask(.discover)
+        _ = client.hear("01 10 01 00 06")
+        guard case .discoveryFailed(let error)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.code == .refused && error.attError == 6)
+    }
+
+    @Test(arguments: [
+        ("0B 01", "although nothing was asked"), ("01 0A 03 00 01", "although nothing was asked"), ("1B 03", "malformed"),
+        ("", "malformed"), ("1E 00", "malformed"),
+    ])
+    func nonsenseOutOfTheBlue(pdu: String, words: String) { expectEnd(after: nil, pdu, words) }
+
+    @Test(arguments: [
+        ("0D 01", "answered Read Request with Read Blob Response"), ("13", "answered Read Request with Write Response"),
+        ("01 12 03 00 01", "answered Read Request with an error to Write Request"), ("01 0A", "malformed Error Response"),
+    ])
+    func nonsenseInsteadOfAnAnswer(pdu: String, words: String) { expectEnd(after: .read(handle: 3), pdu, words) }
+
+    private func expectEnd(after request: CentralRequest?, _ pdu: String, _ words: String) {
+        var client = Client()
+        if let request { _ = client.ask(request) }
+        _ = client.hear(pdu)
+        guard case .disconnected(let error?)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.code == .protocolViolation)
+        #expect(error.description.contains(words))
+        #expect(client.isClosed && client.events.count == 1)
+    }
+
+    @Test func longerThanAnyMTUIsMalformed() {
+        var client = Client()
+        _ = client.feed(.received([0x1B, 3, 0] + Array(repeating: 0, count: 600)))
+        #expect(client.isClosed)
+    }
+
+    @Test func silenceEndsTheConnectionAfter30Seconds() {
+        var client = Client()
+        _ = client.ask(.read(handle: 3))
+        #expect(client.machine.nextDeadline == .after(.seconds(30)))
+        client.now = .after(.milliseconds(29_999))
+        _ = client.feed(.tick)
+        #expect(client.events.isEmpty)
+        client.now = .after(.seconds(30))
+        _ = client.feed(.tick)
+        guard case .disconnected(let error?)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.code == .timeout && error.sentence.contains("Read Request was not answered in 30 s"))
+        #expect(client.machine.nextDeadline == nil)
+        // A late answer goes nowhere.
+        #expect(client.hear("0B 01") == "")
+    }
+
+    @Test func slowPeerEndsAWholeDiscovery() {
+        var client = Client()
+        _ = client.ask(.discover)
+        client.now = .after(.seconds(29))
+        _ = client.hear("11 06 01 00 05 00 E0 FF")
+        client.now = .after(.seconds(58))
+        _ = client.hear("11 06 06 00 07 00 E0 FF")
+        client.now = .after(.seconds(60))
+        _ = client.feed(.tick)
+        guard case .disconnected(let error?)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.sentence.contains("too slowly"))
+    }
+
+    @Test func mistakesAreLoggedWithin21Lines() {
+        var client = Client()
+        for _ in 0..<100 { _ = client.hear("7E 00") }
+        #expect(client.log.count == 21)
+    }
+}
+
+@Suite struct CentralMachineTests {
+    private let peer = PeerID("p")
+
+    @Test func connectingHasALimit() {
+        var machine = CentralMachine()
+        #expect(machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start) == [.open(peer)])
+        #expect(machine.nextDeadline == .after(.seconds(5)))
+        let effects = machine.handle(.tick, at: .after(.seconds(5)))
+        guard effects.first == .close, case .event(.connectFailed(let error))? = effects.last else { Issue.record("\(effects)"); return }
+        #expect(error.code == .timeout && effects.count == 2)
+        #expect(machine.nextDeadline == nil)
+    }
+
+    @Test func peerThatTakesTheConnectionAndIsSilent() {
+        var machine = CentralMachine()
+        _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
+        #expect(machine.handle(.opened, at: .start) == [.send(bytes("02 05 02"))])
+        guard case .event(.connectFailed(let error))? = machine.handle(.tick, at: .after(.seconds(5))).last else { Issue.record(); return }
+        #expect(error.sentence.contains("another central"))
+    }
+
+    @Test func refusedExchangeStaysAt23() {
+        var machine = CentralMachine()
+        _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
+        _ = machine.handle(.opened, at: .start)
+        #expect(machine.handle(.received(bytes("01 02 00 00 06")), at: .start).last == .event(.connected(peer, mtu: 23)))
+    }
+
+    @Test func whatNeedsAConnectionSaysSo() {
+        var machine = CentralMachine()
+        for request in [CentralRequest.discover, .read(handle: 1), .write(handle: 1, value: [], withResponse: true), .subscribe(handle: 1)] {
+            let effects = machine.handle(.request(request), at: .start)
+            #expect(effects.count == 1 && "\(effects)".contains("nothing is connected"))
+        }
+        #expect(machine.handle(.request(.disconnect), at: .start) == [.event(.disconnected(nil))])
+        #expect(machine.handle(.request(.startScan), at: .start) == [.look])
+    }
+
+    @Test func endsAreToldOnce() {
+        var machine = CentralMachine()
+        let gone = LinkError(.disconnected, "gone")
+        _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
+        #expect(machine.handle(.openFailed(gone), at: .start) == [.event(.connectFailed(gone))])
+        _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
+        _ = machine.handle(.opened, at: .start)
+        _ = machine.handle(.received(bytes("03 17 00")), at: .start)
+        #expect(machine.handle(.closed(gone), at: .start) == [.event(.disconnected(gone))])
+        #expect(machine.handle(.closed(gone), at: .start) == [])
+        _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
+        _ = machine.handle(.opened, at: .start)
+        #expect(machine.handle(.request(.disconnect), at: .start) == [.close, .event(.disconnected(nil))])
+    }
+}
