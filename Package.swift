@@ -81,7 +81,7 @@ let package = Package(
         tests("StoreTests", ["Store", "TrackerCore", grdb]),
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("SimulationTests", ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
-        tests("CommandTests", ["CommandKit", "Captures", "Bluetooth", "BottleProtocol"]),
+        tests("CommandTests", ["CommandKit", "Captures", "Bluetooth", "BottleProtocol", argumentParser]),
     ],
     swiftLanguageModes: [.v6]
 )

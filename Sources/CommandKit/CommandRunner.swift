@@ -1,0 +1,47 @@
+import ArgumentParser
+import Foundation
+
+/// Runs a command from its arguments to its exit code. Each executable's `main` is one call of this.
+public enum CommandRunner {
+    /// Parses, runs, flushes standard output and exits. Errors go to standard error as sentences; ArgumentParser's 64 becomes 2.
+    public static func main<Root: ParsableCommand>(_ root: Root.Type) async -> Never {
+        // A reader that closes its pipe must not kill a service; writing then fails and is noticed.
+        signal(SIGPIPE, SIG_IGN)
+        let status = await run(root, Array(CommandLine.arguments.dropFirst()))
+        TextOutput.standard.flush()
+        exit(status)
+    }
+
+    /// As `main`, but returns the exit code.
+    public static func run<Root: ParsableCommand>(_ root: Root.Type, _ arguments: [String]) async -> Int32 {
+        do {
+            var command = try root.parseAsRoot(arguments)
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+            return ExitStatus.done.rawValue
+        } catch {
+            return report(error, root)
+        }
+    }
+
+    private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type) -> Int32 {
+        if let failure = error as? CommandFailure {
+            Diagnostics.error(failure.sentence, advice: failure.advice)
+            return failure.status.rawValue
+        }
+        let code = root.exitCode(for: error)
+        let text = root.fullMessage(for: error)
+        if code.isSuccess {
+            // --help and --version are answers, not diagnostics.
+            if !text.isEmpty { TextOutput.standard.line(text) }
+            return ExitStatus.done.rawValue
+        }
+        guard !(error is ExitCode) else { return code.rawValue }
+        let isWrongUse = code == .validationFailure
+        if isWrongUse { Diagnostics.line(text) } else { Diagnostics.error(String(describing: error)) }
+        return isWrongUse ? ExitStatus.wrongUse.rawValue : ExitStatus.failed.rawValue
+    }
+}

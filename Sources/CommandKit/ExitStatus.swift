@@ -1,0 +1,31 @@
+/// Exit codes of all commands (`spec/command-line.md`).
+public enum ExitStatus: Int32, Sendable {
+    case done = 0
+    /// It failed; the message says what, why, and what to try.
+    case failed = 1
+    /// Wrong use: flags, arguments, values.
+    case wrongUse = 2
+    /// Refused by a rule.
+    case refused = 3
+    /// The file or the bytes are bad.
+    case badInput = 4
+    /// No bottle, adapter or link.
+    case noLink = 5
+    /// Interrupted, after a clean disconnect.
+    case interrupted = 130
+}
+
+/// A failure that ends a command: what happened and why, and what the user can try, each a sentence.
+public struct CommandFailure: Error, Sendable, CustomStringConvertible {
+    public var status: ExitStatus
+    public var sentence: String
+    public var advice: String?
+
+    public init(_ status: ExitStatus, _ sentence: String, advice: String? = nil) {
+        self.status = status
+        self.sentence = sentence
+        self.advice = advice
+    }
+
+    public var description: String { advice.map { "\(sentence)\n\($0)" } ?? sentence }
+}

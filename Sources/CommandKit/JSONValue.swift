@@ -1,0 +1,106 @@
+/// A JSON value that keeps the order of its keys, so that output is stable and can be compared as text.
+public indirect enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case int(Int)
+    case double(Double)
+    case string(String)
+    case array([JSONValue])
+    /// Keys are lowerCamelCase; a key occurs once.
+    case object([Member])
+
+    public struct Member: Hashable, Sendable {
+        public let key: String
+        public let value: JSONValue
+        public init(_ key: String, _ value: JSONValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// `nil` becomes null.
+    public init(_ value: Int?) { self = value.map(JSONValue.int) ?? .null }
+    /// `nil` becomes null.
+    public init(_ value: String?) { self = value.map(JSONValue.string) ?? .null }
+    /// `nil` becomes null.
+    public init(_ value: Bool?) { self = value.map(JSONValue.bool) ?? .null }
+    /// `nil` becomes null.
+    public init(_ value: Double?) { self = value.map(JSONValue.double) ?? .null }
+
+    /// On one line, without spaces.
+    public var text: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The value of a key, where this is an object that has it.
+    public subscript(_ key: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.key == key }?.value
+    }
+
+    private func append(to bytes: inout [UInt8]) {
+        switch self {
+        case .null: bytes += "null".utf8
+        case .bool(let value): bytes += (value ? "true" : "false").utf8
+        case .int(let value): bytes += String(value).utf8
+        case .double(let value): bytes += Self.number(value).utf8
+        case .string(let value): Self.append(value, to: &bytes)
+        case .array(let values):
+            bytes.append(UInt8(ascii: "["))
+            for (index, value) in values.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                value.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let members):
+            bytes.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                Self.append(member.key, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                member.value.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// JSON knows no infinity and no NaN: they become null.
+    private static func number(_ value: Double) -> String {
+        guard value.isFinite else { return "null" }
+        if let whole = Int(exactly: value) { return String(whole) }
+        return String(value)
+    }
+
+    private static func append(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): bytes += "\\\"".utf8
+            case UInt8(ascii: "\\"): bytes += "\\\\".utf8
+            case UInt8(ascii: "\n"): bytes += "\\n".utf8
+            case UInt8(ascii: "\r"): bytes += "\\r".utf8
+            case UInt8(ascii: "\t"): bytes += "\\t".utf8
+            case 0..<0x20, 0x7F:
+                let digits = String(byte, radix: 16)
+                bytes += ("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).utf8
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}
+
+extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
+    /// Keeps the order in which the keys are written.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map(Member.init)) }
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(nilLiteral: ()) { self = .null }
+}
+
+extension JSONValue: ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+    public init(integerLiteral value: Int) { self = .int(value) }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+}

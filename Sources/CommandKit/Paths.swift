@@ -1,0 +1,34 @@
+import Foundation
+
+/// Where things lie by default (`spec/command-line.md`, "Files"; XDG base directories).
+public enum Paths {
+    /// The store: `$XDG_STATE_HOME/waterh/waterh.sqlite`, by default below `~/.local/state`.
+    public static var store: String { base("XDG_STATE_HOME", "\(home)/.local/state") + "/waterh/waterh.sqlite" }
+
+    /// The configuration: `$XDG_CONFIG_HOME/waterh/waterh.toml` where it exists, else `/etc/waterh/waterh.toml` where that exists, else the first.
+    public static var configuration: String {
+        let own = base("XDG_CONFIG_HOME", "\(home)/.config") + "/waterh/waterh.toml"
+        let system = "/etc/waterh/waterh.toml"
+        return !FileManager.default.fileExists(atPath: own) && FileManager.default.fileExists(atPath: system) ? system : own
+    }
+
+    /// A socket of this user: below `$XDG_RUNTIME_DIR`, else in the temporary directory with the user's number in its name.
+    public static func socket(_ name: String) -> String {
+        if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
+        return "\(variable("TMPDIR") ?? "/tmp")/\(getuid())-\(name)"
+    }
+
+    /// Makes the directories above a file.
+    public static func makeParent(of file: String) throws {
+        let parent = URL(fileURLWithPath: file).deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+    }
+
+    private static var home: String { variable("HOME") ?? NSHomeDirectory() }
+    private static func base(_ name: String, _ otherwise: String) -> String { variable(name) ?? otherwise }
+
+    /// An environment variable that is set and not empty; XDG says that relative paths in them are void.
+    private static func variable(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+}
