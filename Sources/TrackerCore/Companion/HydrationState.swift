@@ -1,0 +1,106 @@
+/// System A's value type with its own arithmetic, under its own names (`tracker.md` A3, A4). What the product shows
+/// differs where this is wrong for it: see `GlassLabel`, `Percent` and `NextDrink`.
+public struct HydrationState: Hashable, Sendable, Codable {
+    public var dailyGoalMl: Int
+    public var glassSizeMl: Int
+    public var totalMl: Int
+    public var lastDrink: Instant?
+    public var wake: TimeOfDay
+    public var sleep: TimeOfDay
+    /// Oldest first.
+    public var history: [Entry]
+
+    public struct Entry: Hashable, Sendable, Codable {
+        public var at: Instant
+        public var ml: Int
+
+        public init(at: Instant, ml: Int) {
+            self.at = at
+            self.ml = ml
+        }
+    }
+
+    /// The type's defaults; the product's goal of 2500 ml is a setting (K-X1).
+    public init(
+        dailyGoalMl: Int = 1600, glassSizeMl: Int = 200, totalMl: Int = 0, lastDrink: Instant? = nil,
+        wake: TimeOfDay = TimeOfDay(hour: 8), sleep: TimeOfDay = TimeOfDay(hour: 20), history: [Entry] = []
+    ) {
+        self.dailyGoalMl = dailyGoalMl
+        self.glassSizeMl = glassSizeMl
+        self.totalMl = totalMl
+        self.lastDrink = lastDrink
+        self.wake = wake
+        self.sleep = sleep
+        self.history = history
+    }
+
+    /// 0…1. A goal of 0 or less is 0 (K-A18); a negative total counts as 0.
+    public var progress: Double {
+        dailyGoalMl > 0 ? min(1, Double(max(0, totalMl)) / Double(dailyGoalMl)) : 0
+    }
+
+    /// Whole glasses drunk, not capped at the goal.
+    public var glassesConsumed: Int { glassSizeMl > 0 ? max(0, totalMl) / glassSizeMl : 0 }
+
+    /// Whole glasses in the goal, rounded down: 1700 ml of 200 are 8 although a ninth is due.
+    public var glassesGoal: Int { glassSizeMl > 0 ? max(0, dailyGoalMl) / glassSizeMl : 0 }
+
+    /// Glasses left, rounded up.
+    public var glassesLeft: Int { glassSizeMl > 0 ? ceilDivide(max(0, dailyGoalMl - totalMl), glassSizeMl) : 0 }
+
+    /// Seconds to the next drink by the founding spread over minutes of the day; `nil` before wake, from sleep on, and
+    /// with no glasses left. It starts anew at every call and so never reaches 0 by itself (K-A5): see `NextDrink`.
+    public func timeUntilNextDrink(from now: TimeOfDay) -> Double? {
+        guard now >= wake, now < sleep, glassesLeft > 0 else { return nil }
+        return Double(sleep.minutes - now.minutes) / Double(glassesLeft) * 60
+    }
+}
+
+/// Progress in whole percent, rounded down: 100 only when the goal is met.
+public enum Percent {
+    public static func of(totalMl: Int, goalMl: Int) -> Int {
+        guard goalMl > 0 else { return 0 }
+        return totalMl >= goalMl ? 100 : 100 * max(0, totalMl) / goalMl
+    }
+}
+
+/// The halo's label `consumed/goal`: reads n/n exactly when the goal is met (K-A7).
+public struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
+    public var consumed: Int
+    public var goal: Int
+
+    public init(totalMl: Int, goalMl: Int, glassMl: Int) {
+        let glass = max(1, glassMl)
+        goal = ceilDivide(max(0, goalMl), glass)
+        let drunk = max(0, totalMl) / glass
+        consumed = totalMl >= goalMl ? max(drunk, goal) : drunk
+    }
+
+    public var description: String { "\(consumed)/\(goal)" }
+}
+
+/// `mm:ss` of a countdown: whole seconds, minutes not wrapped at 60, `00:00` when it has run out.
+public enum Countdown {
+    public static func text(_ seconds: Double) -> String {
+        let whole = seconds.isFinite ? Int(min(max(0, seconds), 1e9)) : 0
+        return "\(padded(whole / 60, 2)):\(padded(whole % 60, 2))"
+    }
+}
+
+func ceilDivide(_ value: Int, _ by: Int) -> Int { value / by + (value % by > 0 ? 1 : 0) }
+
+extension TimeOfDay: Codable {
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let time = TimeOfDay(text) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "\"\(text)\" is not a time of the form HH:mm"))
+        }
+        self = time
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

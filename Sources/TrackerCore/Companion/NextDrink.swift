@@ -1,0 +1,52 @@
+/// When the next drink is due (`tracker.md` A5): anchored at the last drink, so that the countdown runs out and a
+/// reminder comes. The founding arithmetic spread the rest of the day anew from every "now" and never came due (K-A5).
+public struct NextDrink: Hashable, Sendable {
+    public enum Phase: String, Hashable, Sendable, Codable, CaseIterable {
+        case counting, alerting, outsideHours, goalReached
+    }
+
+    public var phase: Phase
+    /// What the spacing counts from: one interval reminder an anchor. `nil` when nothing is due.
+    public var anchor: Instant?
+    /// To the millisecond.
+    public var due: Instant?
+    /// Until due: negative while alerting.
+    public var secondsLeft: Double?
+
+    /// - Parameters:
+    ///   - wake: first instant of the current day's drinking hours; `sleep` is the end, exclusive.
+    ///   - lastDrink: the latest drink of the current day.
+    public init(now: Instant, wake: Instant, sleep: Instant, totalMl: Int, goalMl: Int, glassMl: Int, lastDrink: Instant?) {
+        guard now >= wake, now < sleep else {
+            self.init(phase: .outsideHours)
+            return
+        }
+        guard totalMl < goalMl else {
+            self.init(phase: .goalReached)
+            return
+        }
+        let anchor = max(wake, lastDrink.map { min($0, now) } ?? wake)
+        let glasses = Int64(ceilDivide(goalMl - totalMl, max(1, glassMl)))
+        let window = sleep.milliseconds - anchor.milliseconds
+        let elapsed = now.milliseconds - anchor.milliseconds
+        // In glasses times milliseconds, so that "due" is exact; the last call is half an hour before sleep (K-A13).
+        let lastCall = window > Self.lastCallMilliseconds ? window - Self.lastCallMilliseconds : window
+        let spacing = min(window, lastCall * glasses)
+        let left = spacing - elapsed * glasses
+        self.init(
+            phase: left <= 0 ? .alerting : .counting, anchor: anchor,
+            due: Instant(milliseconds: anchor.milliseconds + (2 * spacing + glasses) / (2 * glasses)),
+            secondsLeft: Double(left) / Double(glasses) / 1000)
+    }
+
+    private init(phase: Phase, anchor: Instant? = nil, due: Instant? = nil, secondsLeft: Double? = nil) {
+        self.phase = phase
+        self.anchor = anchor
+        self.due = due
+        self.secondsLeft = secondsLeft
+    }
+
+    public var isAlerting: Bool { phase == .alerting }
+
+    private static let lastCallMilliseconds: Int64 = 30 * 60 * 1000
+}

@@ -1,0 +1,98 @@
+/// A drink as the tracker knows it, frozen when it was stored: travel does not move history (`tracker.md` section 2).
+public struct Drink: Hashable, Sendable, Codable, Identifiable {
+    /// What identifies it for ever: `Drink.bottleKey` for a bottle's record, an id made once for anything else.
+    public var key: String
+    public var at: Instant
+    /// IANA id of the zone in force when it was stored.
+    public var zone: String
+    /// The day it belongs to, computed when it was stored.
+    public var localDay: LocalDay
+    public var ml: Int
+    public var source: DrinkSource
+    /// Deleted drinks stay as tombstones, so that the next poll does not bring them back.
+    public var isDeleted: Bool
+    public var updatedAt: Instant
+
+    public var id: String { key }
+
+    public init(
+        key: String, at: Instant, zone: String, localDay: LocalDay, ml: Int, source: DrinkSource,
+        isDeleted: Bool = false, updatedAt: Instant
+    ) {
+        self.key = key
+        self.at = at
+        self.zone = zone
+        self.localDay = localDay
+        self.ml = ml
+        self.source = source
+        self.isDeleted = isDeleted
+        self.updatedAt = updatedAt
+    }
+
+    /// A drink dated now or then, with its day computed in the zone.
+    public init(key: String, at: Instant, calendar: DayCalendar, ml: Int, source: DrinkSource, updatedAt: Instant) {
+        self.init(
+            key: key, at: at, zone: calendar.zone.id, localDay: calendar.day(of: at), ml: ml, source: source,
+            updatedAt: updatedAt)
+    }
+
+    /// Counts into totals: not deleted, and more than nothing.
+    public var counts: Bool { !isDeleted && ml > 0 }
+
+    /// A bottle's drink is its bottle, the record's own wall clock and the amount (A6): not the instant, which may rest
+    /// on evidence; not the bytes of unknown meaning; not when it arrived.
+    public static func bottleKey(bottle: String, wall: WallTime, amountMl: Int) -> String {
+        "\(bottle)|\(wall)|\(amountMl)"
+    }
+
+    /// Order of history: by instant, ties by key. Lists show it backwards.
+    public static func isEarlier(_ left: Drink, _ right: Drink) -> Bool { (left.at, left.key) < (right.at, right.key) }
+
+    /// Amounts that a person may log: 1–2000 ml (D1).
+    public static let manualMl = 1...2000
+}
+
+/// Where a drink came from. An open set: imports keep names of other programs.
+public struct DrinkSource: RawRepresentable, Hashable, Sendable, Codable {
+    public var rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let bottle = DrinkSource(rawValue: "bottle")
+    public static let cli = DrinkSource(rawValue: "cli")
+    public static let web = DrinkSource(rawValue: "web")
+    public static let notification = DrinkSource(rawValue: "notification")
+    public static let mqtt = DrinkSource(rawValue: "mqtt")
+    public static let http = DrinkSource(rawValue: "http")
+    public static let dbus = DrinkSource(rawValue: "dbus")
+    public static let health = DrinkSource(rawValue: "health")
+    public static let session = DrinkSource(rawValue: "session")
+}
+
+/// One day's intake: a fold over its stored drinks, never over a batch (A6).
+public struct DayIntake: Hashable, Sendable {
+    public var day: LocalDay
+    public var totalMl: Int
+    /// Drinks that count.
+    public var count: Int
+    /// The latest of them.
+    public var lastDrink: Instant?
+    /// The drinks themselves, oldest first, for surfaces that list them; may be left empty.
+    public var drinks: [Drink]
+
+    /// Sums that a store computed; they must equal the fold.
+    public init(day: LocalDay, totalMl: Int = 0, count: Int = 0, lastDrink: Instant? = nil, drinks: [Drink] = []) {
+        self.day = day
+        self.totalMl = totalMl
+        self.count = count
+        self.lastDrink = lastDrink
+        self.drinks = drinks
+    }
+
+    /// The fold itself. Drinks of other days and those that do not count are left out.
+    public init(day: LocalDay, folding drinks: some Sequence<Drink>) {
+        let counted = drinks.filter { $0.counts && $0.localDay == day }.sorted(by: Drink.isEarlier)
+        self.init(
+            day: day, totalMl: counted.reduce(0) { $0 + $1.ml }, count: counted.count, lastDrink: counted.last?.at,
+            drinks: counted)
+    }
+}

@@ -1,0 +1,93 @@
+/// The catalogue of notifications (`tracker.md` section 8).
+public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable {
+    case pace, interval, adaptive
+    case goal, recovery
+    case waterlineTime, waterlinePerDrink, waterlineWarning, waterlineAbandoned, waterlineLive
+
+    /// The stable id: a new notification of the same id takes the place of the one shown.
+    public var id: String {
+        switch self {
+        case .pace, .interval, .adaptive: "hydration-reminder"
+        case .goal: "hydration-goal-reached"
+        case .recovery: "hydration-back-on-track"
+        case .waterlineTime: "waterline-time"
+        case .waterlinePerDrink: "waterline-per-drink"
+        case .waterlineWarning: "waterline-warning"
+        case .waterlineAbandoned: "waterline-abandoned"
+        case .waterlineLive: "waterline-live"
+        }
+    }
+
+    /// Buttons, by their D-Bus keys.
+    public var actions: [NotificationAction] {
+        switch self {
+        case .pace, .interval, .adaptive: [.open, .logCup, .dismiss]
+        case .goal, .recovery: [.open]
+        case .waterlineTime, .waterlinePerDrink, .waterlineWarning: [.logWater, .dismiss]
+        case .waterlineAbandoned: [.endSession, .keepGoing]
+        case .waterlineLive: [.logWater, .logDrink]
+        }
+    }
+
+    /// Counts into the eight a day.
+    public var countsInLimit: Bool { id == "hydration-reminder" }
+
+    /// Held back in quiet hours.
+    public var isHeldInQuietHours: Bool { countsInLimit || self == .recovery }
+
+    /// Stays until closed, is replaced when its words change, and makes no sound.
+    public var isResident: Bool { self == .waterlineLive }
+
+    /// `reminder`, `goalReached` or empty, as the state payload names it (B7).
+    public var payloadType: String {
+        switch self {
+        case .pace, .interval, .adaptive: "reminder"
+        case .goal: "goalReached"
+        default: ""
+        }
+    }
+}
+
+public enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterable {
+    case open = "default"
+    case logCup = "log-cup"
+    case dismiss
+    case logWater = "log-water"
+    case logDrink = "log-drink"
+    case endSession = "end-session"
+    case keepGoing = "keep-going"
+
+    public var label: String {
+        switch self {
+        case .open: "Open"
+        case .logCup: "Log a cup"
+        case .dismiss: "Dismiss"
+        case .logWater: "Log Water"
+        case .logDrink: "Log Drink"
+        case .endSession: "End Now"
+        case .keepGoing: "Keep Going"
+        }
+    }
+}
+
+/// D-Bus urgency byte.
+public enum NotificationUrgency: Int, Hashable, Sendable, Codable {
+    case low = 0
+    case normal = 1
+    case critical = 2
+}
+
+extension NotificationKind {
+    /// The catalogue's urgency byte. `pace`: the urgency of a pace reminder. Time-sensitive kinds are critical only
+    /// where `notify.timeSensitiveCritical` says so.
+    public func urgency(for pace: Urgency?, settings: Settings) -> NotificationUrgency {
+        let level: NotificationUrgency =
+            switch self {
+            case .pace: pace == .overdue ? .critical : .normal
+            case .interval, .waterlineWarning: .critical
+            case .adaptive, .goal, .waterlineTime, .waterlinePerDrink, .waterlineAbandoned: .normal
+            case .recovery, .waterlineLive: .low
+            }
+        return level == .critical && !settings.timeSensitiveCritical ? .normal : level
+    }
+}

@@ -1,0 +1,72 @@
+/// The words of every notification (`tracker.md` B4, B5, A10, D2, E4). The same on every machine.
+public enum NotificationTexts {
+    public struct Text: Hashable, Sendable {
+        public var title: String
+        public var body: String
+
+        public init(_ title: String, _ body: String = "") {
+            self.title = title
+            self.body = body
+        }
+    }
+
+    public static func pace(_ urgency: Urgency, deficitMl: Int) -> Text {
+        let amount = Amounts.deficit(deficitMl)
+        return Text(
+            "Hydration Reminder",
+            urgency == .overdue
+                ? "You're falling behind! Drink \(amount) to catch up." : "Time to hydrate! You're \(amount) behind pace.")
+    }
+
+    public static let interval = Text("Time to Drink!", "Stay hydrated - grab your water bottle.")
+
+    public static func adaptive(mlPerHour: Int) -> Text {
+        Text("Hydration Reminder", "You need about \(mlPerHour) ml per hour to hit your goal. Tap to log!")
+    }
+
+    public static let goal = Text("Goal Reached! 💧", "Good job! You've hit your daily hydration goal.")
+    public static let recovery = Text("Back on Track", "Nice work - you're back on pace.")
+
+    public static let waterlineTime = Text("Time for water")
+
+    /// Discreet texts carry no count and no word about what was drunk; the body stays empty.
+    public static func perDrink(sinceWater: Int, discreet: Bool) -> Text {
+        discreet
+            ? Text("Time for a break")
+            : Text("You've had \(sinceWater) drink\(sinceWater == 1 ? "" : "s") — time for water")
+    }
+
+    public static func warning(discreet: Bool) -> Text {
+        discreet ? Text("Time for a break") : Text("Your Waterline is high — drink water to return to center")
+    }
+
+    public static func abandoned(hours: Int) -> Text {
+        Text("Your session has been running for \(hours) hours. End it?")
+    }
+
+    /// `nextReminder`: its time on the wall, where one will come.
+    public static func live(_ state: WaterlineState, nextReminder: TimeOfDay?, discreet: Bool) -> Text {
+        guard !discreet else { return Text("Session running") }
+        let drinks = "\(state.drinks) drink\(state.drinks == 1 ? "" : "s")"
+        let waters = "\(state.waters) water\(state.waters == 1 ? "" : "s")"
+        let next = nextReminder.map { " · next reminder \($0)" } ?? ""
+        return Text("Session running", "Waterline \(Amounts.decimal(state.value)) · \(drinks) · \(waters)\(next)")
+    }
+}
+
+extension NotificationAction {
+    /// The button's words; a discreet one does not name what is logged.
+    public func label(discreet: Bool) -> String { discreet && self == .logDrink ? "Add one" : label }
+}
+
+extension Amounts {
+    /// Up to three decimals, without zeros at the end: `2`, `0.6`, `1.333`, `-1`.
+    public static func decimal(_ value: Double) -> String {
+        guard value.isFinite, value.magnitude < 1e12 else { return "?" }
+        let thousandths = Int((value * 1000).rounded())
+        var text = padded(Int(thousandths.magnitude) % 1000, 3)
+        while text.hasSuffix("0") { text.removeLast() }
+        let whole = Int(thousandths.magnitude) / 1000
+        return (thousandths < 0 ? "-" : "") + "\(whole)" + (text.isEmpty ? "" : ".\(text)")
+    }
+}

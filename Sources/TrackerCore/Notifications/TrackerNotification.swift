@@ -1,0 +1,42 @@
+/// A decision to notify. The core decides; sinks deliver; what they accepted is reported back with
+/// `EngineDay.accept` or `WaterlineReminderState.accept`.
+public struct TrackerNotification: Hashable, Sendable {
+    public var kind: NotificationKind
+    /// `<id>/<day or session>/<n>`: the same decision always has the same one, so that receivers can drop repetitions.
+    public var notificationId: String
+    public var title: String
+    /// Empty where the text is discreet.
+    public var body: String
+    public var urgency: NotificationUrgency
+    public var sound: Bool
+    /// The day, as totals count it, on which it was decided.
+    public var dayKey: LocalDay
+    /// The session it belongs to, for Waterline.
+    public var sessionID: String?
+    /// What acceptance changes.
+    public var acceptance: Acceptance
+
+    public enum Acceptance: Hashable, Sendable {
+        case pace(Urgency)
+        case interval(anchor: Instant)
+        case adaptive(slot: Instant)
+        case goal
+        case recovery
+        case waterlineTime(slot: Instant)
+        case perDrink(seq: Int)
+        case warning(valueThousandths: Int, seq: Int)
+        case abandoned
+        case live(text: String)
+    }
+
+    /// For sinks that can vibrate (K-B17).
+    public var haptic: String { "notification" }
+}
+
+/// Where decisions go. Delivery is not the core's business; it only hears what was accepted.
+public protocol NotificationSink: AnyObject, Sendable {
+    /// Shows, or refuses (`false`: no server, blocked, down).
+    func deliver(_ notification: TrackerNotification) -> Bool
+    /// Takes away what is shown under that id, where anything is.
+    func close(id: String)
+}

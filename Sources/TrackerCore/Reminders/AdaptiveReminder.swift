@@ -1,0 +1,60 @@
+/// System D's reminder (`tracker.md` D2): every so many hours without a drink, with the pace that would still reach
+/// the goal. It does not ask whether one is behind (K-D2).
+public struct AdaptiveReminder: Hashable, Sendable {
+    /// Start inclusive, end exclusive.
+    public var start: Instant
+    public var end: Instant
+    public var intervalHours: Double
+
+    public init(start: Instant, end: Instant, intervalHours: Double = 2) {
+        self.start = start
+        self.end = end
+        self.intervalHours = intervalHours
+    }
+
+    /// Hours left, rounded up; at least 1 inside the window.
+    public func hoursLeft(at now: Instant) -> Int {
+        max(1, Int((now.seconds(to: end) / 3600).rounded(.up)))
+    }
+
+    /// Ml an hour that would reach the goal by the end.
+    public func pace(remainingMl: Int, at now: Instant) -> Double {
+        Double(max(0, remainingMl)) / Double(hoursLeft(at: now))
+    }
+
+    /// The pace as the text says it: to 10 ml, halves up, at least 10. `nil` when nothing remains.
+    public func shownPace(remainingMl: Int, at now: Instant) -> Int? {
+        guard remainingMl > 0 else { return nil }
+        let hours = hoursLeft(at: now)
+        return max(10, (2 * remainingMl + 10 * hours) / (20 * hours) * 10)
+    }
+
+    /// All firings after that last drink, with nothing drunk since: anchor + k × interval before the end.
+    public func firings(lastDrink: Instant?) -> [Instant] {
+        guard let interval = intervalMilliseconds else { return [] }
+        let anchor = anchor(lastDrink: lastDrink)
+        return stride(from: anchor.milliseconds + interval, to: end.milliseconds, by: Int(interval)).map { Instant(milliseconds: $0) }
+    }
+
+    /// The latest firing that has come by now: what was missed collapses into this one.
+    public func firing(at now: Instant, lastDrink: Instant?) -> Instant? {
+        guard let interval = intervalMilliseconds, now >= start, now < end else { return nil }
+        let anchor = min(anchor(lastDrink: lastDrink), now)
+        let passed = (now.milliseconds - anchor.milliseconds) / interval
+        return passed >= 1 ? Instant(milliseconds: anchor.milliseconds + passed * interval) : nil
+    }
+
+    /// The first firing after now.
+    public func nextFiring(after now: Instant, lastDrink: Instant?) -> Instant? {
+        guard let interval = intervalMilliseconds, now < end else { return nil }
+        let anchor = max(start, min(lastDrink ?? start, now))
+        let passed = max(0, (now.milliseconds - anchor.milliseconds) / interval)
+        let next = Instant(milliseconds: anchor.milliseconds + (passed + 1) * interval)
+        return next < end ? next : nil
+    }
+
+    /// Yesterday's last cup does not fire this morning: the window's start is the earliest anchor.
+    private func anchor(lastDrink: Instant?) -> Instant { max(start, lastDrink ?? start) }
+
+    private var intervalMilliseconds: Int64? { intervalHours > 0 ? Int64((intervalHours * 3_600_000).rounded()) : nil }
+}

@@ -1,0 +1,36 @@
+/// What the reminder engine remembers of one day. Keyed by the day, so that a process that slept through the boundary
+/// is right without having reset anything (K-B16).
+public struct EngineDay: Hashable, Sendable, Codable {
+    public var dayKey: LocalDay
+    /// Reminders that at least one sink accepted (K-B15): what the daily limit counts.
+    public var remindersSent = 0
+    /// The urgency of the last accepted pace reminder, lowered when urgency falls; `nil` is none.
+    public var lastNotified: Urgency?
+    /// Set on reaching the goal, sent or not; it stays for the day, whatever happens to the drinks.
+    public var goalNotified = false
+    /// Anchor of the last accepted interval reminder: one reminder an anchor.
+    public var lastDueAnchor: Instant?
+    /// The last accepted adaptive firing.
+    public var lastAdaptiveSlot: Instant?
+    public var backOnTrackSent = 0
+    /// The day's total at the last evaluation: tells a drink from the mere passing of time.
+    public var lastTotalMl = 0
+
+    public init(dayKey: LocalDay) { self.dayKey = dayKey }
+
+    /// This state if it is of that day, else that day's fresh one.
+    public func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
+
+    /// At least one sink accepted the notification. What was refused changes nothing and comes again.
+    public mutating func accept(_ notification: TrackerNotification) {
+        guard notification.dayKey == dayKey else { return }
+        switch notification.acceptance {
+        case .pace(let urgency): lastNotified = urgency
+        case .interval(let anchor): lastDueAnchor = anchor
+        case .adaptive(let slot): lastAdaptiveSlot = slot
+        case .recovery: backOnTrackSent += 1
+        case .goal, .waterlineTime, .perDrink, .warning, .abandoned, .live: break
+        }
+        if notification.kind.countsInLimit { remindersSent += 1 }
+    }
+}

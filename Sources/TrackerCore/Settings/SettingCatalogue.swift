@@ -1,0 +1,97 @@
+extension Settings {
+    /// The settings table, in the order of the specification.
+    public static let catalogue: [SettingEntry] = [
+        .integer("day.boundaryHour", \.boundaryHour, 0...6, "o'clock"),
+        .zone("day.zone", \.dayZone),
+        .integer("hydration.goalMl", \.goalMl, 500...5000, "ml"),
+        .integer("hydration.glassMl", \.glassMl, 50...1000, "ml"),
+        .oneOf("hydration.cupMl", \.cupMl, [100, 200, 250, 330, 500], "ml"),
+        quickAdd,
+        .flag("hydration.countSessionWater", \.countSessionWater),
+        .time("schedule.wake", \.wake, 4...11),
+        .time("schedule.sleep", \.sleep, 18...23),
+        .optionalTime("schedule.interval.wake", \.intervalWake, 4...11),
+        .optionalTime("schedule.interval.sleep", \.intervalSleep, 18...23),
+        .optionalHour("schedule.adaptive.start", \.adaptiveStart, 4...11),
+        .optionalHour("schedule.adaptive.end", \.adaptiveEnd, 18...23),
+        .flag("reminders.enabled", \.remindersEnabled),
+        .choice("reminders.engine", \.engine),
+        .flag("reminders.dailyLimit", \.dailyLimit),
+        .integer("reminders.maxPerDay", \.maxPerDay, 1...24),
+        .flag("reminders.backOnTrack", \.backOnTrack),
+        .integer("reminders.minDeficitMl", \.minDeficitMl, 0...500, "ml"),
+        .choice("pace.mode", \.paceMode),
+        .integer("pace.thresholdPercent", \.thresholdPercent, 1...100, "percent"),
+        .flag("pace.testMode", \.testMode),
+        .decimal("adaptive.intervalHours", \.adaptiveIntervalHours, 0.5...6, step: 0.5, "hours"),
+        .flag("notify.sound", \.sound),
+        .flag("notify.timeSensitiveCritical", \.timeSensitiveCritical),
+        .optionalText(
+            "bottle.alias", \.bottleAlias, rule: "It must be a name of 1 to 64 printable characters, or unset.",
+            accepts: isName),
+        .zone("bottle.timeZone", \.bottleZone),
+        .choice("bottle.recordDialect", \.recordDialect),
+        .optional(
+            "bottle.amountWidth", \.amountWidth, rule: "It must be u8 or u16be, or unset to follow the dialect.",
+            words: { .text($0.rawValue) }, parse: { AmountWidth(rawValue: $0) }),
+        .decimal("bottle.scanTimeoutS", \.scanTimeoutSeconds, 1...60, "seconds"),
+        .decimal("bottle.connectTimeoutS", \.connectTimeoutSeconds, 1...60, "seconds"),
+        .decimal("bottle.readDelayS", \.readDelaySeconds, 0...5, "seconds"),
+        .flag("bottle.pollWhenIdle", \.pollWhenIdle),
+        .integer("bottle.maxRecordAgeDays", \.maxRecordAgeDays, 1...360, "days"),
+        .integer("waterline.waterEveryNDrinks", \.waterEveryNDrinks, 1...10),
+        .flag("waterline.timeReminders", \.timeReminders),
+        .oneOf("waterline.intervalMinutes", \.intervalMinutes, [10, 15, 20, 30, 45, 60], "minutes"),
+        .integer("waterline.warningThreshold", \.warningThreshold, 1...10),
+        .integer("waterline.defaultWaterOz", \.defaultWaterOz, 1...32, "oz"),
+        .choice("waterline.units", \.units),
+        .flag("waterline.discreet", \.discreet),
+        .optionalText(
+            "waterline.defaultPreset", \.defaultPreset, rule: "It must be the id of one of your presets, or unset.",
+            accepts: isName),
+        .choice("waterline.bottleWater", \.bottleWater),
+        .choice("week.firstDay", \.weekFirstDay),
+        .flag("health.enabled", \.healthEnabled),
+        .optionalText(
+            "sync.url", \.syncURL, rule: "It must be an address that begins with http:// or https://, or unset.",
+            accepts: { isURL($0, ["http", "https"]) }),
+        .text("http.listen", \.httpListen, rule: "It must be an address and a port, such as 127.0.0.1:8077.", accepts: isEndpoint),
+        .optionalText(
+            "mqtt.url", \.mqttURL, rule: "It must be an address that begins with mqtt:// or mqtts://, or unset.",
+            accepts: { isURL($0, ["mqtt", "mqtts"]) }),
+        .text(
+            "mqtt.prefix", \.mqttPrefix,
+            rule: "It must be a topic of 1 to 64 printable characters without +, # and without / at its ends.",
+            accepts: { isName($0) && !$0.contains("+") && !$0.contains("#") && !$0.hasPrefix("/") && !$0.hasSuffix("/") }),
+        .flag("mqtt.commands", \.mqttCommands),
+    ]
+
+    private static let quickAdd = SettingEntry(
+        name: "hydration.quickAddMl", rule: "It must be 1 to 12 amounts from 1 to 2000 ml, with commas between.",
+        read: { .list($0.quickAddMl) }
+    ) { settings, text in
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Int(String($0.trimmingSpaces())) }
+        let amounts = parts.compactMap(\.self)
+        guard (1...12).contains(parts.count), amounts.count == parts.count, amounts.allSatisfy((1...2000).contains) else { return false }
+        settings.quickAddMl = amounts
+        return true
+    }
+
+    @Sendable static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.count) && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
+    }
+
+    @Sendable static func isURL(_ text: String, _ schemes: [String]) -> Bool {
+        guard let colon = text.range(of: "://"), schemes.contains(text[..<colon.lowerBound].lowercased()) else { return false }
+        let host = text[colon.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        return !host.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 }
+    }
+
+    @Sendable static func isEndpoint(_ text: String) -> Bool {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]), (0...65535).contains(port)
+        else { return false }
+        let host = text[..<colon]
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        return !host.isEmpty && (isBracketed || !host.contains(":")) && host.unicodeScalars.allSatisfy { $0.value > 32 && $0.value < 127 }
+    }
+}

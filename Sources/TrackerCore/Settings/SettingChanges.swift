@@ -1,0 +1,121 @@
+extension Settings {
+    /// Sets one setting from its text. Refused: an unknown name, a value outside its range, and hours that do not
+    /// fit together; then nothing changes. `presets`: the ids that `waterline.defaultPreset` may name, where known.
+    public mutating func set(_ name: String, to text: String, presets: Set<String>? = nil) throws(SettingRefusal) {
+        guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
+        let given = String(Substring(text).trimmingSpaces())
+        let kept = entry.read(self).text
+        var changed = self
+        guard entry.write(&changed, given) else {
+            throw SettingRefusal(name: entry.name, given: given, rule: entry.rule, kept: kept)
+        }
+        if entry.name == "waterline.defaultPreset", let id = changed.defaultPreset, let presets, !presets.contains(id) {
+            throw SettingRefusal(name: entry.name, given: given, rule: entry.rule, kept: kept)
+        }
+        if let broken = changed.brokenScheduleRule {
+            throw SettingRefusal(name: entry.name, given: given, rule: broken, kept: kept)
+        }
+        self = changed
+    }
+
+    /// Several at once, as a form saves them: all, or none.
+    public mutating func set(_ changes: [(name: String, text: String)], presets: Set<String>? = nil) throws(SettingRefusal) {
+        var changed = self
+        for (name, text) in changes {
+            guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
+            guard entry.write(&changed, String(Substring(text).trimmingSpaces())) else {
+                throw SettingRefusal(name: entry.name, given: text, rule: entry.rule, kept: entry.read(self).text)
+            }
+        }
+        if let id = changed.defaultPreset, id != defaultPreset, let presets, !presets.contains(id) {
+            throw SettingRefusal(
+                name: "waterline.defaultPreset", given: id, rule: "It must be the id of one of your presets, or unset.",
+                kept: defaultPreset ?? "")
+        }
+        if let broken = changed.brokenScheduleRule, let (name, text) = changes.first {
+            throw SettingRefusal(name: name, given: text, rule: broken, kept: Self.entry(name)?.read(self).text)
+        }
+        self = changed
+    }
+
+    /// The value of a setting; `nil` for a name that is none.
+    public func value(of name: String) -> SettingValue? { Self.entry(name)?.read(self) }
+
+    /// What differs from the defaults, as name and text: what a store keeps.
+    public var stored: [String: String] {
+        let defaults = Settings()
+        var texts: [String: String] = [:]
+        for entry in Self.catalogue where entry.read(self) != entry.read(defaults) { texts[entry.name] = entry.read(self).text }
+        return texts
+    }
+
+    /// Settings from a store. What no longer fits keeps its default and is reported.
+    public static func restored(from texts: [String: String]) -> (settings: Settings, refused: [SettingRefusal]) {
+        var settings = Settings()
+        var refused: [SettingRefusal] = []
+        for entry in catalogue {
+            guard let text = texts[entry.name] else { continue }
+            if !entry.write(&settings, text) {
+                refused.append(SettingRefusal(name: entry.name, given: text, rule: entry.rule, kept: entry.read(settings).text))
+            }
+        }
+        if let broken = settings.brokenScheduleRule {
+            let defaults = Settings()
+            settings.boundaryHour = defaults.boundaryHour
+            (settings.wake, settings.sleep) = (defaults.wake, defaults.sleep)
+            (settings.intervalWake, settings.intervalSleep) = (nil, nil)
+            (settings.adaptiveStart, settings.adaptiveEnd) = (nil, nil)
+            refused.append(SettingRefusal(name: "schedule.wake", given: "the stored hours", rule: broken, kept: "at the defaults"))
+        }
+        return (settings, refused)
+    }
+
+    /// Boundary hour <= wake < sleep on the same date, for the common pair and for every override.
+    var brokenScheduleRule: String? {
+        let starts = [wake, intervalHours.wake, adaptiveHours.start]
+        let ends = [sleep, intervalHours.sleep, adaptiveHours.end]
+        guard starts.allSatisfy({ $0 >= TimeOfDay(hour: boundaryHour) }) else {
+            return "The day must begin (day.boundaryHour) no later than the first waking hour."
+        }
+        guard zip(starts, ends).allSatisfy({ $0 < $1 }) else { return "Waking must come before sleeping on the same date." }
+        return nil
+    }
+
+    /// Names are matched as written, or whatever their case.
+    private static func entry(_ name: String) -> SettingEntry? {
+        catalogue.first { $0.name == name } ?? catalogue.first { $0.name.lowercased() == name.lowercased() }
+    }
+
+    private static func unknown(_ name: String, _ text: String) -> SettingRefusal {
+        SettingRefusal(name: name, given: text, rule: "There is no setting of this name.", kept: nil)
+    }
+}
+
+/// The goal and schedule form (`tracker.md` A11): Cancel discards it, Save commits what was touched, and only that.
+/// So 1700 ml stays 1700 although the form can only show 8 glasses (K-A8).
+public struct GoalForm: Hashable, Sendable {
+    /// Glasses, 4–16; `nil` until touched.
+    public var glasses: Int?
+    public var wake: TimeOfDay?
+    public var sleep: TimeOfDay?
+
+    public init() {}
+
+    /// The glasses to show for a goal, rounded down.
+    public static func shownGlasses(_ settings: Settings) -> Int { settings.goalMl / max(1, settings.glassMl) }
+
+    public func save(to settings: inout Settings) throws(SettingRefusal) {
+        var changes: [(name: String, text: String)] = []
+        if let glasses {
+            guard (4...16).contains(glasses) else {
+                throw SettingRefusal(
+                    name: "hydration.goalMl", given: "\(glasses) glasses", rule: "It must be 4 to 16 glasses.",
+                    kept: "\(settings.goalMl)")
+            }
+            changes.append(("hydration.goalMl", String(glasses * settings.glassMl)))
+        }
+        if let wake { changes.append(("schedule.wake", wake.description)) }
+        if let sleep { changes.append(("schedule.sleep", sleep.description)) }
+        try settings.set(changes)
+    }
+}

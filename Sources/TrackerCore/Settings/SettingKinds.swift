@@ -1,0 +1,138 @@
+/// How each kind of setting is read from text. Every maker names the rule that it enforces.
+extension SettingEntry {
+    static func flag(_ name: String, _ path: any WritableKeyPath<Settings, Bool> & Sendable) -> SettingEntry {
+        SettingEntry(name: name, rule: "It must be true or false.", read: { .flag($0[keyPath: path]) }) { settings, text in
+            switch text.lowercased() {
+            case "true", "on", "yes", "1": settings[keyPath: path] = true
+            case "false", "off", "no", "0": settings[keyPath: path] = false
+            default: return false
+            }
+            return true
+        }
+    }
+
+    static func integer(
+        _ name: String, _ path: any WritableKeyPath<Settings, Int> & Sendable, _ range: ClosedRange<Int>, _ unit: String = ""
+    ) -> SettingEntry {
+        let rule = "It must be a whole number from \(range.lowerBound) to \(range.upperBound)\(unit.isEmpty ? "" : " " + unit)."
+        return SettingEntry(name: name, rule: rule, read: { .integer($0[keyPath: path]) }) { settings, text in
+            guard let value = Int(text), range.contains(value) else { return false }
+            settings[keyPath: path] = value
+            return true
+        }
+    }
+
+    static func oneOf(
+        _ name: String, _ path: any WritableKeyPath<Settings, Int> & Sendable, _ values: [Int], _ unit: String
+    ) -> SettingEntry {
+        let words = values.map(String.init).joined(separator: ", ")
+        return SettingEntry(name: name, rule: "It must be one of \(words) \(unit).", read: { .integer($0[keyPath: path]) }) { settings, text in
+            guard let value = Int(text), values.contains(value) else { return false }
+            settings[keyPath: path] = value
+            return true
+        }
+    }
+
+    /// `step` 0 means any number of the range.
+    static func decimal(
+        _ name: String, _ path: any WritableKeyPath<Settings, Double> & Sendable, _ range: ClosedRange<Double>, step: Double = 0,
+        _ unit: String
+    ) -> SettingEntry {
+        let ends = "\(SettingValue.number(range.lowerBound).text) to \(SettingValue.number(range.upperBound).text) \(unit)"
+        let steps = step > 0 ? " in steps of \(SettingValue.number(step).text)" : ""
+        return SettingEntry(name: name, rule: "It must be a number from \(ends)\(steps).", read: { .number($0[keyPath: path]) }) { settings, text in
+            guard let value = Double(text), range.contains(value),
+                step == 0 || (value / step) == (value / step).rounded()
+            else { return false }
+            settings[keyPath: path] = value
+            return true
+        }
+    }
+
+    static func choice<Choice: RawRepresentable & CaseIterable & Sendable>(
+        _ name: String, _ path: any WritableKeyPath<Settings, Choice> & Sendable
+    ) -> SettingEntry where Choice.RawValue == String {
+        let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        return SettingEntry(name: name, rule: "It must be one of \(words).", read: { .text($0[keyPath: path].rawValue) }) { settings, text in
+            guard let value = Choice.allCases.first(where: { $0.rawValue.lowercased() == text.lowercased() }) else { return false }
+            settings[keyPath: path] = value
+            return true
+        }
+    }
+
+    /// A time of day on a quarter of an hour.
+    static func time(
+        _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay> & Sendable, _ hours: ClosedRange<Int>
+    ) -> SettingEntry {
+        SettingEntry(name: name, rule: timeRule(hours), read: { .text($0[keyPath: path].description) }) { settings, text in
+            guard let value = quarter(text, hours) else { return false }
+            settings[keyPath: path] = value
+            return true
+        }
+    }
+
+    static func optionalTime(
+        _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay?> & Sendable, _ hours: ClosedRange<Int>
+    ) -> SettingEntry {
+        optional(name, path, rule: timeRule(hours, orUnset: true), words: { .text($0.description) }) { quarter($0, hours) }
+    }
+
+    /// A full hour; `8` and `08:00` mean the same.
+    static func optionalHour(
+        _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay?> & Sendable, _ hours: ClosedRange<Int>
+    ) -> SettingEntry {
+        let rule = "It must be a full hour from \(hours.lowerBound) to \(hours.upperBound), or unset."
+        return optional(name, path, rule: rule, words: { .integer($0.hour) }) { text in
+            let time = Int(text).flatMap { TimeOfDay(hour: $0, minute: 0) } ?? TimeOfDay(text)
+            guard let time, time.minute == 0, hours.contains(time.hour) else { return nil }
+            return time
+        }
+    }
+
+    static func zone(_ name: String, _ path: any WritableKeyPath<Settings, String?> & Sendable) -> SettingEntry {
+        let rule = "It must be an IANA time zone such as Europe/Berlin, or \"system\"."
+        return optional(name, path, rule: rule, words: { .text($0) }) { (try? Zone($0))?.id }
+    }
+
+    static func optionalText(
+        _ name: String, _ path: any WritableKeyPath<Settings, String?> & Sendable, rule: String,
+        accepts: @escaping @Sendable (String) -> Bool
+    ) -> SettingEntry {
+        optional(name, path, rule: rule, words: { .text($0) }) { accepts($0) ? $0 : nil }
+    }
+
+    static func text(
+        _ name: String, _ path: any WritableKeyPath<Settings, String> & Sendable, rule: String,
+        accepts: @escaping @Sendable (String) -> Bool
+    ) -> SettingEntry {
+        SettingEntry(name: name, rule: rule, read: { .text($0[keyPath: path]) }) { settings, text in
+            guard accepts(text) else { return false }
+            settings[keyPath: path] = text
+            return true
+        }
+    }
+
+    static func optional<Value: Sendable>(
+        _ name: String, _ path: any WritableKeyPath<Settings, Value?> & Sendable, rule: String,
+        words: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
+    ) -> SettingEntry {
+        SettingEntry(name: name, rule: rule, read: { $0[keyPath: path].map(words) ?? .unset }) { settings, text in
+            if ["", "unset", "none", "system", "default"].contains(text.lowercased()) {
+                settings[keyPath: path] = nil
+                return true
+            }
+            guard let value = parse(text) else { return false }
+            settings[keyPath: path] = value
+            return true
+        }
+    }
+
+    private static func quarter(_ text: String, _ hours: ClosedRange<Int>) -> TimeOfDay? {
+        guard let time = TimeOfDay(text), hours.contains(time.hour), time.minute % 15 == 0 else { return nil }
+        return time
+    }
+
+    private static func timeRule(_ hours: ClosedRange<Int>, orUnset: Bool = false) -> String {
+        "It must be a time from \(padded(hours.lowerBound, 2)):00 to \(hours.upperBound):45 in steps of 15 minutes\(orUnset ? ", or unset" : "")."
+    }
+}

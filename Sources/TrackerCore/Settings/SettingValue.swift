@@ -1,0 +1,59 @@
+/// A setting's value as scripts see it.
+public enum SettingValue: Hashable, Sendable, Encodable {
+    case unset
+    case flag(Bool)
+    case integer(Int)
+    case number(Double)
+    case text(String)
+    case list([Int])
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .unset: try container.encodeNil()
+        case .flag(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .text(let value): try container.encode(value)
+        case .list(let values): try container.encode(values)
+        }
+    }
+
+    /// The text that `Settings.set` takes back: `2`, `0.5`, `true`, `07:00`, `100,250,500`; empty for unset.
+    public var text: String {
+        switch self {
+        case .unset: ""
+        case .flag(let value): value ? "true" : "false"
+        case .integer(let value): String(value)
+        case .number(let value): value == value.rounded() ? String(Int(value)) : String(value)
+        case .text(let value): value
+        case .list(let values): values.map(String.init).joined(separator: ",")
+        }
+    }
+}
+
+/// Why a value was not taken. The setting keeps what it had.
+public struct SettingRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    public var name: String
+    public var given: String
+    /// The rule that was broken, in words.
+    public var rule: String
+    /// What the setting still is, as text.
+    public var kept: String?
+
+    public var description: String {
+        guard let kept else { return "\(name): \(rule)" }
+        return "\(name) cannot be \"\(given)\": \(rule) It stays \(kept.isEmpty ? "unset" : kept)."
+    }
+}
+
+/// One line of the settings table.
+public struct SettingEntry: Sendable {
+    /// `hydration.goalMl`.
+    public let name: String
+    /// What may stand there, in words that end a sentence: `It must be a whole number from 500 to 5000 ml.`
+    public let rule: String
+    let read: @Sendable (Settings) -> SettingValue
+    /// Stores the text's value and tells whether it could.
+    let write: @Sendable (inout Settings, String) -> Bool
+}

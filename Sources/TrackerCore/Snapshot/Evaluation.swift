@@ -1,0 +1,117 @@
+/// What the core says of one moment: how things stand, what to tell, and what to remember.
+///
+/// The way to use it, in one transaction of the store: evaluate, save `engineDay` and `waterlineReminders`; then offer
+/// each decision to the sinks, and for each that at least one accepted call `accept` and save again. A process that
+/// dies in between offers the same decision, under the same id, at its next evaluation.
+public struct Evaluation: Sendable {
+    public var snapshot: TrackerSnapshot
+    /// Most important first; at most one hydration reminder.
+    public var decisions: [TrackerNotification]
+    /// Ids of notifications that should no longer be shown; closing one that is not shown does nothing.
+    public var closes: [String]
+    public var engineDay: EngineDay
+    /// Of the active session; `nil` without one.
+    public var waterlineReminders: WaterlineReminderState?
+    /// When something next changes by the mere passing of time. Evaluate then, and at least every 60 s.
+    public var nextChange: Instant
+
+    /// At least one sink accepted the decision: the state to save.
+    public mutating func accept(_ notification: TrackerNotification) {
+        engineDay.accept(notification)
+        waterlineReminders?.accept(notification)
+    }
+
+    /// Offers every decision to every sink, closes what is over, and takes in what was accepted.
+    public mutating func deliver(to sinks: [any NotificationSink]) {
+        for id in closes { sinks.forEach { $0.close(id: id) } }
+        for decision in decisions {
+            let accepted = sinks.map { $0.deliver(decision) }
+            if accepted.contains(true) { accept(decision) }
+        }
+    }
+}
+
+/// The door to the core.
+public enum Tracker {
+    /// Decides everything for one moment. May be called at any time, any number of times: with the state of the last
+    /// evaluation the same moment decides nothing new.
+    public static func evaluate(_ facts: TrackerFacts, now: Instant) -> Evaluation {
+        let calendar = facts.calendar
+        let intake = facts.today(at: now)
+        let pace = PaceSnapshot(now: now, intake: intake, settings: facts.settings, calendar: calendar)
+        let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
+        let hydration = HydrationReminders(now: now, facts: facts, pace: pace, nextDrink: nextDrink)
+        let waterline = facts.waterline.map {
+            WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: calendar)
+        }
+        let snapshot = TrackerSnapshot(
+            now: now, facts: facts, intake: intake, pace: pace, nextDrink: nextDrink, engineDay: hydration.state,
+            waterline: waterline.map { WaterlineSnapshot($0) })
+        return Evaluation(
+            snapshot: snapshot, decisions: hydration.decisions + (waterline?.decisions ?? []),
+            closes: hydration.closes + closes(waterline), engineDay: hydration.state, waterlineReminders: waterline?.state,
+            nextChange: nextChange(after: now, facts: facts, nextDrink: nextDrink, waterline: waterline))
+    }
+
+    /// With no session nothing of Waterline is shown; within one, what a water has answered goes away.
+    private static func closes(_ waterline: WaterlineReminders?) -> [String] {
+        let all = NotificationKind.allCases.map(\.id).filter { $0.hasPrefix("waterline-") }
+        guard let waterline, waterline.session.isActive else { return all }
+        var ids: [String] = []
+        if !waterline.engine.isWarning { ids.append(NotificationKind.waterlineWarning.id) }
+        if waterline.engine.sinceWater < waterline.settings.waterEveryNDrinks { ids.append(NotificationKind.waterlinePerDrink.id) }
+        return ids
+    }
+
+    private static func nextChange(
+        after now: Instant, facts: TrackerFacts, nextDrink: NextDrink, waterline: WaterlineReminders?
+    ) -> Instant {
+        let calendar = facts.calendar
+        let date = calendar.date(of: now)
+        let window = Pace.Window(now: now, calendar: calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
+        let hours = facts.settings.intervalHours
+        let intake = facts.today(at: now)
+        let candidates: [Instant?] = [
+            calendar.start(of: date), calendar.start(of: date.adding(days: 1)), window.start, window.end,
+            calendar.instant(on: date, at: hours.wake), calendar.instant(on: date, at: hours.sleep), nextDrink.due,
+            AdaptiveReminder(facts: facts, now: now).nextFiring(after: now, lastDrink: intake.lastDrink),
+            waterline?.nextReminder,
+            waterline.map { $0.session.startTime.advanced(seconds: AbandonedSession.limitSeconds).advanced(seconds: 0.001) },
+        ]
+        return candidates.compactMap(\.self).filter { $0 > now }.min() ?? now.advanced(seconds: 60)
+    }
+}
+
+extension NextDrink {
+    /// The next drink of the day that runs at that moment.
+    init(facts: TrackerFacts, intake: DayIntake, now: Instant) {
+        let settings = facts.settings
+        let hours = settings.intervalHours
+        self.init(
+            now: now, wake: facts.calendar.instant(on: intake.day, at: hours.wake),
+            sleep: facts.calendar.instant(on: intake.day, at: hours.sleep), totalMl: intake.totalMl,
+            goalMl: settings.goalMl, glassMl: settings.glassMl, lastDrink: intake.lastDrink)
+    }
+}
+
+/// When the gateway should poll the bottle next (`tracker.md` A7).
+public enum PollPlan {
+    /// Seconds from the end of the last poll; `nil`: not before drinking hours begin (`bottle.pollWhenIdle` off).
+    /// Re-plan at once after a change of settings, a poll by hand, and a resume from suspend.
+    public static func secondsToNextPoll(_ nextDrink: NextDrink, pollWhenIdle: Bool) -> Double? {
+        if nextDrink.phase == .outsideHours, !pollWhenIdle { return nil }
+        return PollInterval.calculatePollInterval(secondsToDue: nextDrink.secondsLeft)
+    }
+
+    /// The same for the facts of a moment, as an instant: after the last poll's end, or when drinking hours begin.
+    public static func nextPoll(_ facts: TrackerFacts, now: Instant, lastPollEnded: Instant?) -> Instant {
+        let intake = facts.today(at: now)
+        let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
+        if let seconds = secondsToNextPoll(nextDrink, pollWhenIdle: facts.settings.pollWhenIdle) {
+            return max(now, (lastPollEnded ?? now.advanced(seconds: -seconds)).advanced(seconds: seconds))
+        }
+        let wake = facts.settings.intervalHours.wake
+        let today = facts.calendar.instant(on: intake.day, at: wake)
+        return today > now ? today : facts.calendar.instant(on: intake.day.adding(days: 1), at: wake)
+    }
+}

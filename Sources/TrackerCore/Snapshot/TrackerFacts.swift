@@ -1,0 +1,51 @@
+/// Everything the core needs to know to decide: gathered by the store, the same for every surface.
+public struct TrackerFacts: Sendable {
+    public var settings: Settings
+    /// The zone in force: `day.zone`, or the system's.
+    public var zone: Zone
+    /// The intake of the current day at least. A day that is missing has had nothing to drink, so a new day begins
+    /// empty without anybody resetting it (K-A3).
+    public var days: [LocalDay: DayIntake]
+    /// What the reminder engine remembers; of another day, or `nil`, it is as new.
+    public var engineDay: EngineDay?
+    /// The active session, where there is one.
+    public var waterline: WaterlineFacts?
+    public var connection: ConnectionStatus
+    public var sync: SyncStatus
+    /// `false`: no notification server answers; nothing is counted, other sinks go on.
+    public var hasNotificationServer: Bool
+    /// Notifications not yet opened (the badge).
+    public var unread: Int
+
+    public init(
+        settings: Settings = Settings(), zone: Zone, days: [LocalDay: DayIntake] = [:], engineDay: EngineDay? = nil,
+        waterline: WaterlineFacts? = nil, connection: ConnectionStatus = ConnectionStatus(), sync: SyncStatus = .idle,
+        hasNotificationServer: Bool = true, unread: Int = 0
+    ) {
+        self.settings = settings
+        self.zone = zone
+        self.days = days
+        self.engineDay = engineDay
+        self.waterline = waterline
+        self.connection = connection
+        self.sync = sync
+        self.hasNotificationServer = hasNotificationServer
+        self.unread = unread
+    }
+
+    /// Facts of a few drinks: their days are folded here.
+    public init(settings: Settings = Settings(), zone: Zone, drinks: [Drink], engineDay: EngineDay? = nil) {
+        let byDay = Dictionary(grouping: drinks, by: \.localDay)
+        self.init(
+            settings: settings, zone: zone,
+            days: Dictionary(uniqueKeysWithValues: byDay.map { ($0, DayIntake(day: $0, folding: $1)) }), engineDay: engineDay)
+    }
+
+    public var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
+
+    /// The intake of the day that runs at that instant.
+    public func today(at now: Instant) -> DayIntake {
+        let day = calendar.day(of: now)
+        return days[day] ?? DayIntake(day: day)
+    }
+}

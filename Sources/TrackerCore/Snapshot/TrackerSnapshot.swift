@@ -1,0 +1,92 @@
+/// How the day stands: what every surface shows, and none computes for itself. In JSON the fields of system B's
+/// payload (B7) and of system A's (A12) stand beside each other, the session under `waterline`.
+public struct TrackerSnapshot: Hashable, Sendable, Encodable {
+    public var pace: PaceSnapshot
+    public var companion: CompanionSnapshot
+    public var nextDrink: NextDrink
+    public var zone: String
+    /// `c/g` of the halo.
+    public var glasses: GlassLabel
+    public var drinkCount: Int
+    public var remindersSent: Int
+    public var isQuiet: Bool
+    public var waterline: WaterlineSnapshot?
+    public var connection: ConnectionStatus
+    public var sync: SyncStatus
+    public var hasNotificationServer: Bool
+    public var unread: Int
+    public var greeting: String
+    /// The last drink in relative words; `nil` when there was none today.
+    public var lastDrinkAge: String?
+
+    init(
+        now: Instant, facts: TrackerFacts, intake: DayIntake, pace: PaceSnapshot, nextDrink: NextDrink, engineDay: EngineDay,
+        waterline: WaterlineSnapshot?
+    ) {
+        let (settings, calendar) = (facts.settings, facts.calendar)
+        self.pace = pace
+        self.nextDrink = nextDrink
+        companion = CompanionSnapshot(now: now, intake: intake, settings: settings, nextDrink: nextDrink)
+        zone = facts.zone.id
+        glasses = GlassLabel(totalMl: intake.totalMl, goalMl: pace.dailyGoalMl, glassMl: settings.glassMl)
+        drinkCount = intake.count
+        remindersSent = engineDay.remindersSent
+        isQuiet = !Pace.Window(now: now, calendar: calendar, wake: settings.wake, sleep: settings.sleep).contains(now)
+        self.waterline = waterline
+        connection = facts.connection
+        sync = facts.sync
+        hasNotificationServer = facts.hasNotificationServer
+        unread = facts.unread
+        greeting = Greeting.text(at: calendar.timeOfDay(at: now))
+        lastDrinkAge = intake.lastDrink.map { RelativeAge.text(from: $0, to: now) }
+    }
+
+    /// Equal but for the passing of time: nothing to publish (B8).
+    public func says(theSameAs other: TrackerSnapshot) -> Bool {
+        pace.says(theSameAs: other.pace) && nextDrink.phase == other.nextDrink.phase && nextDrink.due == other.nextDrink.due
+            && drinkCount == other.drinkCount && companion.state == other.companion.state && zone == other.zone
+            && isQuiet == other.isQuiet && unread == other.unread && connection == other.connection && sync == other.sync
+            && hasNotificationServer == other.hasNotificationServer && remindersSent == other.remindersSent
+            && greeting == other.greeting && lastDrinkAge == other.lastDrinkAge
+            && waterline?.timeless == other.waterline?.timeless
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case zone, phase, dueTime, countdown, haloLabel, drinkCount, remindersSent, isQuiet, waterline
+        case connection, hint, sync, pendingSync, notifications, unread, greeting, lastDrinkAge
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try pace.encode(to: encoder)
+        try companion.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(zone, forKey: .zone)
+        try container.encode(nextDrink.phase, forKey: .phase)
+        try container.encode(nextDrink.due?.wholeSeconds, forKey: .dueTime)
+        try container.encode(nextDrink.secondsLeft.map(Countdown.text), forKey: .countdown)
+        try container.encode(glasses.description, forKey: .haloLabel)
+        try container.encode(drinkCount, forKey: .drinkCount)
+        try container.encode(remindersSent, forKey: .remindersSent)
+        try container.encode(isQuiet, forKey: .isQuiet)
+        try container.encode(waterline, forKey: .waterline)
+        try container.encode(connection.state.name, forKey: .connection)
+        try container.encode(connection.hint, forKey: .hint)
+        try container.encode(sync.name, forKey: .sync)
+        try container.encode(sync.pending, forKey: .pendingSync)
+        try container.encode(hasNotificationServer ? "enabled" : "disabled", forKey: .notifications)
+        try container.encode(unread, forKey: .unread)
+        try container.encode(greeting, forKey: .greeting)
+        try container.encode(lastDrinkAge, forKey: .lastDrinkAge)
+    }
+}
+
+extension WaterlineSnapshot {
+    /// Without the fields that every second moves.
+    var timeless: WaterlineSnapshot {
+        var copy = self
+        copy.elapsedSeconds = 0
+        copy.nextReminderSeconds = nil
+        copy.nextReminderText = nil
+        return copy
+    }
+}

@@ -1,0 +1,56 @@
+/// `tracker.md` D1: by the hour on the wall.
+public enum Greeting {
+    public static func text(at time: TimeOfDay) -> String {
+        switch time.hour {
+        case 4..<12: "Good morning!"
+        case 12..<17: "Good afternoon!"
+        case 17..<22: "Good evening!"
+        default: "Good night!"
+        }
+    }
+}
+
+/// The age of the last drink (`tracker.md` B6): whole units, rounded down.
+public enum RelativeAge {
+    /// `just now` under a minute and for what lies ahead, then `5 min ago`, `2 h ago`, `3 days ago`.
+    public static func text(from past: Instant, to now: Instant) -> String {
+        let minutes = Int(max(0, past.seconds(to: now)) / 60)
+        switch minutes {
+        case 0: return "just now"
+        case ..<60: return "\(minutes) min ago"
+        case ..<1440: return "\(minutes / 60) h ago"
+        default: return minutes < 2880 ? "1 day ago" : "\(minutes / 1440) days ago"
+        }
+    }
+}
+
+/// The main view in words (`tracker.md` A9).
+public struct MainView: Hashable, Sendable {
+    public static let title = "Hydration"
+    public static let sectionTitle = "Today"
+    public static let emptyList = "No drinks recorded yet"
+    public static let polling = "Checking bottle..."
+
+    /// The large text: a countdown, or what there is instead of one.
+    public var headline: String
+    public var caption: String?
+    /// Paint the whole ring as a rainbow (K-A15).
+    public var isRainbow: Bool
+    public var isPolling: Bool
+    /// The red line.
+    public var error: String?
+
+    public init(_ snapshot: TrackerSnapshot) {
+        isPolling = snapshot.connection.state == .polling
+        error = snapshot.connection.hint
+        isRainbow = snapshot.nextDrink.isAlerting
+        switch snapshot.nextDrink.phase {
+        case .counting:
+            headline = Countdown.text(snapshot.nextDrink.secondsLeft ?? 0)
+            caption = "until next drink"
+        case .alerting: headline = "00:00"
+        case .outsideHours: headline = "Outside drinking hours"
+        case .goalReached: headline = StatusText.goalReached
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/// A bottle's sip within a session.
+public struct Sip: Hashable, Sendable {
+    /// The drink's key.
+    public var key: String
+    public var at: Instant
+    public var ml: Int
+
+    public init(key: String, at: Instant, ml: Int) {
+        self.key = key
+        self.at = at
+        self.ml = ml
+    }
+}
+
+/// Bottle sips as water entries (`tracker.md` X1): a pure function of the sips, recomputed at each ingest, so that late
+/// and out-of-order records land in place.
+public struct BottleWater: Hashable, Sendable {
+    public var logs: [LogEntry]
+    /// Ml still short of the next water; dies with the session.
+    public var carryMl: Int
+
+    /// - Parameter excluded: ids of derived entries that a person took out.
+    public init(
+        sips: [Sip], session: WaterlineSession, now: Instant, mode: BottleWaterMode, defaultWaterOz: Int,
+        excluded: Set<String> = []
+    ) {
+        logs = []
+        carryMl = 0
+        let amountMl = max(1, Ounces.millilitres(Double(defaultWaterOz)))
+        let within = sips.filter { $0.ml > 0 && session.allows(timestamp: $0.at, now: now) }
+        for sip in within.sorted(by: { ($0.at, $0.key) < ($1.at, $1.key) }) {
+            switch mode {
+            case .off: break
+            case .perSip: add(sip, 0, oz: Double(sip.ml) / Ounces.mlPerOunce, session, excluded)
+            case .accumulate:
+                carryMl += sip.ml
+                var index = 0
+                while carryMl >= amountMl {
+                    carryMl -= amountMl
+                    add(sip, index, oz: Double(defaultWaterOz), session, excluded)
+                    index += 1
+                }
+            }
+        }
+    }
+
+    private mutating func add(_ sip: Sip, _ index: Int, oz: Double, _ session: WaterlineSession, _ excluded: Set<String>) {
+        let id = "\(session.id)|\(sip.key)" + (index == 0 ? "" : "|\(index)")
+        guard !excluded.contains(id) else { return }
+        logs.append(
+            LogEntry(
+                id: id, sessionID: session.id, timestamp: sip.at, kind: .water, amountOz: oz, source: .bottle,
+                updatedAt: sip.at, seq: Self.firstSeq + logs.count))
+    }
+
+    /// Derived entries come after entered ones of the same millisecond.
+    static let firstSeq = 1 << 40
+}

@@ -1,0 +1,56 @@
+/// A drink that is logged in one action (`tracker.md` E2).
+public struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
+    public var id: String
+    public var userID: String
+    public var name: String
+    public var drinkType: DrinkType
+    /// A cocktail has no size of its own (K-E5).
+    public var sizeOz: Double?
+    /// Percent by volume.
+    public var abv: Double?
+    public var standardDrinkEstimate: Double
+
+    public init(
+        id: String, userID: String, name: String, drinkType: DrinkType, sizeOz: Double? = nil, abv: Double? = nil,
+        standardDrinkEstimate: Double
+    ) {
+        self.id = id
+        self.userID = userID
+        self.name = name
+        self.drinkType = drinkType
+        self.sizeOz = sizeOz
+        self.abv = abv
+        self.standardDrinkEstimate = StandardDrinks.rounded(standardDrinkEstimate)
+    }
+
+    /// The five that setup creates once; deleted ones stay deleted. Ids are made by the caller.
+    public static func defaults(userID: String, makeID: () -> String) -> [DrinkPreset] {
+        [
+            ("Beer", .beer, 12, 1.0), ("Glass of Wine", .wine, 5, 1.0), ("Shot", .liquor, 1.5, 1.0),
+            ("Cocktail", .cocktail, nil, 1.0), ("Double", .liquor, 3, 2.0),
+        ].map { (name: String, type: DrinkType, size: Double?, estimate: Double) in
+            DrinkPreset(
+                id: makeID(), userID: userID, name: name, drinkType: type, sizeOz: size, standardDrinkEstimate: estimate)
+        }
+    }
+
+    /// The picker's sizes: label, ounces where there are any, standard drinks (at 5, 12 and 40 percent).
+    public struct PickerSize: Hashable, Sendable {
+        public var drinkType: DrinkType
+        public var label: String
+        public var sizeOz: Double?
+        public var standardDrinkEstimate: Double
+    }
+
+    public static let pickerSizes: [PickerSize] = [
+        PickerSize(drinkType: .beer, label: "12 oz", sizeOz: 12, standardDrinkEstimate: 1),
+        PickerSize(drinkType: .beer, label: "16 oz", sizeOz: 16, standardDrinkEstimate: 1.333),
+        PickerSize(drinkType: .beer, label: "pint", sizeOz: 19.2, standardDrinkEstimate: 1.6),
+        PickerSize(drinkType: .wine, label: "5 oz", sizeOz: 5, standardDrinkEstimate: 1),
+        PickerSize(drinkType: .wine, label: "glass", sizeOz: 6, standardDrinkEstimate: 1.2),
+        PickerSize(drinkType: .liquor, label: "1.5 oz", sizeOz: 1.5, standardDrinkEstimate: 1),
+        PickerSize(drinkType: .liquor, label: "double", sizeOz: 3, standardDrinkEstimate: 2),
+        PickerSize(drinkType: .cocktail, label: "standard", sizeOz: nil, standardDrinkEstimate: 1),
+        PickerSize(drinkType: .cocktail, label: "strong", sizeOz: nil, standardDrinkEstimate: 2),
+    ]
+}

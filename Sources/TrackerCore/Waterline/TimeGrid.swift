@@ -1,0 +1,47 @@
+/// The time-based reminders of a session (`tracker.md` E4): every interval of real time since the start, whatever is
+/// logged; silent while nothing was logged for 90 minutes.
+public struct TimeGrid: Hashable, Sendable {
+    /// The session's start, or when the interval was changed.
+    public var start: Instant
+    public var intervalMinutes: Int
+    /// The session's start: what silence is measured from when nothing is logged.
+    public var sessionStart: Instant
+
+    public init(start: Instant, intervalMinutes: Int, sessionStart: Instant) {
+        self.start = start
+        self.intervalMinutes = max(1, intervalMinutes)
+        self.sessionStart = sessionStart
+    }
+
+    /// The latest grid point at or before now; the start itself is none.
+    public func point(at now: Instant) -> Instant? {
+        let passed = (now.milliseconds - start.milliseconds) / interval
+        return passed >= 1 ? Instant(milliseconds: start.milliseconds + passed * interval) : nil
+    }
+
+    public func nextPoint(after now: Instant) -> Instant {
+        let passed = max(0, now.milliseconds - start.milliseconds) / interval
+        return Instant(milliseconds: start.milliseconds + (passed + 1) * interval)
+    }
+
+    /// Whether nothing was logged for 90 minutes before that point.
+    public func isSilent(at point: Instant, logs: [LogEntry]) -> Bool {
+        let last = logs.reduce(sessionStart) { $1.timestamp <= point ? max($0, $1.timestamp) : $0 }
+        return last.seconds(to: point) >= Self.silenceSeconds
+    }
+
+    /// All reminders up to an instant, with these entries.
+    public func firings(until end: Instant, logs: [LogEntry]) -> [Instant] {
+        var found: [Instant] = []
+        var point = nextPoint(after: start)
+        while point <= end {
+            if !isSilent(at: point, logs: logs) { found.append(point) }
+            point = nextPoint(after: point)
+        }
+        return found
+    }
+
+    public static let silenceSeconds: Double = 90 * 60
+
+    private var interval: Int64 { Int64(intervalMinutes) * 60_000 }
+}

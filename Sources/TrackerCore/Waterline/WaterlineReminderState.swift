@@ -1,0 +1,57 @@
+/// What the Waterline reminders remember of one session. Like `EngineDay`, it moves on when a sink accepted.
+public struct WaterlineReminderState: Hashable, Sendable, Codable {
+    public var sessionID: String
+    /// Where the time grid counts from: the start, or the last change of the interval.
+    public var gridStart: Instant
+    public var gridIntervalMinutes: Int
+    /// The last grid point dealt with.
+    public var lastSlot: Instant?
+    /// Insertion sequence of the newest alcohol entry that the per-drink reminder has dealt with.
+    public var lastDrinkSeq = 0
+    /// The value after everything that the warning has dealt with, and the newest entry in it.
+    public var lastValueThousandths = 0
+    public var lastValueSeq = 0
+    /// "Keep Going" was chosen then.
+    public var keepGoingAt: Instant?
+    public var abandonedNotified = false
+    public var lastLiveText: String?
+    /// Accepted notifications by id: the number in the next one's name.
+    public var sent: [String: Int] = [:]
+
+    public init(session: WaterlineSession, intervalMinutes: Int) {
+        sessionID = session.id
+        gridStart = session.startTime
+        gridIntervalMinutes = intervalMinutes
+    }
+
+    /// At least one sink accepted the notification.
+    public mutating func accept(_ notification: TrackerNotification) {
+        guard notification.sessionID == sessionID else { return }
+        switch notification.acceptance {
+        case .waterlineTime(let slot): lastSlot = slot
+        case .perDrink(let seq): lastDrinkSeq = seq
+        case .warning(let value, let seq): (lastValueThousandths, lastValueSeq) = (value, seq)
+        case .abandoned: abandonedNotified = true
+        case .live(let text): lastLiveText = text
+        case .pace, .interval, .adaptive, .goal, .recovery: return
+        }
+        sent[notification.kind.id, default: 0] += 1
+    }
+
+    /// "Keep Going": silence for another 12 hours.
+    public mutating func keepGoing(at now: Instant) {
+        keepGoingAt = now
+        abandonedNotified = false
+    }
+}
+
+/// Whether a session was forgotten (`tracker.md` E3).
+public enum AbandonedSession {
+    public static let limitSeconds: Double = 12 * 3600
+
+    /// Whole hours since the start, once more than 12 have passed since the start or since "Keep Going"; else `nil`.
+    public static func hours(start: Instant, keepGoingAt: Instant?, now: Instant) -> Int? {
+        guard max(start, keepGoingAt ?? start).seconds(to: now) > limitSeconds else { return nil }
+        return Int(start.seconds(to: now) / 3600)
+    }
+}

@@ -1,0 +1,149 @@
+/// What the store knows of the active session.
+public struct WaterlineFacts: Hashable, Sendable {
+    public var session: WaterlineSession
+    /// Entries that were logged, in any order, without deleted ones and without derived ones.
+    public var logs: [LogEntry]
+    /// The bottle's sips from the session's start on.
+    public var sips: [Sip]
+    /// Ids of derived entries that were taken out.
+    public var excluded: Set<String>
+    public var reminders: WaterlineReminderState?
+
+    public init(
+        session: WaterlineSession, logs: [LogEntry] = [], sips: [Sip] = [], excluded: Set<String> = [],
+        reminders: WaterlineReminderState? = nil
+    ) {
+        self.session = session
+        self.logs = logs
+        self.sips = sips
+        self.excluded = excluded
+        self.reminders = reminders
+    }
+
+    /// Everything that counts: logged entries and those derived from sips, by time.
+    public func allLogs(now: Instant, settings: Settings) -> [LogEntry] {
+        let derived = BottleWater(
+            sips: sips, session: session, now: now, mode: settings.bottleWater, defaultWaterOz: settings.defaultWaterOz,
+            excluded: excluded)
+        return (logs + derived.logs).sorted(by: WaterlineState.isEarlier)
+    }
+}
+
+/// The reminders of one session at one moment (`tracker.md` E3, E4). Quiet hours and the daily limit do not apply:
+/// sessions happen at night.
+struct WaterlineReminders {
+    let now: Instant
+    let settings: Settings
+    let calendar: DayCalendar
+    let session: WaterlineSession
+    let logs: [LogEntry]
+    let engine: WaterlineState
+    /// Moves on with what needs no acceptance: points passed in silence, values without a crossing.
+    private(set) var state: WaterlineReminderState
+    private(set) var decisions: [TrackerNotification] = []
+
+    init(now: Instant, facts: WaterlineFacts, settings: Settings, calendar: DayCalendar) {
+        self.now = now
+        self.settings = settings
+        self.calendar = calendar
+        session = facts.session
+        logs = facts.allLogs(now: now, settings: settings)
+        engine = WaterlineState.computeState(logs, warningThreshold: settings.warningThreshold)
+        let known = facts.reminders.flatMap { $0.sessionID == facts.session.id ? $0 : nil }
+        state = known ?? WaterlineReminderState(session: session, intervalMinutes: settings.intervalMinutes)
+        guard session.isActive else { return }
+        onTime()
+        perDrink()
+        warning()
+        abandoned()
+        live()
+    }
+
+    var grid: TimeGrid {
+        TimeGrid(start: state.gridStart, intervalMinutes: state.gridIntervalMinutes, sessionStart: session.startTime)
+    }
+
+    /// The next reminder that will come if nothing more is logged; `nil` when switched off or gone silent.
+    var nextReminder: Instant? {
+        guard settings.timeReminders, session.isActive else { return nil }
+        let next = grid.nextPoint(after: now)
+        return grid.isSilent(at: next, logs: logs) ? nil : next
+    }
+
+    private mutating func onTime() {
+        if state.gridIntervalMinutes != settings.intervalMinutes {
+            state.gridIntervalMinutes = settings.intervalMinutes
+            state.gridStart = now
+        }
+        guard let point = grid.point(at: now), point > state.lastSlot ?? session.startTime else { return }
+        guard settings.timeReminders, !grid.isSilent(at: point, logs: logs) else {
+            state.lastSlot = point
+            return
+        }
+        decide(.waterlineTime, NotificationTexts.waterlineTime, .waterlineTime(slot: point))
+    }
+
+    private mutating func perDrink() {
+        let newest = logs.reduce(0) { $1.kind == .alcohol ? max($0, $1.seq) : $0 }
+        guard newest > state.lastDrinkSeq else { return }
+        guard engine.sinceWater >= settings.waterEveryNDrinks else {
+            state.lastDrinkSeq = newest
+            return
+        }
+        let text = NotificationTexts.perDrink(sinceWater: engine.sinceWater, discreet: settings.discreet)
+        decide(.waterlinePerDrink, text, .perDrink(seq: newest))
+    }
+
+    /// Looks for an edge from below: first what edits and deletions made of the known entries, then entry by entry in
+    /// the order of insertion, so that several logs between two evaluations do not hide a crossing.
+    private mutating func warning() {
+        let threshold = settings.warningThreshold
+        let isKnown = { [last = state.lastValueSeq] (log: LogEntry) in log.source == .bottle || log.seq <= last }
+        var value = logs.reduce(0) { isKnown($1) ? $0 + Self.change($1) : $0 }
+        var crossed = !WaterlineState.isHigh(state.lastValueThousandths, threshold: threshold)
+            && WaterlineState.isHigh(value, threshold: threshold)
+        var newest = state.lastValueSeq
+        for log in logs.filter({ !isKnown($0) }).sorted(by: { $0.seq < $1.seq }) {
+            let before = value
+            value += Self.change(log)
+            newest = max(newest, log.seq)
+            if !WaterlineState.isHigh(before, threshold: threshold), WaterlineState.isHigh(value, threshold: threshold) {
+                crossed = true
+            }
+        }
+        guard crossed, engine.isWarning else {
+            (state.lastValueThousandths, state.lastValueSeq) = (value, newest)
+            return
+        }
+        let text = NotificationTexts.warning(discreet: settings.discreet)
+        decide(.waterlineWarning, text, .warning(valueThousandths: value, seq: newest))
+    }
+
+    private static func change(_ log: LogEntry) -> Int { log.kind == .water ? -1000 : log.thousandths }
+
+    private mutating func abandoned() {
+        guard !state.abandonedNotified,
+            let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
+        else { return }
+        decide(.waterlineAbandoned, NotificationTexts.abandoned(hours: hours), .abandoned)
+    }
+
+    private mutating func live() {
+        let text = NotificationTexts.live(
+            engine, nextReminder: nextReminder.map(calendar.timeOfDay), discreet: settings.discreet)
+        let words = text.title + "\n" + text.body
+        guard words != state.lastLiveText else { return }
+        decide(.waterlineLive, text, .live(text: words))
+    }
+
+    private mutating func decide(
+        _ kind: NotificationKind, _ text: NotificationTexts.Text, _ acceptance: TrackerNotification.Acceptance
+    ) {
+        let number = state.sent[kind.id, default: 0] + 1
+        decisions.append(
+            TrackerNotification(
+                kind: kind, notificationId: "\(kind.id)/\(session.id)/\(number)", title: text.title, body: text.body,
+                urgency: kind.urgency(for: nil, settings: settings), sound: settings.sound && !kind.isResident,
+                dayKey: calendar.day(of: now), sessionID: session.id, acceptance: acceptance))
+    }
+}

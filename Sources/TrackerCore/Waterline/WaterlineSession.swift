@@ -1,0 +1,109 @@
+/// A session: from its start until it is ended (`tracker.md` E2, E3). At most one is active.
+public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
+    public var id: String
+    public var userID: String
+    public var startTime: Instant
+    public var endTime: Instant?
+    public var computedSummary: SessionSummary?
+    /// N of the rule when the session ended.
+    public var ruleN: Int?
+    /// Done with: no more edits, although sips that arrive late still recompute the summary.
+    public var sealed: Bool
+
+    public init(
+        id: String, userID: String, startTime: Instant, endTime: Instant? = nil, computedSummary: SessionSummary? = nil,
+        ruleN: Int? = nil, sealed: Bool = false
+    ) {
+        self.id = id
+        self.userID = userID
+        self.startTime = startTime
+        self.endTime = endTime
+        self.computedSummary = computedSummary
+        self.ruleN = ruleN
+        self.sealed = sealed
+    }
+
+    public var isActive: Bool { endTime == nil }
+
+    /// Real seconds from start to end, or to now.
+    public func elapsed(at now: Instant) -> Double { max(0, startTime.seconds(to: endTime ?? now)) }
+
+    /// Entries may stand between the start and the end, or now.
+    public func allows(timestamp: Instant, now: Instant) -> Bool { timestamp >= startTime && timestamp <= endTime ?? now }
+
+    /// Ends the session; `at` may lie before now (its last entry), never before the start.
+    public mutating func end(at instant: Instant, logs: [LogEntry], settings: Settings) {
+        endTime = max(startTime, instant)
+        ruleN = settings.waterEveryNDrinks
+        summarise(logs, warningThreshold: settings.warningThreshold)
+    }
+
+    /// Recomputes the summary of an ended session from its entries.
+    public mutating func summarise(_ logs: [LogEntry], warningThreshold: Int) {
+        guard let endTime else { return }
+        computedSummary = SessionSummary(
+            logs: logs, start: startTime, end: endTime, everyNDrinks: ruleN ?? 1, warningThreshold: warningThreshold)
+    }
+
+    /// Why a change was refused: exit code 3.
+    public enum Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+        case noActiveSession
+        case sealed
+        case derived
+        case outsideSession
+        case estimate
+
+        public var description: String {
+            switch self {
+            case .noActiveSession: "There is no active session. Start one first."
+            case .sealed: "This session is finished and can no longer be changed."
+            case .derived: "This water comes from the bottle's sips: it can be excluded, not edited."
+            case .outsideSession: "The time must lie within the session."
+            case .estimate: "The estimate must be a number from 0.1 to 10 standard drinks."
+            }
+        }
+    }
+
+    /// Whether an entry of this session may be changed to that time.
+    public func checkEdit(_ log: LogEntry, now: Instant) throws(Refusal) {
+        if sealed { throw .sealed }
+        if log.source == .bottle { throw .derived }
+        if !allows(timestamp: log.timestamp, now: now) { throw .outsideSession }
+        if log.kind == .alcohol, let estimate = log.standardDrinkEstimate, !StandardDrinks.range.contains(estimate) {
+            throw .estimate
+        }
+    }
+}
+
+/// What a session came to (`tracker.md` E6).
+public struct SessionSummary: Hashable, Sendable, Codable {
+    public var drinks: Int
+    public var standardDrinks: Double
+    public var waters: Int
+    public var waterOz: Double
+    /// Real seconds.
+    public var durationSeconds: Double
+    /// `nil` when there was no chance to keep the rule.
+    public var adherencePercent: Int?
+    public var finalValue: Double
+
+    public init(logs: [LogEntry], start: Instant, end: Instant, everyNDrinks: Int, warningThreshold: Int) {
+        let state = WaterlineState.computeState(logs, warningThreshold: warningThreshold)
+        let kinds = logs.sorted(by: WaterlineState.isEarlier).map(\.kind)
+        drinks = state.drinks
+        standardDrinks = state.standardDrinks
+        waters = state.waters
+        waterOz = logs.reduce(0) { $0 + ($1.kind == .water ? $1.amountOz ?? 0 : 0) }
+        durationSeconds = max(0, start.seconds(to: end))
+        adherencePercent = Adherence(kinds, everyNDrinks: everyNDrinks).percent
+        finalValue = state.value
+    }
+
+    public var durationText: String { Self.text(durationSeconds) }
+
+    /// `3h 25m`; under an hour `25m`, under a minute `0m`.
+    public static func text(_ seconds: Double) -> String {
+        let minutes = seconds.isFinite ? Int(min(max(0, seconds), 1e12)) / 60 : 0
+        return minutes >= 60 ? "\(minutes / 60)h \(minutes % 60)m" : "\(minutes)m"
+    }
+}

@@ -1,0 +1,56 @@
+/// The Waterline engine (`tracker.md` E1): drinks raise the value by their estimate, each water lowers it by one.
+public struct WaterlineState: Hashable, Sendable {
+    /// In thousandths, so that 0.6 + 0.7 + 0.7 is 2 (K-E12). May be negative: nothing is clamped.
+    public var valueThousandths: Int
+    /// Drinks since the last water.
+    public var sinceWater: Int
+    public var drinks: Int
+    public var waters: Int
+    public var standardThousandths: Int
+    public var isWarning: Bool
+
+    public var value: Double { Double(valueThousandths) / 1000 }
+    public var standardDrinks: Double { Double(standardThousandths) / 1000 }
+
+    /// Replays all entries in the order of time, ties by insertion: the order in which they are given is irrelevant.
+    public static func computeState(_ logs: [LogEntry], warningThreshold: Int) -> WaterlineState {
+        var state = WaterlineState(valueThousandths: 0, sinceWater: 0, drinks: 0, waters: 0, standardThousandths: 0, isWarning: false)
+        for log in logs.sorted(by: isEarlier) {
+            switch log.kind {
+            case .alcohol:
+                state.valueThousandths += log.thousandths
+                state.standardThousandths += log.thousandths
+                state.sinceWater += 1
+                state.drinks += 1
+            case .water:
+                state.valueThousandths -= 1000
+                state.sinceWater = 0
+                state.waters += 1
+            }
+        }
+        state.isWarning = isHigh(state.valueThousandths, threshold: warningThreshold)
+        return state
+    }
+
+    public static func isEarlier(_ left: LogEntry, _ right: LogEntry) -> Bool {
+        (left.timestamp, left.seq, left.id) < (right.timestamp, right.seq, right.id)
+    }
+
+    static func isHigh(_ valueThousandths: Int, threshold: Int) -> Bool { valueThousandths >= threshold * 1000 }
+}
+
+/// What the session screen says (`tracker.md` E5).
+extension WaterlineState {
+    public static let warningText = "Drink water to return to center"
+
+    /// Drinks until water is due, by the rule "every N drinks"; 0 is now.
+    public func waterDueIn(everyNDrinks: Int) -> Int { max(0, everyNDrinks - sinceWater) }
+
+    public func waterDueText(everyNDrinks: Int) -> String {
+        let left = waterDueIn(everyNDrinks: everyNDrinks)
+        return left == 0 ? "Water due now" : "Water due in: \(left) drink\(left == 1 ? "" : "s")"
+    }
+
+    /// The gauge's position, 0…1: 0.5 is the centre, above is over-paced.
+    public var gauge: Double { min(1, max(0, 0.5 + value / 12)) }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import TrackerCore
+
+/// The shape of the state that other programs read (B7, A12).
+@Suite struct SnapshotTests {
+    private func evaluation(_ drinks: [(String, Int)] = [], at now: String, settings: Settings = Settings()) throws -> Evaluation {
+        let zone = try Zone("Europe/Berlin")
+        let calendar = DayCalendar(zone: zone)
+        let facts = TrackerFacts(settings: settings, zone: zone, drinks: try drinks.enumerated().map { index, drink in
+            let at = try local("2026-06-15 \(drink.0)")
+            return Drink(key: "k\(index)", at: at, calendar: calendar, ml: drink.1, source: .bottle, updatedAt: at)
+        })
+        return Tracker.evaluate(facts, now: try local("2026-06-15 \(now)"))
+    }
+
+    private func json(_ value: some Encodable) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: JSONEncoder().encode(value)) as? [String: Any])
+    }
+
+    @Test func statePayloadHasEveryField() throws {
+        let object = try json(evaluation([("10:00", 800)], at: "14:00").snapshot)
+        let fields = [
+            "dailyTotalMl", "dailyGoalMl", "lastDrinkTime", "urgency", "deficitMl", "timestamp", "shouldNotify",
+            "notificationType", "notificationTitle", "notificationBody", "paceBalanceMl", "displayUrgency", "expectedMl",
+            "progress", "percent", "isGoalAchieved", "statusText", "notificationId", "dayKey", "schema",
+            "state", "isAlerting", "timeUntilNext", "waterline", "phase", "dueTime", "sync",
+        ]
+        for field in fields { #expect(object[field] != nil, "\(field) is missing") }
+        #expect(object["dailyTotalMl"] as? Int == 800)
+        #expect(object["expectedMl"] as? Int == 1167)
+        #expect(object["deficitMl"] as? Int == 367)
+        #expect(object["urgency"] as? Int == 1)
+        #expect(object["statusText"] as? String == "350ml to catch up")
+        #expect(object["shouldNotify"] as? Bool == false)
+        #expect(object["dayKey"] as? String == "2026-06-15")
+        #expect((object["state"] as? [String: Any])?["totalMl"] as? Int == 800)
+    }
+
+    @Test func countdownIsNullAfterTheGoal() throws {
+        let object = try json(evaluation([("10:00", 2500)], at: "14:00").snapshot)
+        #expect(object["timeUntilNext"] is NSNull)
+        #expect(object["dueTime"] is NSNull)
+        #expect(object["phase"] as? String == "goalReached")
+    }
+
+    @Test func paceSnapshotComesBackFromJSON() throws {
+        var snapshot = try evaluation([("10:00", 800)], at: "14:00").snapshot.pace
+        #expect(try JSONDecoder().decode(PaceSnapshot.self, from: JSONEncoder().encode(snapshot)) == snapshot)
+        snapshot.notification = .init(type: "reminder", title: "t", body: "b", id: "hydration-reminder/2026-06-15/1")
+        #expect(try JSONDecoder().decode(PaceSnapshot.self, from: JSONEncoder().encode(snapshot)) == snapshot)
+    }
+
+    @Test func decoderIsLenient() throws {
+        func decode(_ text: String) throws -> PaceSnapshot { try JSONDecoder().decode(PaceSnapshot.self, from: Data(text.utf8)) }
+        let bare = try decode(#"{"dailyTotalMl": 300, "dailyGoalMl": 0, "someday": [1], "urgency": 7}"#)
+        #expect(bare.dailyGoalMl == 2500)
+        #expect(bare.deficitMl == 0)
+        #expect(bare.notification == nil)
+        #expect(bare.lastDrinkTime == nil)
+        #expect(bare.urgency == .onTrack)
+        let odd = try decode(#"{"dailyTotalMl": 9223372036854775807, "deficitMl": 9223372036854775807, "lastDrinkTime": 1e300, "timestamp": "x"}"#)
+        #expect(odd.deficitMl == .max)
+        #expect(throws: DecodingError.self) { try decode(#"{"dailyGoalMl": 1}"#) }
+    }
+}
