@@ -9,9 +9,22 @@
 /// What the file is is found from its first bytes, never from its name.
 public struct CaptureReader {
     /// No format has a record (or line) longer than this; a longer one is refused, so that no window grows beyond it.
-    public static let longestRecord = 262_144 + 65_536
+    public static let longestRecord = Int(longestPacket) + 65_536
     /// What is known of the file so far. `format` is set as soon as the content was recognised.
     public private(set) var facts = CaptureFileFacts()
+    private var parser = Parser.undecided
+
+    private enum Parser {
+        case undecided
+        case btsnoop(BtsnoopParser)
+        case pcap(PcapParser)
+        case pcapng(PcapngParser)
+        case packetLogger(PacketLoggerParser)
+        case hexText(HexTextParser)
+        case nrfConnect(NRFConnectParser)
+        /// The error was thrown; there is nothing more.
+        case failed
+    }
 
     public init() {}
 
@@ -24,7 +37,62 @@ public struct CaptureReader {
     /// - Returns: how many bytes of the window are done with. Without new bytes it makes no sense to call again.
     /// - Throws: `CaptureError`, once, after everything before it was delivered; or whatever `body` throws.
     public mutating func read(_ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void) throws -> Int {
-        throw CaptureError(.unrecognised, at: 0, "this is no capture that is read here")
+        if case .undecided = parser {
+            guard let decided = try Self.sniff(window, isLast: isLast) else { return 0 }
+            parser = decided
+        }
+        let current = parser
+        // Whatever is thrown below, there is no second time.
+        parser = .failed
+        let consumed: Int
+        switch current {
+        case .btsnoop(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .btsnoop(inner)
+        case .pcap(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .pcap(inner)
+        case .pcapng(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .pcapng(inner)
+        case .packetLogger(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .packetLogger(inner)
+        case .hexText(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .hexText(inner)
+        case .nrfConnect(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .nrfConnect(inner)
+        case .undecided, .failed:
+            return window.byteCount
+        }
+        facts.offset += consumed
+        return consumed
+    }
+
+    /// Asks every format in turn. Those with a magic number come first; text is what is left.
+    private static func sniff(_ head: RawSpan, isLast: Bool) throws -> Parser? {
+        var isUndecided = false
+        func isMine(_ answer: Sniff) throws -> Bool {
+            switch answer {
+            case .mine: return true
+            case .notMine: return false
+            case .broken(let error): throw error
+            case .undecided:
+                isUndecided = true
+                return false
+            }
+        }
+        if try isMine(BtsnoopParser.sniff(head, isLast: isLast)) { return .btsnoop(BtsnoopParser()) }
+        if try isMine(PcapParser.sniff(head, isLast: isLast)) { return .pcap(PcapParser()) }
+        if try isMine(PcapngParser.sniff(head, isLast: isLast)) { return .pcapng(PcapngParser()) }
+        if let foreign = ForeignFile.recognise(head, isLast: isLast) { throw foreign }
+        if try isMine(PacketLoggerParser.sniff(head, isLast: isLast)) { return .packetLogger(PacketLoggerParser()) }
+        if try isMine(NRFConnectParser.sniff(head, isLast: isLast)) { return .nrfConnect(NRFConnectParser()) }
+        if try isMine(HexTextParser.sniff(head, isLast: isLast)) { return .hexText(HexTextParser()) }
+        if isUndecided, !isLast, head.byteCount < longestRecord { return nil }
+        throw ForeignFile.unrecognised(head)
     }
 }
 
@@ -42,12 +110,17 @@ public struct CaptureFileFacts: Sendable, Hashable {
     public var offset = 0
     /// Name of the device, from the head of a text capture.
     public var name: String?
+    /// Names of devices by address (48 bits as written), from text captures.
+    public var names: [UInt64: String] = [:]
     /// Address of the device, 48 bits as written, from the head of a text capture.
     public var address: UInt64?
     /// The word after `profile:` in the head of a text capture.
     public var profile: String?
     /// Notes that a person should see (a descriptive sentence each): times without a date, an obsolete block, …
     public var remarks: [String] = []
+
+    /// No capture names more devices than this; what comes after is left out.
+    static let mostNames = 4096
 
     public init() {}
 }

@@ -26,13 +26,18 @@ public struct ObservedPacket: Sendable, Hashable {
         public var isCRCValid: Bool?
         /// The bytes end without a CRC.
         public var lacksCRC: Bool
+        /// The modulation: airtime depends on it, and on the coded PHY a coding indicator byte follows the access address.
+        public var phy: PHY
 
-        public init(rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil, lacksCRC: Bool = false) {
+        public enum PHY: UInt8, Sendable, Hashable { case le1M, le2M, coded }
+
+        public init(rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil, lacksCRC: Bool = false, phy: PHY = .le1M) {
             self.rfChannel = rfChannel
             self.signal = signal
             self.isDecrypted = isDecrypted
             self.isCRCValid = isCRCValid
             self.lacksCRC = lacksCRC
+            self.phy = phy
         }
     }
 

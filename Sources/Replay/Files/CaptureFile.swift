@@ -1,4 +1,5 @@
 import Captures
+import Glibc
 
 /// A capture on disk, or `-` for standard input: drives `CaptureReader` over it with a window of fixed size.
 public struct CaptureFile {
@@ -9,6 +10,9 @@ public struct CaptureFile {
     /// Called now and then while reading, with the bytes read so far and the size of the file (`nil` for a pipe).
     public var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
 
+    /// Larger than the longest record, so that a window with room left always gets further.
+    private static let windowSize = CaptureReader.longestRecord + 262_144
+
     public init(path: String) { self.path = path }
 
     /// Reads the file from its beginning. The bytes are borrowed for the time of a call.
@@ -16,7 +20,47 @@ public struct CaptureFile {
     /// - Throws: `CaptureError` after everything before the trouble was delivered; `CaptureFileError` where the file
     ///   cannot be opened or read (missing, a directory, no permission); whatever `body` throws.
     public mutating func forEachPacket(_ body: (CapturePacket, RawSpan) throws -> Void) throws {
-        throw CaptureFileError(path: path, sentence: "not yet")
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw CaptureFileError(path: path, errno: errno) }
+        if status.st_mode & S_IFMT == S_IFDIR {
+            throw CaptureFileError(path: path, sentence: "is a directory: name one of the files in it")
+        }
+        let size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+
+        var reader = CaptureReader()
+        defer { facts = reader.facts }
+        var window = [UInt8](repeating: 0, count: Self.windowSize)
+        var filled = 0
+        var total = 0
+        var isLast = false
+        while !isLast {
+            let count = try readMore(descriptor, into: &window, at: filled)
+            isLast = count == 0
+            filled += count
+            total += count
+            let consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
+            facts = reader.facts
+            window.withUnsafeMutableBytes { buffer in
+                guard consumed > 0, let base = buffer.baseAddress else { return }
+                memmove(base, base + consumed, filled - consumed)
+            }
+            filled -= consumed
+            onProgress?(total, size)
+        }
+    }
+
+    /// At least one byte, unless the file is at its end.
+    private func readMore(_ descriptor: CInt, into window: inout [UInt8], at offset: Int) throws -> Int {
+        while true {
+            let count = window.withUnsafeMutableBytes { buffer in
+                read(descriptor, buffer.baseAddress.map { $0 + offset }, buffer.count - offset)
+            }
+            if count >= 0 { return count }
+            guard errno == EINTR else { throw CaptureFileError(path: path, errno: errno) }
+        }
     }
 }
 
@@ -24,9 +68,16 @@ public struct CaptureFile {
 public struct CaptureFileError: Error, Sendable, Hashable, CustomStringConvertible {
     public var path: String
     public var sentence: String
+
     public init(path: String, sentence: String) {
         self.path = path
         self.sentence = sentence
     }
-    public var description: String { "\(path): \(sentence)" }
+
+    init(path: String, errno code: CInt) {
+        let reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
+        self.init(path: path, sentence: "cannot be read: \(reason)")
+    }
+
+    public var description: String { "\(path == "-" ? "standard input" : path): \(sentence)" }
 }

@@ -17,9 +17,14 @@ extension ObservedPacket.Content {
         case .hci(let type): self = .hci(type: type.rawValue)
         case .note(let note): self = note.endsConnections ? .adapterReset : .other
         case .linkLayer(let facts):
+            let phy: ObservedPacket.AirFacts.PHY = switch facts.phy {
+            case .le1M: .le1M
+            case .le2M: .le2M
+            case .coded: .coded
+            }
             self = .linkLayer(.init(
                 rfChannel: facts.rfChannel, signal: facts.signal, isDecrypted: facts.isDecrypted,
-                isCRCValid: facts.isCRCValid, lacksCRC: facts.lacksCRC))
+                isCRCValid: facts.isCRCValid, lacksCRC: facts.lacksCRC, phy: phy))
         case .value(let facts):
             self = .value(.init(facts))
         case .connection(let facts):
