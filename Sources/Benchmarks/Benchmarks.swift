@@ -4,7 +4,7 @@
 @main
 enum Benchmarks {
     static let all: [(name: String, run: @Sendable () -> String)] = [
-        ("decode", FrameDecoding.run)
+        ("decode", FrameDecoding.run), ("ingest", StoreBenchmarks.ingest), ("tick", StoreBenchmarks.tick),
     ]
 
     static func main() {

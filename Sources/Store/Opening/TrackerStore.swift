@@ -23,10 +23,15 @@ public struct TrackerStore: Sendable {
     ///   - hostZone: IANA id that stands for "system" in the settings.
     /// - Throws: `StoreError`, after which the file is as it was.
     public init(path: String, hostZone: String? = nil) throws {
+        try self.init(path: path, hostZone: hostZone, beforeStatement: nil)
+    }
+
+    /// As above, telling before each SQL statement runs: where tests pull the plug.
+    init(path: String, hostZone: String?, beforeStatement: (@Sendable (Database) -> Void)?) throws {
         self.path = path
         self.hostZone = hostZone
         try Self.refuseImpossiblePlaces(path)
-        database = try Self.sentences(at: path) { try Self.open(path) }
+        database = try Self.sentences(at: path) { try Self.open(path, beforeStatement) }
         try Self.sentences(at: path) { try Schema.bringUpToDate(database, path: path) }
     }
 
@@ -68,7 +73,9 @@ public struct TrackerStore: Sendable {
 
     // MARK: - Opening
 
-    private static func configuration(path: String?) -> Configuration {
+    private static func configuration(
+        path: String?, beforeStatement: (@Sendable (Database) -> Void)? = nil
+    ) -> Configuration {
         var configuration = Configuration()
         configuration.label = "waterh.store"
         configuration.busyMode = .timeout(busySeconds)
@@ -81,17 +88,21 @@ public struct TrackerStore: Sendable {
                 _ = try Schema.version(db, path: path)
                 _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
                 try db.execute(sql: "PRAGMA synchronous = FULL")
+                if let beforeStatement { db.trace(options: .statement) { [unowned db] _ in beforeStatement(db) } }
             }
         }
         return configuration
     }
 
-    private static func open(_ path: String) throws -> DatabaseQueue {
+    private static func open(
+        _ path: String, _ beforeStatement: (@Sendable (Database) -> Void)?
+    ) throws -> DatabaseQueue {
         // SQLite does not always call the busy handler while two processes create the same file: try again ourselves.
         let limit = ContinuousClock.now.advanced(by: .seconds(busySeconds))
         while true {
             do {
-                return try DatabaseQueue(path: path, configuration: configuration(path: path))
+                return try DatabaseQueue(
+                    path: path, configuration: configuration(path: path, beforeStatement: beforeStatement))
             } catch let error as DatabaseError
                 where error.resultCode == .SQLITE_BUSY && ContinuousClock.now < limit
             {

@@ -1,0 +1,131 @@
+import Foundation
+import GRDB
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+
+@testable import Store
+
+/// The plug is pulled before every single SQL statement: the files as they are at that moment are what `kill -9` leaves.
+/// Whatever that leaves must open and show the state before the write or after it, and nothing in between.
+@Suite struct PlugTests {
+    let scratch: ScratchStore
+
+    init() throws { scratch = try ScratchStore() }
+
+    /// A write, by name.
+    struct Step: CustomTestStringConvertible {
+        var testDescription: String
+        var run: @Sendable (TrackerStore) throws -> Void
+    }
+
+    static let steps: [Step] = [
+        Step(testDescription: "append") { store in
+            _ = try store.append([
+                try sip("2026-02-03T10:00:00", 50), try sip("2026-02-03T10:05:00", 60, bottle: "b9"),
+                entry(verdict: .quarantined(reason: "implausibleTimestamp")), try sip("2026-02-03T10:05:00", 60, bottle: "b9"),
+            ])
+        },
+        Step(testDescription: "promote") { _ = try $0.append([entry("b2"), entry("b2", ml: 90)]) },
+        Step(testDescription: "log") { _ = try $0.logDrink(ml: 250, try context("2026-02-03T18:00:00Z")) },
+        Step(testDescription: "edit") {
+            _ = try $0.editDrink("b1/2026-02-03T09:00:00/100", ml: 5, try context("2026-02-03T18:00:00Z"))
+        },
+        Step(testDescription: "delete") {
+            _ = try $0.deleteDrink("b1/2026-02-03T09:00:00/100", try context("2026-02-03T18:00:00Z"))
+        },
+        Step(testDescription: "reset today") { _ = try $0.resetToday(try context("2026-02-03T18:00:00Z")) },
+        Step(testDescription: "undo") { _ = try $0.undo(try context("2026-02-03T18:00:00Z")) },
+        Step(testDescription: "rename") { try $0.renameBottle("b1", to: "kitchen") },
+        Step(testDescription: "poll") {
+            try $0.finishPoll(PollRecord(bottle: "b7", name: "x", endedAt: Instant(seconds: 5), complete: true))
+        },
+        Step(testDescription: "quarantine") {
+            try $0.quarantine(bottle: "b1", bytes: [1, 2, 3], reason: "short", received: Instant(seconds: 9))
+        },
+    ]
+
+    @Test(arguments: steps) func killedBeforeAnyStatement(step: Step) throws {
+        try prepare()
+        let before = try dump(scratch.path)
+        let copies = Mutex(0)
+        let directory = scratch.directory
+        let path = scratch.path
+        let isArmed = Mutex(false)
+        let store = try TrackerStore(path: path, hostZone: nil) { _ in
+            guard isArmed.withLock({ $0 }) else { return }
+            let number = copies.withLock { $0 += 1; return $0 }
+            for suffix in ["", "-wal"] {
+                try? FileManager.default.copyItem(
+                    atPath: path + suffix, toPath: directory.appendingPathComponent("kill-\(number).sqlite").path + suffix)
+            }
+        }
+        isArmed.withLock { $0 = true }
+        try step.run(store)
+        isArmed.withLock { $0 = false }
+        let after = try dump(path)
+        #expect(before != after, "the step changed nothing, so it proves nothing")
+        let count = copies.withLock { $0 }
+        #expect(count >= 3, "a transaction has at least begin, a write and commit")
+        for number in 1...count {
+            let left = try dump(directory.appendingPathComponent("kill-\(number).sqlite").path)
+            #expect(left == before || left == after, "killed before statement \(number) of \(step.testDescription)")
+        }
+    }
+
+    /// The N-th statement fails, for every N: nothing of the write is left, and the same write succeeds afterwards.
+    @Test(arguments: steps) func theNthStatementFails(step: Step) throws {
+        try prepare()
+        let before = try dump(scratch.path)
+        let left = Mutex(Int.max)
+        let database = Mutex<DatabaseQueue?>(nil)
+        let store = try TrackerStore(path: scratch.path, hostZone: nil) { _ in
+            let fires = left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+            if fires { database.withLock { $0 }?.interrupt() }
+        }
+        database.withLock { $0 = store.database }
+        var failures = 0
+        for number in 1...200 {
+            left.withLock { $0 = number }
+            do {
+                try step.run(store)
+                left.withLock { $0 = Int.max }
+                if failures > 0 { break }
+            } catch {
+                left.withLock { $0 = Int.max }
+                failures += 1
+                #expect(try dump(scratch.path) == before, "statement \(number) of \(step.testDescription)")
+            }
+        }
+        #expect(failures >= 1)
+        #expect(try dump(scratch.path) != before)
+    }
+
+    private func prepare() throws {
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.append([
+            try sip("2026-02-03T09:00:00", 100), try sip("2026-02-02T09:00:00", 70),
+            entry("b2", verdict: .quarantined(reason: "implausibleTimestamp")),
+        ])
+        _ = try store.logDrink(ml: 330, try context("2026-02-03T12:00:00Z"))
+    }
+
+    /// Every row of every table as text, but for identifiers drawn at random.
+    private func dump(_ path: String) throws -> [String] {
+        let store = try TrackerStore(path: path)
+        return try store.read { db in
+            let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            return try tables.filter { $0 != "sqlite_sequence" }.flatMap { table in
+                try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").map { row in
+                    "\(table): " + row.map { column, value in
+                        column == "key" && !value.description.contains("/") ? "key" : "\(column)=\(value)"
+                    }.joined(separator: " ")
+                }.sorted()
+            }
+        }
+    }
+}
