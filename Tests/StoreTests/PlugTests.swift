@@ -30,10 +30,10 @@ import TrackerCore
         Step(testDescription: "promote") { _ = try $0.append([entry("b2"), entry("b2", ml: 90)]) },
         Step(testDescription: "log") { _ = try $0.logDrink(ml: 250, try context("2026-02-03T18:00:00Z")) },
         Step(testDescription: "edit") {
-            _ = try $0.editDrink("b1/2026-02-03T09:00:00/100", ml: 5, try context("2026-02-03T18:00:00Z"))
+            _ = try $0.editDrink("b1|2026-02-03T09:00:00|100", ml: 5, try context("2026-02-03T18:00:00Z"))
         },
         Step(testDescription: "delete") {
-            _ = try $0.deleteDrink("b1/2026-02-03T09:00:00/100", try context("2026-02-03T18:00:00Z"))
+            _ = try $0.deleteDrink("b1|2026-02-03T09:00:00|100", try context("2026-02-03T18:00:00Z"))
         },
         Step(testDescription: "reset today") { _ = try $0.resetToday(try context("2026-02-03T18:00:00Z")) },
         Step(testDescription: "undo") { _ = try $0.undo(try context("2026-02-03T18:00:00Z")) },
@@ -122,7 +122,7 @@ import TrackerCore
             return try tables.filter { $0 != "sqlite_sequence" }.flatMap { table in
                 try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").map { row in
                     "\(table): " + row.map { column, value in
-                        column == "key" && !value.description.contains("/") ? "key" : "\(column)=\(value)"
+                        column == "key" && !value.description.contains("|") ? "key" : "\(column)=\(value)"
                     }.joined(separator: " ")
                 }.sorted()
             }

@@ -12,13 +12,34 @@ enum ChangedRow: Codable {
         var deleted: Bool
     }
 
+    struct LogFields: Codable {
+        var timestamp: Int64
+        var estimate: Double?
+        var amountOz: Double?
+        var deleted: Bool
+    }
+
     case drink(Int64, before: DrinkFields?)
+    case log(Int64, before: LogFields?)
+    /// A water derived from sips that was taken out.
+    case excluded(String)
 
     static func drink(_ number: Int64, _ db: Database) throws -> ChangedRow {
         let row = try DrinkTable.row(number, db)
         return .drink(number, before: row.map {
             DrinkFields(
                 instant: $0["instant"], zone: $0["zone"], localDay: $0["localDay"], ml: $0["ml"], deleted: $0["deleted"])
+        })
+    }
+}
+
+extension ChangedRow {
+    static func log(_ seq: Int, _ db: Database) throws -> ChangedRow {
+        let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE seq = ?", arguments: [seq])
+        return .log(Int64(seq), before: row.map {
+            LogFields(
+                timestamp: $0["timestamp"], estimate: $0["standardDrinkEstimate"], amountOz: $0["amountOz"],
+                deleted: $0["deleted"])
         })
     }
 }
@@ -39,7 +60,7 @@ enum ChangeLog {
 }
 
 extension TrackerStore {
-    /// Takes the last manual change of drinks back.
+    /// Takes the last manual change of drinks or session entries back.
     /// - Returns: the change in words.
     /// - Throws: `Refusal` when there is nothing to take back.
     public func undo(_ context: WriteContext) throws -> String {
@@ -49,21 +70,49 @@ extension TrackerStore {
             }
             let text: String = row["before"]
             for changed in try JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8)) {
-                switch changed {
-                case .drink(let number, before: nil):
-                    try db.execute(
-                        sql: "UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?",
-                        arguments: [context.now.milliseconds, number])
-                case .drink(let number, .some(let old)):
-                    try db.execute(sql: """
-                        UPDATE drink SET instant = ?, zone = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE id = ?
-                        """, arguments: [
-                            old.instant, old.zone, old.localDay, old.ml, old.deleted, context.now.milliseconds, number,
-                        ])
-                }
+                try restore(changed, context, db)
             }
             try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [row["id"] as Int64])
             return row["what"]
+        }
+    }
+
+    private func restore(_ changed: ChangedRow, _ context: WriteContext, _ db: Database) throws {
+        switch changed {
+        case .drink(let number, let before):
+            let now = try DrinkTable.row(number, db).map { StoredDrink(row: $0).at }
+            if let old = before {
+                try db.execute(sql: """
+                    UPDATE drink SET instant = ?, zone = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE id = ?
+                    """, arguments: [
+                        old.instant, old.zone, old.localDay, old.ml, old.deleted, context.now.milliseconds, number,
+                    ])
+                try refreshSummaries(around: [Instant(milliseconds: old.instant)], context, db)
+            } else {
+                try db.execute(
+                    sql: "UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?",
+                    arguments: [context.now.milliseconds, number])
+            }
+            try refreshSummaries(around: now.map { [$0] } ?? [], context, db)
+        case .log(let seq, let before):
+            let log = try LogTable.log(seq, db)
+            guard let session = try SessionTable.find(log.sessionID, db) else { return }
+            if session.sealed { throw WaterlineSession.Refusal.sealed }
+            try db.execute(sql: """
+                UPDATE log_entry SET timestamp = coalesce(?, timestamp), standardDrinkEstimate = ?, amountOz = ?, deleted = ?,
+                    updatedAt = ?, deviceId = ? WHERE seq = ?
+                """, arguments: [
+                    before?.timestamp, before?.estimate ?? log.standardDrinkEstimate, before?.amountOz ?? log.amountOz,
+                    before?.deleted ?? true, context.now.milliseconds,
+                    try ProfileTable.findOrMake(db, context).deviceID, seq,
+                ])
+            try finish(log.id, before?.deleted ?? true ? "deleteLogEntry" : "addLogEntry", session, context, db)
+        case .excluded(let id):
+            let sessionID = try String.fetchOne(db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
+            guard let sessionID, let session = try SessionTable.find(sessionID, db) else { return }
+            if session.sealed { throw WaterlineSession.Refusal.sealed }
+            try db.execute(sql: "DELETE FROM excluded_log WHERE id = ?", arguments: [id])
+            try summarise(session, context, db)
         }
     }
 }

@@ -2,9 +2,6 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// The amounts a person may log at once, in millilitres (`tracker.md` D1).
-    public static let loggableMl = 1...2000
-
     /// Logs a drink by hand.
     /// - Throws: `Refusal` for an amount outside 1–2000 ml or a time in the future.
     public func logDrink(ml: Int, at instant: Instant? = nil, _ context: WriteContext) throws -> StoredDrink {
@@ -34,7 +31,7 @@ extension TrackerStore {
         if let instant { try Self.refuse(instant: instant, now: context.now) }
         return try write { db in
             let old = try found(name, db)
-            let newInstant = instant ?? old.instant
+            let newInstant = instant ?? old.at
             // An untouched time keeps its frozen day, whatever zone we are in by now.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
             let zone = instant == nil ? old.zone : context.zone.id
@@ -45,6 +42,7 @@ extension TrackerStore {
                     ml ?? old.ml, newInstant.milliseconds, zone, day.description, context.now.milliseconds, old.number,
                 ])
             try ChangeLog.remember([saved], "edit of \(old.ml) ml", context, db)
+            try refreshSummaries(around: [old.at, newInstant], context, db)
             return try existing(old.number, db)
         }
     }
@@ -53,7 +51,7 @@ extension TrackerStore {
     public func deleteDrink(_ name: String, _ context: WriteContext) throws -> StoredDrink {
         try write { db in
             let old = try found(name, db)
-            try bury([old.number], "deletion of \(old.ml) ml", context, db)
+            try bury([old], "deletion of \(old.ml) ml", context, db)
             return old
         }
     }
@@ -64,7 +62,7 @@ extension TrackerStore {
         try write { db in
             let drinks = try DrinkTable.drinks(on: dayCalendar(context.zone, db).day(of: context.now), db)
             if !drinks.isEmpty {
-                try bury(drinks.map(\.number), "reset of \(drinks.count) drinks", context, db)
+                try bury(drinks, "reset of \(drinks.count) drinks", context, db)
             }
             return drinks
         }
@@ -79,11 +77,12 @@ extension TrackerStore {
 
     // MARK: - Parts
 
-    private func bury(_ numbers: [Int64], _ what: String, _ context: WriteContext, _ db: Database) throws {
-        let saved = try numbers.map { try ChangedRow.drink($0, db) }
+    private func bury(_ drinks: [StoredDrink], _ what: String, _ context: WriteContext, _ db: Database) throws {
+        let saved = try drinks.map { try ChangedRow.drink($0.number, db) }
         let statement = try db.cachedStatement(sql: "UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?")
-        for number in numbers { try statement.execute(arguments: [context.now.milliseconds, number]) }
+        for drink in drinks { try statement.execute(arguments: [context.now.milliseconds, drink.number]) }
         try ChangeLog.remember(saved, what, context, db)
+        try refreshSummaries(around: drinks.map(\.at), context, db)
     }
 
     private func found(_ name: String, _ db: Database) throws -> StoredDrink {
@@ -101,9 +100,9 @@ extension TrackerStore {
     }
 
     static func refuse(ml: Int) throws {
-        guard loggableMl.contains(ml) else {
+        guard Drink.manualMl.contains(ml) else {
             throw Refusal(
-                "amountRange", "\(ml) ml is outside the range of one drink: \(loggableMl.lowerBound)-\(loggableMl.upperBound) ml.")
+                "amountRange", "\(ml) ml is outside the range of one drink: \(Drink.manualMl.lowerBound)-\(Drink.manualMl.upperBound) ml.")
         }
     }
 

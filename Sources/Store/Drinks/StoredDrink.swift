@@ -1,30 +1,22 @@
 import GRDB
 import TrackerCore
 
-/// One drink as the store holds it. Its zone and day were frozen when it was stored: travel moves no history.
+/// A drink and the row it is stored in.
+@dynamicMemberLookup
 public struct StoredDrink: Hashable, Sendable {
     /// The row's number, for people to point at; never used again.
     public var number: Int64
-    /// Unique for ever: `BOTTLE/WALL/ML` for a bottle's drink, a UUID for one logged by hand.
-    public var key: String
-    public var instant: Instant
-    /// IANA id.
-    public var zone: String
-    public var localDay: LocalDay
-    public var ml: Int
-    /// `bottle`, `cli`, `web`, `health` and so on.
-    public var source: String
-    public var updatedAt: Instant
+    public var drink: Drink
+
+    public subscript<Value>(dynamicMember path: KeyPath<Drink, Value>) -> Value { drink[keyPath: path] }
 
     init(row: Row) {
         number = row["id"]
-        key = row["key"]
-        instant = Instant(milliseconds: row["instant"])
-        zone = row["zone"]
-        localDay = LocalDay(row["localDay"] as String) ?? LocalDay(daysSince1970: 0)
-        ml = row["ml"]
-        source = row["source"]
-        updatedAt = Instant(milliseconds: row["updatedAt"])
+        drink = Drink(
+            key: row["key"], at: Instant(milliseconds: row["instant"]), zone: row["zone"],
+            localDay: LocalDay(row["localDay"] as String) ?? LocalDay(daysSince1970: 0), ml: row["ml"],
+            source: DrinkSource(rawValue: row["source"]), isDeleted: row["deleted"],
+            updatedAt: Instant(milliseconds: row["updatedAt"]))
     }
 }
 

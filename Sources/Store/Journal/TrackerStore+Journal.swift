@@ -11,8 +11,24 @@ extension TrackerStore: Journal {
         guard !entries.isEmpty else { return [] }
         return try write { db in
             var writer = try JournalWriter(db, hostZone: hostZone)
-            return try entries.map { try writer.append($0) }
+            let outcomes = try entries.map { try writer.append($0) }
+            try refreshSummaries(with: zip(entries, outcomes), db)
+            return outcomes
         }
+    }
+
+    /// Sips that arrive after a session's end still count in it (`tracker.md` X1).
+    private func refreshSummaries(with batch: some Sequence<(JournalEntry, JournalOutcome)>, _ db: Database) throws {
+        var instants: [Instant] = []
+        var received = Instant(milliseconds: 0)
+        for (entry, outcome) in batch where outcome != .duplicate {
+            guard case .drink(let instant, _) = entry.verdict else { continue }
+            instants.append(instant)
+            received = max(received, entry.received)
+        }
+        // The identifiers are not needed: where there is a session, its user and device are known.
+        let context = WriteContext(now: received, zone: .utc, source: "bottle", makeID: { "unknown" })
+        try refreshSummaries(around: instants, context, db)
     }
 
     public func lastCompletePoll(of bottle: String) throws -> Instant? {
@@ -91,7 +107,8 @@ private struct JournalWriter {
             guard outcome != .duplicate else { return .duplicate }
             let zone = dayZone ?? zone
             let day = try calendar(zone).day(of: instant).description
-            let key = DrinkKey.bottle(bottle.origin, Self.identity(entry), entry.amountMl)
+            // `Drink.bottleKey`, under the identity the bottle was first seen by: a new name changes no key.
+            let key = "\(bottle.origin)|\(Self.identity(entry))|\(entry.amountMl)"
             try insertDrink.execute(arguments: [
                 key, instant.milliseconds, zone, day, entry.amountMl, bottle.id, entry.received.milliseconds,
             ])

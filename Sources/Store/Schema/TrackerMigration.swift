@@ -16,7 +16,7 @@ extension Schema {
             lastNotified INTEGER NOT NULL DEFAULT 0,  -- urgency 0-2
             goalNotified INTEGER NOT NULL DEFAULT 0,
             lastDueAnchor INTEGER,                    -- ms UTC
-            state TEXT NOT NULL DEFAULT '{}'          -- the engines' whole memory of the day, JSON
+            state TEXT NOT NULL                       -- the engines' whole memory of the day, JSON
         ) WITHOUT ROWID, STRICT;
 
         CREATE TABLE profile (                        -- the one local user
@@ -35,12 +35,16 @@ extension Schema {
 
         CREATE TABLE session (
             id TEXT PRIMARY KEY,
+            userId TEXT NOT NULL,
             startTime INTEGER NOT NULL,
             endTime INTEGER,
             isActive INTEGER NOT NULL,
             sealed INTEGER NOT NULL DEFAULT 0,
             ruleN INTEGER,                            -- frozen at the end
-            state TEXT NOT NULL DEFAULT '{}',         -- reminders' memory and frozen rules, JSON
+            bottleWater TEXT,                         -- frozen at the end, like ruleN
+            waterOz INTEGER,
+            threshold INTEGER,
+            reminders TEXT,                           -- what the reminders remember, JSON
             computedSummary TEXT,                     -- JSON, once ended
             updatedAt INTEGER NOT NULL,
             deviceId TEXT NOT NULL                    -- who wrote it last: settles equal updatedAt
@@ -66,14 +70,14 @@ extension Schema {
             deviceId TEXT NOT NULL
         ) STRICT;
         CREATE INDEX log_entry_by_session ON log_entry (sessionId, timestamp, seq);
-        CREATE TABLE excluded_sip (                   -- bottle sips that a session shall not count as water
-            sessionId TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-            drinkKey TEXT NOT NULL,
-            PRIMARY KEY (sessionId, drinkKey)
+        CREATE TABLE excluded_log (                   -- ids of waters derived from sips that a person took out
+            id TEXT PRIMARY KEY,
+            sessionId TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE
         ) WITHOUT ROWID, STRICT;
 
         CREATE TABLE preset (
             id TEXT PRIMARY KEY,
+            userId TEXT NOT NULL,
             name TEXT NOT NULL,
             drinkType TEXT NOT NULL,
             sizeOz REAL,

@@ -1,0 +1,57 @@
+import GRDB
+import TrackerCore
+
+/// The one local user of a store, and the device that this store is (`tracker.md` E8).
+public struct Profile: Hashable, Sendable {
+    public var userID: String
+    /// Settles conflicts of equal `updatedAt`.
+    public var deviceID: String
+    public var createdAt: Instant
+    /// When the welcome was read to its end; `nil` before.
+    public var onboardedAt: Instant?
+}
+
+extension TrackerStore {
+    /// The user, if there is one yet.
+    public func profile() throws -> Profile? { try read { try ProfileTable.find($0) } }
+
+    /// The user, made on first use.
+    public func profile(_ context: WriteContext) throws -> Profile {
+        if let known = try profile() { return known }
+        return try write { try ProfileTable.findOrMake($0, context) }
+    }
+
+    /// Marks the welcome as read and makes the five default presets, once: deleted ones stay deleted.
+    /// - Returns: whether this was the first time.
+    public func finishOnboarding(_ context: WriteContext) throws -> Bool {
+        try write { db in
+            let profile = try ProfileTable.findOrMake(db, context)
+            guard profile.onboardedAt == nil else { return false }
+            try db.execute(sql: "UPDATE profile SET onboardedAt = ?", arguments: [context.now.milliseconds])
+            for preset in DrinkPreset.defaults(userID: profile.userID, makeID: context.makeID) {
+                try PresetTable.insert(preset, profile, context, db)
+            }
+            return true
+        }
+    }
+}
+
+enum ProfileTable {
+    static func find(_ db: Database) throws -> Profile? {
+        try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM profile")).map { row in
+            Profile(
+                userID: row["id"], deviceID: row["deviceId"], createdAt: Instant(milliseconds: row["createdAt"]),
+                onboardedAt: (row["onboardedAt"] as Int64?).map(Instant.init(milliseconds:)))
+        }
+    }
+
+    static func findOrMake(_ db: Database, _ context: WriteContext) throws -> Profile {
+        if let known = try find(db) { return known }
+        let profile = Profile(userID: context.makeID(), deviceID: context.makeID(), createdAt: context.now)
+        try db.execute(
+            sql: "INSERT INTO profile (id, deviceId, createdAt) VALUES (?, ?, ?)",
+            arguments: [profile.userID, profile.deviceID, profile.createdAt.milliseconds])
+        try Outbox.put(.user(profile.userID), op: "createUser", at: context.now, db)
+        return profile
+    }
+}

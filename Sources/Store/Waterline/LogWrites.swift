@@ -1,0 +1,160 @@
+import GRDB
+import TrackerCore
+
+/// What a new entry of a session says.
+public struct LogDraft: Hashable, Sendable {
+    public var kind: LogEntry.Kind
+    public var drinkType: DrinkType?
+    public var sizeOz: Double?
+    public var abv: Double?
+    public var standardDrinkEstimate: Double?
+    public var presetID: String?
+    public var amountOz: Double?
+
+    /// Something with alcohol: a preset's drink, with another estimate where one is given.
+    public static func drink(_ preset: DrinkPreset, estimate: Double? = nil) -> LogDraft {
+        LogDraft(
+            kind: .alcohol, drinkType: preset.drinkType, sizeOz: preset.sizeOz, abv: preset.abv,
+            standardDrinkEstimate: estimate ?? preset.standardDrinkEstimate, presetID: preset.id)
+    }
+
+    /// A generic drink: 1.0 where no estimate is given (K-E7).
+    public static func drink(estimate: Double = 1, drinkType: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil) -> LogDraft {
+        LogDraft(kind: .alcohol, drinkType: drinkType, sizeOz: sizeOz, abv: abv, standardDrinkEstimate: estimate)
+    }
+
+    public static func water(oz: Double) -> LogDraft { LogDraft(kind: .water, amountOz: oz) }
+}
+
+extension TrackerStore {
+    /// Adds an entry to the active session.
+    /// - Parameter id: an identifier of the caller's, so that a delivery repeated is one entry.
+    /// - Throws: `WaterlineSession.Refusal`: no active session, a time outside it, an estimate outside its range.
+    public func addLog(
+        _ draft: LogDraft, at instant: Instant? = nil, id: String? = nil, _ context: WriteContext
+    ) throws -> LogEntry {
+        try write { db in
+            guard let session = try SessionTable.active(db) else { throw WaterlineSession.Refusal.noActiveSession }
+            if let id, let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id]) {
+                return SessionTable.log(row)
+            }
+            let log = LogEntry(
+                id: id ?? context.makeID(), sessionID: session.id, timestamp: instant ?? context.now, kind: draft.kind,
+                drinkType: draft.drinkType, sizeOz: draft.sizeOz, abv: draft.abv,
+                standardDrinkEstimate: draft.standardDrinkEstimate, presetID: draft.presetID, amountOz: draft.amountOz,
+                source: LogSource(rawValue: context.source), updatedAt: context.now, seq: 0)
+            try session.checkEdit(log, now: context.now)
+            let seq = try LogTable.insert(log, ProfileTable.findOrMake(db, context).deviceID, db)
+            try ChangeLog.remember([.log(seq, before: nil)], draft.kind == .water ? "water" : "drink", context, db)
+            try finish(log.id, "addLogEntry", session, context, db)
+            return try LogTable.log(seq, db)
+        }
+    }
+
+    /// Changes an entry; whatever is `nil` stays. The session is replayed and, if ended, summarised anew.
+    public func editLog(
+        _ name: String, at instant: Instant? = nil, estimate: Double? = nil, amountOz: Double? = nil,
+        _ context: WriteContext
+    ) throws -> LogEntry {
+        try write { db in
+            let (old, session) = try entered(name, db)
+            var log = old
+            log.timestamp = instant ?? log.timestamp
+            if let estimate, log.kind == .alcohol {
+                guard estimate.isFinite else { throw WaterlineSession.Refusal.estimate }
+                log.standardDrinkEstimate = StandardDrinks.rounded(estimate)
+            }
+            if let amountOz, log.kind == .water { log.amountOz = amountOz }
+            try session.checkEdit(log, now: context.now)
+            try ChangeLog.remember([try .log(log.seq, db)], "edit of a \(log.kind == .water ? "water" : "drink")", context, db)
+            try db.execute(sql: """
+                UPDATE log_entry SET timestamp = ?, standardDrinkEstimate = ?, amountOz = ?, updatedAt = ?, deviceId = ?
+                WHERE seq = ?
+                """, arguments: [
+                    log.timestamp.milliseconds, log.standardDrinkEstimate, log.amountOz, context.now.milliseconds,
+                    try ProfileTable.findOrMake(db, context).deviceID, log.seq,
+                ])
+            try finish(log.id, "addLogEntry", session, context, db)
+            return try LogTable.log(log.seq, db)
+        }
+    }
+
+    /// Deletes an entry, or excludes a water that was derived from sips.
+    public func deleteLog(_ name: String, _ context: WriteContext) throws {
+        try write { db in
+            if try exclude(name, context, db) { return }
+            let (log, session) = try entered(name, db)
+            try session.checkEdit(log, now: context.now)
+            try ChangeLog.remember(
+                [try .log(log.seq, db)], "deletion of a \(log.kind == .water ? "water" : "drink")", context, db)
+            try db.execute(
+                sql: "UPDATE log_entry SET deleted = 1, updatedAt = ?, deviceId = ? WHERE seq = ?",
+                arguments: [context.now.milliseconds, try ProfileTable.findOrMake(db, context).deviceID, log.seq])
+            try finish(log.id, "deleteLogEntry", session, context, db)
+        }
+    }
+
+    /// Whether an entry of that name is there to be edited: `w7`, or its id.
+    public func hasLog(named name: String) throws -> Bool {
+        try read { db in try LogTable.find(name, db) != nil || derivedSession(of: name, db) != nil }
+    }
+
+    // MARK: - Parts
+
+    func finish(_ id: String, _ op: String, _ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
+        try Outbox.put(.log(id), op: op, at: context.now, db)
+        try summarise(session, context, db)
+    }
+
+    private func entered(_ name: String, _ db: Database) throws -> (LogEntry, WaterlineSession) {
+        guard let log = try LogTable.find(name, db), let session = try SessionTable.find(log.sessionID, db) else {
+            if try derivedSession(of: name, db) != nil { throw WaterlineSession.Refusal.derived }
+            throw Refusal("noSuchEntry", "There is no entry \"\(name)\". See them with: waterh-tracker session show")
+        }
+        return (log, session)
+    }
+
+    /// Derived entries are named `SESSION|DRINK KEY` and, where one sip made several, `|INDEX`.
+    private func derivedSession(of name: String, _ db: Database) throws -> WaterlineSession? {
+        guard let bar = name.firstIndex(of: "|") else { return nil }
+        return try SessionTable.find(String(name[..<bar]), db)
+    }
+
+    private func exclude(_ name: String, _ context: WriteContext, _ db: Database) throws -> Bool {
+        guard let session = try derivedSession(of: name, db) else { return false }
+        if session.sealed { throw WaterlineSession.Refusal.sealed }
+        guard try view(session, at: context.now, db).logs.contains(where: { $0.id == name }) else { return false }
+        try db.execute(sql: "INSERT OR IGNORE INTO excluded_log (id, sessionId) VALUES (?, ?)", arguments: [name, session.id])
+        try ChangeLog.remember([.excluded(name)], "exclusion of a bottle's water", context, db)
+        try summarise(session, context, db)
+        return true
+    }
+}
+
+enum LogTable {
+    static func insert(_ log: LogEntry, _ deviceID: String, _ db: Database) throws -> Int64 {
+        try db.execute(sql: """
+            INSERT INTO log_entry (id, sessionId, timestamp, type, drinkType, sizeOz, abv, standardDrinkEstimate, presetId,
+                amountOz, source, updatedAt, deviceId) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, arguments: [
+                log.id, log.sessionID, log.timestamp.milliseconds, log.kind.rawValue, log.drinkType?.rawValue, log.sizeOz,
+                log.abv, log.standardDrinkEstimate, log.presetID, log.amountOz, log.source.rawValue,
+                log.updatedAt.milliseconds, deviceID,
+            ])
+        return db.lastInsertedRowID
+    }
+
+    static func find(_ name: String, _ db: Database) throws -> LogEntry? {
+        let number = (name.first == "w" ? Int64(name.dropFirst()) : nil) ?? -1
+        return try Row.fetchOne(
+            db, sql: "SELECT * FROM log_entry WHERE deleted = 0 AND (id = ? OR seq = ?)", arguments: [name, number]
+        ).map(SessionTable.log)
+    }
+
+    static func log(_ seq: some BinaryInteger, _ db: Database) throws -> LogEntry {
+        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE seq = ?", arguments: [Int64(seq)]) else {
+            preconditionFailure("the entry \(seq) was written in this very transaction")
+        }
+        return SessionTable.log(row)
+    }
+}

@@ -1,0 +1,109 @@
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// The presets, in the order they were made.
+    public func presets() throws -> [DrinkPreset] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").map(PresetTable.preset)
+        }
+    }
+
+    /// A preset by its id, or by its name whatever the case.
+    public func preset(named name: String) throws -> DrinkPreset? {
+        let all = try presets()
+        return all.first { $0.id == name } ?? all.first { $0.name.lowercased() == name.lowercased() }
+    }
+
+    /// Adds a preset.
+    /// - Throws: `Refusal` for an empty or taken name, a size, strength or estimate out of range.
+    public func addPreset(
+        name: String, drinkType: DrinkType, sizeOz: Double?, abv: Double?, estimate: Double, _ context: WriteContext
+    ) throws -> DrinkPreset {
+        try write { db in
+            let profile = try ProfileTable.findOrMake(db, context)
+            try PresetTable.check(name: name, sizeOz: sizeOz, abv: abv, estimate: estimate, except: nil, db)
+            let preset = DrinkPreset(
+                id: context.makeID(), userID: profile.userID, name: name, drinkType: drinkType, sizeOz: sizeOz, abv: abv,
+                standardDrinkEstimate: estimate)
+            try PresetTable.insert(preset, profile, context, db)
+            return preset
+        }
+    }
+
+    /// Replaces a preset's values. Entries logged with it keep theirs.
+    public func savePreset(_ preset: DrinkPreset, _ context: WriteContext) throws {
+        try write { db in
+            let profile = try ProfileTable.findOrMake(db, context)
+            try PresetTable.check(
+                name: preset.name, sizeOz: preset.sizeOz, abv: preset.abv, estimate: preset.standardDrinkEstimate,
+                except: preset.id, db)
+            try db.execute(sql: """
+                UPDATE preset SET name = ?, drinkType = ?, sizeOz = ?, abv = ?, standardDrinkEstimate = ?, updatedAt = ?,
+                    deviceId = ? WHERE id = ? AND deleted = 0
+                """, arguments: [
+                    preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv, preset.standardDrinkEstimate,
+                    context.now.milliseconds, profile.deviceID, preset.id,
+                ])
+            guard db.changesCount == 1 else { throw PresetTable.unknown(preset.id) }
+            try Outbox.put(.preset(preset.id), op: "upsertDrinkPreset", at: context.now, db)
+        }
+    }
+
+    /// Deletes a preset; a default that named it is unset.
+    public func deletePreset(_ id: String, _ context: WriteContext) throws {
+        try write { db in
+            let profile = try ProfileTable.findOrMake(db, context)
+            try db.execute(
+                sql: "UPDATE preset SET deleted = 1, updatedAt = ?, deviceId = ? WHERE id = ? AND deleted = 0",
+                arguments: [context.now.milliseconds, profile.deviceID, id])
+            guard db.changesCount == 1 else { throw PresetTable.unknown(id) }
+            try db.execute(
+                sql: "DELETE FROM setting WHERE name = 'waterline.defaultPreset' AND value = ?", arguments: [id])
+            try Outbox.put(.preset(id), op: "upsertDrinkPreset", at: context.now, db)
+        }
+    }
+}
+
+enum PresetTable {
+    static func preset(_ row: Row) -> DrinkPreset {
+        DrinkPreset(
+            id: row["id"], userID: row["userId"], name: row["name"],
+            drinkType: DrinkType(rawValue: row["drinkType"]) ?? .cocktail, sizeOz: row["sizeOz"], abv: row["abv"],
+            standardDrinkEstimate: row["standardDrinkEstimate"])
+    }
+
+    static func insert(_ preset: DrinkPreset, _ profile: Profile, _ context: WriteContext, _ db: Database) throws {
+        try db.execute(sql: """
+            INSERT INTO preset (id, userId, name, drinkType, sizeOz, abv, standardDrinkEstimate, position, updatedAt, deviceId)
+            VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(position), 0) + 1 FROM preset), ?, ?)
+            """, arguments: [
+                preset.id, preset.userID, preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv,
+                preset.standardDrinkEstimate, context.now.milliseconds, profile.deviceID,
+            ])
+        try Outbox.put(.preset(preset.id), op: "upsertDrinkPreset", at: context.now, db)
+    }
+
+    static func unknown(_ id: String) -> Refusal {
+        Refusal("noSuchPreset", "There is no preset \"\(id)\". See them with: waterh-tracker preset list")
+    }
+
+    static func check(
+        name: String, sizeOz: Double?, abv: Double?, estimate: Double, except id: String?, _ db: Database
+    ) throws {
+        guard (1...64).contains(name.count), name.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 }) else {
+            throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
+        }
+        let taken = try String.fetchOne(
+            db, sql: "SELECT id FROM preset WHERE deleted = 0 AND lower(name) = lower(?) AND id <> ?",
+            arguments: [name, id ?? ""])
+        guard taken == nil else { throw Refusal("presetNameTaken", "There already is a preset named \"\(name)\".") }
+        guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
+        if let sizeOz, !(sizeOz > 0 && sizeOz <= 100) {
+            throw Refusal("presetSize", "A preset's size must be more than 0 and at most 100 oz.")
+        }
+        if let abv, !(0...100).contains(abv) {
+            throw Refusal("presetStrength", "A preset's strength must be 0 to 100 percent by volume.")
+        }
+    }
+}

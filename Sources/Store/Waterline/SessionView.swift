@@ -1,0 +1,87 @@
+import GRDB
+import TrackerCore
+
+/// A session with everything that counts in it.
+public struct SessionView: Hashable, Sendable {
+    public var session: WaterlineSession
+    /// Entered logs and the waters derived from bottle sips, in the order of time.
+    public var logs: [LogEntry]
+    /// Millilitres of sips still short of the next derived water.
+    public var carryMl: Int
+    /// N of the rule and the warning threshold in force (frozen once ended).
+    public var everyNDrinks: Int
+    public var warningThreshold: Int
+
+    /// The engine's state over all logs.
+    public var state: WaterlineState { .computeState(logs, warningThreshold: warningThreshold) }
+}
+
+extension TrackerStore {
+    /// The active session, with logs.
+    public func activeSession(at now: Instant) throws -> SessionView? {
+        try read { db in try SessionTable.active(db).map { try view($0, at: now, db) } }
+    }
+
+    /// A session by its id or an unambiguous beginning of it.
+    public func session(named name: String, at now: Instant) throws -> SessionView? {
+        try read { db in
+            let ids = try String.fetchAll(
+                db, sql: "SELECT id FROM session WHERE id = ? OR substr(id, 1, ?) = ? LIMIT 2",
+                arguments: [name, name.count, name])
+            guard !name.isEmpty, ids.count == 1, let found = try SessionTable.find(ids[0], db) else { return nil }
+            return try view(found, at: now, db)
+        }
+    }
+
+    /// Ended sessions, newest first; `limit` 5 is what the screens show.
+    public func pastSessions(limit: Int = 5) throws -> [WaterlineSession] {
+        try read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM session WHERE isActive = 0 ORDER BY startTime DESC, id DESC LIMIT ?",
+                arguments: [limit]
+            ).map(SessionTable.session)
+        }
+    }
+
+    /// All logs that count in a session: entered ones, and waters derived from its sips (`tracker.md` X1).
+    func view(_ session: WaterlineSession, at now: Instant, _ db: Database) throws -> SessionView {
+        let rules = try SessionRules(of: session, db)
+        let excluded = try String.fetchSet(
+            db, sql: "SELECT id FROM excluded_log WHERE sessionId = ?", arguments: [session.id])
+        let sips = try rules.bottleWater == .off ? [] : DrinkTable
+            .drinks(from: session.startTime, through: session.endTime ?? now, db)
+            .filter { $0.source == .bottle }.map { Sip(key: $0.key, at: $0.at, ml: $0.ml) }
+        let derived = BottleWater(
+            sips: sips, session: session, now: now, mode: rules.bottleWater, defaultWaterOz: rules.waterOz,
+            excluded: excluded)
+        let everyNDrinks = try session.ruleN ?? Settings.restored(from: SettingTable.texts(db)).settings.waterEveryNDrinks
+        return SessionView(
+            session: session,
+            logs: (try SessionTable.enteredLogs(session.id, db) + derived.logs).sorted(by: WaterlineState.isEarlier),
+            carryMl: derived.carryMl, everyNDrinks: everyNDrinks, warningThreshold: rules.threshold)
+    }
+
+    /// Recomputes the stored summaries of ended sessions that contain any instant of the range: sips that arrive late
+    /// count there, also in a sealed session.
+    func refreshSummaries(from first: Instant, through last: Instant, _ context: WriteContext, _ db: Database) throws {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT * FROM session WHERE isActive = 0 AND startTime <= ? AND endTime >= ?",
+            arguments: [last.milliseconds, first.milliseconds])
+        for row in rows { try summarise(SessionTable.session(row), context, db) }
+    }
+
+    /// The same for single instants.
+    func refreshSummaries(around instants: [Instant], _ context: WriteContext, _ db: Database) throws {
+        guard let first = instants.min(), let last = instants.max() else { return }
+        try refreshSummaries(from: first, through: last, context, db)
+    }
+
+    /// Recomputes and stores one ended session's summary, if it changed.
+    func summarise(_ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
+        guard !session.isActive else { return }
+        let view = try view(session, at: context.now, db)
+        var fresh = session
+        fresh.summarise(view.logs, warningThreshold: view.warningThreshold)
+        if fresh != session { try SessionTable.save(fresh, nil, context, db) }
+    }
+}
