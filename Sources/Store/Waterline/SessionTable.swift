@@ -58,6 +58,19 @@ enum SessionTable {
     }
 }
 
+extension SessionTable {
+    /// The bottle's sips from the session's start to its end, or to now.
+    static func sips(of session: WaterlineSession, at now: Instant, _ db: Database) throws -> [Sip] {
+        try DrinkTable.drinks(from: session.startTime, through: session.endTime ?? now, db)
+            .filter { $0.source == .bottle }.map { Sip(key: $0.key, at: $0.at, ml: $0.ml) }
+    }
+
+    /// Ids of derived waters that a person took out.
+    static func excluded(_ id: String, _ db: Database) throws -> Set<String> {
+        try String.fetchSet(db, sql: "SELECT id FROM excluded_log WHERE sessionId = ?", arguments: [id])
+    }
+}
+
 /// The settings that a session's derived waters and warning rest on: live while it is active, frozen at its end.
 struct SessionRules {
     var bottleWater: BottleWaterMode

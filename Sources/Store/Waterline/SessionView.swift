@@ -46,14 +46,9 @@ extension TrackerStore {
     /// All logs that count in a session: entered ones, and waters derived from its sips (`tracker.md` X1).
     func view(_ session: WaterlineSession, at now: Instant, _ db: Database) throws -> SessionView {
         let rules = try SessionRules(of: session, db)
-        let excluded = try String.fetchSet(
-            db, sql: "SELECT id FROM excluded_log WHERE sessionId = ?", arguments: [session.id])
-        let sips = try rules.bottleWater == .off ? [] : DrinkTable
-            .drinks(from: session.startTime, through: session.endTime ?? now, db)
-            .filter { $0.source == .bottle }.map { Sip(key: $0.key, at: $0.at, ml: $0.ml) }
         let derived = BottleWater(
-            sips: sips, session: session, now: now, mode: rules.bottleWater, defaultWaterOz: rules.waterOz,
-            excluded: excluded)
+            sips: try SessionTable.sips(of: session, at: now, db), session: session, now: now, mode: rules.bottleWater,
+            defaultWaterOz: rules.waterOz, excluded: try SessionTable.excluded(session.id, db))
         let everyNDrinks = try session.ruleN ?? Settings.restored(from: SettingTable.texts(db)).settings.waterEveryNDrinks
         return SessionView(
             session: session,
