@@ -77,10 +77,13 @@ let package = Package(
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol"]),
         tests("TrackerCoreTests", ["TrackerCore"]),
         tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),
-        tests("GatewayTests", ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"]),
+        .target(
+            name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
+            path: "Tests/GatewaySupport", swiftSettings: strict),
+        tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", grdb]),
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
-        tests("SimulationTests", ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
+        tests("SimulationTests", ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("CommandTests", ["CommandKit", "Captures", "Bluetooth", "BottleProtocol", argumentParser]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,31 @@
+import Bluetooth
+import TrackerCore
+
+/// The clocks of a driver: monotonic for deadlines, wall for data. Parameters, so that tests bring their own.
+public struct DriverClock: Sendable {
+    public var now: @Sendable () -> MonotonicInstant
+    public var wall: @Sendable () -> Instant
+    /// Returns at `deadline`, or earlier when the task is cancelled.
+    public var sleep: @Sendable (_ deadline: MonotonicInstant) async -> Void
+
+    public init(
+        now: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> Instant,
+        sleep: @escaping @Sendable (MonotonicInstant) async -> Void
+    ) {
+        self.now = now
+        self.wall = wall
+        self.sleep = sleep
+    }
+
+    /// Deadlines on the system's clock that goes on while it sleeps; the wall clock is the caller's.
+    public static func system(wall: @escaping @Sendable () -> Instant) -> DriverClock {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let now: @Sendable () -> MonotonicInstant = {
+            MonotonicInstant(nanoseconds: 0).advanced(by: start.duration(to: clock.now))
+        }
+        return DriverClock(now: now, wall: wall) { deadline in
+            try? await clock.sleep(until: start.advanced(by: .nanoseconds(deadline.nanoseconds)), tolerance: .zero)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+/// Everything that can happen to a `GatewayEngine`.
+public enum EngineEvent: Hashable, Sendable {
+    /// Begin. Exactly once, first.
+    case start
+    /// Something happened on the link.
+    case link(CentralEvent)
+    /// The journal's answer to the oldest unanswered `EngineEffect.journal`.
+    case journal(JournalReply)
+    /// Answer to `EngineEffect.askTodayTotal`: ml counted today, `nil` where nobody keeps a tally.
+    case todayTotal(Int?)
+    /// `nextDeadline` has come (or not: a tick too many does no harm).
+    case tick
+    /// A person or the system wants us to stop: disconnect cleanly, keep what was received, acknowledge nothing more.
+    case cancel
+}
+
+/// Everything that a `GatewayEngine` wants done. To be performed in order.
+public enum EngineEffect: Hashable, Sendable {
+    case link(CentralRequest)
+    /// Answered by exactly one `EngineEvent.journal`, in order.
+    case journal(JournalRequest)
+    /// Answered by `EngineEvent.todayTotal`.
+    case askTodayTotal
+    /// Entries that the journal has just taken, with what became of each: for live views and reminders.
+    case journaled([JournalEntry], [JournalOutcome])
+    /// The bottle said something unasked: a report frame, outside a log transfer or in the middle of one.
+    case report(Frame)
+    /// A sentence for people.
+    case diagnostic(Diagnostic)
+    case progress(PollProgress)
+    /// The poll is over; nothing comes after this.
+    case done(PollReport)
+}
+
+public enum JournalRequest: Hashable, Sendable {
+    case lastCompletePoll(bottle: String)
+    case append([JournalEntry])
+    case quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant)
+    case finishPoll(PollRecord)
+}
+
+public enum JournalReply: Hashable, Sendable {
+    case lastCompletePoll(Instant?)
+    case appended([JournalOutcome])
+    case quarantined
+    case finished
+    /// The request failed; none of it is stored. The sentence says why.
+    case failed(String)
+}
+
+/// A sentence for people, and how much it matters.
+public struct Diagnostic: Hashable, Sendable {
+    public enum Severity: String, Hashable, Sendable, Comparable {
+        /// What is being done.
+        case info
+        /// Worth knowing: something is not as it should be, and the poll goes on.
+        case warning
+
+        public static func < (left: Severity, right: Severity) -> Bool { left == .info && right == .warning }
+    }
+
+    public var severity: Severity
+    public var sentence: String
+
+    public init(_ severity: Severity, _ sentence: String) {
+        self.severity = severity
+        self.sentence = sentence
+    }
+}
+
+/// Where a poll stands, for a progress line.
+public struct PollProgress: Hashable, Sendable {
+    /// The states of `tracker.md` A8, and `storing`.
+    public enum Stage: String, Hashable, Sendable {
+        case scanning, connecting, connected, polling, storing, disconnecting
+    }
+
+    public var stage: Stage
+    /// Records received so far in this poll.
+    public var records: Int
+    /// Bytes of the running log transfer that have arrived, and that its header announced.
+    public var transfer: Transfer?
+
+    public struct Transfer: Hashable, Sendable {
+        public var received: Int
+        public var announced: Int
+        public init(received: Int, announced: Int) {
+            self.received = received
+            self.announced = announced
+        }
+    }
+
+    public init(stage: Stage, records: Int, transfer: Transfer? = nil) {
+        self.stage = stage
+        self.records = records
+        self.transfer = transfer
+    }
+}

@@ -1,0 +1,106 @@
+import BottleProtocol
+import TrackerCore
+
+/// What one poll is to do, and within which limits.
+public struct PollOptions: Sendable {
+    public enum Job: Hashable, Sendable {
+        /// The polite sync of `waterh-protocol.md` section 4.
+        case poll
+        /// Connect, send these commands one by one, show the answers, disconnect.
+        case send([HostCommand])
+    }
+
+    public var job = Job.poll
+    /// The bottle meant: its address or its name. `nil`: the first one found.
+    public var bottle: String?
+    public var dialect = RecordDialect.calendar
+    /// `nil`: what the dialect says.
+    public var amountWidth: AmountWidth?
+    /// The zone in which the bottle's clock is read and set.
+    public var zone: Zone
+    /// Records older than this are kept as suspects; days, 1–360.
+    public var maxRecordAgeDays = 180
+    /// Acknowledge nothing: the bottle keeps its log.
+    public var keep = false
+    /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the light
+    /// blink, so small drift is left alone (`waterh-protocol.md` section 3, habits).
+    public var correctClockBeyond: Duration? = .seconds(120)
+    /// Goal and reminder, where the owner wants the gateway to manage them.
+    public var settings: ManagedSettings?
+    /// Show the day's total on the bottle's screen, before and after the log, where somebody keeps one.
+    public var managesTodayAmount = true
+    /// Allow the rung of the recovery ladder that disturbs everybody on the adapter.
+    public var allowPowerCycle = false
+    public var limits = PollLimits()
+    /// What earlier polls left behind.
+    public var history = PollHistory()
+
+    public init(zone: Zone) {
+        self.zone = zone
+    }
+
+    var resolver: RecordResolver { RecordResolver(zone: zone, maxAgeDays: maxRecordAgeDays) }
+}
+
+/// Settings that the gateway writes to the bottle when they differ from what it says.
+public struct ManagedSettings: Hashable, Sendable {
+    /// Daily goal, ml.
+    public var goalMl: UInt16
+    public var reminder: ReminderSetting?
+
+    public init(goalMl: UInt16, reminder: ReminderSetting? = nil) {
+        self.goalMl = goalMl
+        self.reminder = reminder
+    }
+}
+
+/// The time limits of a poll, each with its source; and what bounds its memory.
+public struct PollLimits: Hashable, Sendable {
+    /// Founding documents: scan time-out.
+    public var scan = Duration.seconds(10)
+    /// Founding documents: connect time-out.
+    public var connect = Duration.seconds(5)
+    /// Discovery of all services. Over radio about 1 s; 30 s is ATT's own limit for one transaction, and our whole budget.
+    public var discover = Duration.seconds(8)
+    /// One read, write or subscription.
+    public var request = Duration.seconds(3)
+    /// Founding documents: between the draft command 01 and the first read of the response.
+    public var beforeRead = Duration.milliseconds(500)
+    /// Until a command counts as ignored and is sent again: bottles ignore what comes too soon after the subscription,
+    /// and owners space commands 0.5–1 s apart.
+    public var answer = Duration.milliseconds(1000)
+    /// How often a command is sent before its answer is given up.
+    public var sendings = 3
+    /// Silence in the middle of a log transfer after which it counts as broken off.
+    public var silence = Duration.milliseconds(3000)
+    /// Silence after a whole log frame that may be followed by another.
+    public var linger = Duration.milliseconds(250)
+    /// The same without a radio in between, where frames follow within a millisecond.
+    public var lingerWithoutRadio = Duration.milliseconds(15)
+    /// `tracker.md` A8: the whole poll, then "Bottle did not answer".
+    public var poll = Duration.seconds(30)
+    /// After that, to store and disconnect.
+    public var closing = Duration.seconds(3)
+    /// A real bottle holds some 500 records; a poll takes this many and leaves politely.
+    public var records = 4096
+    /// Notifications that are no log: reports, answers, noise.
+    public var notifications = 20_000
+    /// Pieces of unreadable bytes kept in one poll; the rest is counted.
+    public var quarantined = 64
+    /// Dumps of the log asked for on one connection.
+    public var dumps = 8
+    /// Connections in one poll.
+    public var sessions = 5
+
+    public init() {}
+}
+
+/// What one poll leaves to the next, beside the journal: kept by the service, empty for a single poll.
+public struct PollHistory: Hashable, Sendable {
+    /// Polls in a row in which the scan found nothing.
+    public var failedScans = 0
+    /// The peer whose last session ended badly: the system's memory of it may be stale.
+    public var suspectPeer: String?
+
+    public init() {}
+}

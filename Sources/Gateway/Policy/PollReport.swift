@@ -1,0 +1,106 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+/// What a poll came to. Also when it failed: what was received until then counts.
+public struct PollReport: Hashable, Sendable {
+    /// The bottle's identity: its address, or what stands for one on links without a radio. `nil`: none was met.
+    public var bottle: String?
+    public var name: String?
+    public var profile: BottleProfile?
+    public var model: BottleModel?
+    public var snapshot: Snapshot?
+    public var batteryPercent: Int?
+    /// Bottle's clock minus ours, in seconds.
+    public var clockDriftSeconds: Int?
+    /// Drink records delivered, repeats included.
+    public var received = 0
+    /// Of those, stored for the first time (or dated for the first time).
+    public var new = 0
+    /// Of those, known before.
+    public var duplicates = 0
+    /// Of those, kept but not counted because their date cannot be trusted.
+    public var suspect = 0
+    /// Pieces of bytes that could not be understood; kept, with the reason, as far as the limit allows.
+    public var quarantined = 0
+    /// Records that the bottle was told to forget, and did.
+    public var acknowledged = 0
+    /// The whole log was read.
+    public var complete = false
+    /// From start to end.
+    public var duration = Duration.zero
+    public var endedAt: Instant?
+    /// Rungs of the recovery ladder that were climbed.
+    public var recovery: [RecoveryStep] = []
+    /// Answers to the commands of `Job.send`, in order.
+    public var answers: [CommandAnswer] = []
+    public var failure: PollFailure?
+    /// For the next poll.
+    public var history = PollHistory()
+
+    public init() {}
+}
+
+/// What came back for a command that was sent.
+public struct CommandAnswer: Hashable, Sendable {
+    public var command: HostCommand
+    /// The frame that answered; `nil` where none came (some commands have no answer).
+    public var answer: Frame?
+    /// Whether the command could be written at all.
+    public var sent: Bool
+
+    public init(command: HostCommand, answer: Frame? = nil, sent: Bool) {
+        self.command = command
+        self.answer = answer
+        self.sent = sent
+    }
+}
+
+/// Why a poll did not do all it should: what, why, what to try.
+public struct PollFailure: Error, Hashable, Sendable {
+    /// The conditions of `tracker.md` A8, and those that a journal adds.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
+        case connectionLost, cannotStore, interrupted
+
+        /// The words of `tracker.md` A8.
+        public var text: String {
+            switch self {
+            case .notFound: "Bottle not found"
+            case .bluetoothOff: "Bluetooth is off"
+            case .permissionDenied: "Bluetooth permission denied"
+            case .noAdapter: "No Bluetooth adapter"
+            case .connectFailed: "Failed to connect"
+            case .unexpectedResponse: "Unexpected bottle response"
+            case .didNotAnswer: "Bottle did not answer"
+            case .connectionLost: "Connection lost"
+            case .cannotStore: "Cannot store"
+            case .interrupted: "Interrupted"
+            }
+        }
+
+        /// Nobody was there to talk to, as opposed to a talk that went wrong.
+        public var isAbsence: Bool {
+            switch self {
+            case .notFound, .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed: true
+            default: false
+            }
+        }
+    }
+
+    public var kind: Kind
+    /// What came back: one sentence.
+    public var sentence: String
+    /// What a person can do.
+    public var advice: String
+
+    public init(_ kind: Kind, _ sentence: String, advice: String) {
+        self.kind = kind
+        self.sentence = sentence
+        self.advice = advice
+    }
+}
+
+extension PollFailure: CustomStringConvertible {
+    public var description: String { "\(kind.text): \(sentence) \(advice)" }
+}

@@ -1,0 +1,118 @@
+import Bluetooth
+
+/// A step of recovery, from the gentlest to the one that disturbs others (`bluez-notes.md`, zombie links).
+public enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
+    /// The same again, after a pause.
+    case retry
+    /// End what the system believes to be a connection.
+    case disconnect
+    /// Let the system forget the peer: stale attempts and GATT caches go with it.
+    case forget
+    /// Stop and start the scan: discovery can stall silently.
+    case restartDiscovery
+    /// Switch the adapter off and on. Only with leave.
+    case powerCycle
+
+    /// Rungs that only mean something where a radio and a system service are in between.
+    var needsRadio: Bool { self != .retry && self != .disconnect }
+}
+
+/// A rung that was climbed, and why.
+public struct RecoveryStep: Hashable, Sendable {
+    public var rung: RecoveryRung
+    /// What had happened.
+    public var reason: String
+    /// What the link said it did, where it said something.
+    public var outcome: String?
+
+    public init(rung: RecoveryRung, reason: String, outcome: String? = nil) {
+        self.rung = rung
+        self.reason = reason
+        self.outcome = outcome
+    }
+}
+
+/// How one class of link error is met: the n-th error of the class climbs the n-th rung; after the last the poll fails.
+struct RetryRule: Sendable {
+    var code: LinkError.Code
+    var rungs: [RecoveryRung]
+    /// Pause before the next attempt.
+    var pause: Duration
+    var failure: PollFailure.Kind
+    /// Why these rungs.
+    var reason: String
+    var advice: String
+}
+
+/// Retry policy as data. Errors that the link itself calls final (`isTransient` false) are not retried where the rule says so.
+enum RetryTable {
+    static let rules: [RetryRule] = [
+        RetryRule(
+            code: .noAdapter, rungs: [], pause: .zero, failure: .noAdapter,
+            reason: "nothing of ours brings an adapter",
+            advice: "Plug one in, or use a link without hardware such as unix:PATH; see hardware/."),
+        RetryRule(
+            code: .poweredOff, rungs: [.powerCycle], pause: .seconds(1), failure: .bluetoothOff,
+            reason: "switching it on is the owner's decision, unless power-cycling was allowed",
+            advice: "Switch the adapter on (bluetoothctl power on)."),
+        RetryRule(
+            code: .permissionDenied, rungs: [], pause: .zero, failure: .permissionDenied,
+            reason: "the same question gets the same answer",
+            advice: "Run as a member of the group bluetooth, or install the bus policy from hardware/."),
+        RetryRule(
+            code: .notFound, rungs: [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200), failure: .notFound,
+            reason: "discovery stalls silently, and a zombie link keeps a bottle from advertising",
+            advice: "Wake the bottle (lid or a shake), bring it nearer, and close the phone app that may hold its only connection."),
+        RetryRule(
+            code: .connectFailed, rungs: [.retry, .disconnect, .forget, .powerCycle], pause: .milliseconds(300), failure: .connectFailed,
+            reason: "an attempt cut off by the controller mostly works the second time; a Wi-Fi burst passes",
+            advice: "Bring the bottle nearer, and close the phone app that may hold its only connection."),
+        RetryRule(
+            code: .inProgress, rungs: [.disconnect, .forget, .powerCycle], pause: .milliseconds(500), failure: .connectFailed,
+            reason: "somebody's attempt, perhaps a dead process's, can last minutes",
+            advice: "Stop the other program that talks to the bottle, or restart Bluetooth."),
+        RetryRule(
+            code: .disconnected, rungs: [.retry, .retry, .forget], pause: .milliseconds(300), failure: .connectionLost,
+            reason: "a log that is not acknowledged comes again: connecting anew costs nothing but time",
+            advice: "Bring the bottle nearer and poll again: what was received is stored, the rest is still in the bottle."),
+        RetryRule(
+            code: .timeout, rungs: [.disconnect, .forget], pause: .milliseconds(300), failure: .didNotAnswer,
+            reason: "a link that swallows answers may be a zombie: only a new connection tells",
+            advice: "Wake the bottle (lid or a shake) and poll again: nothing was lost."),
+        RetryRule(
+            code: .refused, rungs: [], pause: .zero, failure: .unexpectedResponse,
+            reason: "a bottle needs no pairing and refuses nothing that it offers: a no stays a no",
+            advice: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."),
+        RetryRule(
+            code: .protocolViolation, rungs: [.forget], pause: .milliseconds(300), failure: .unexpectedResponse,
+            reason: "a stale attribute cache looks like a lying peer",
+            advice: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."),
+        RetryRule(
+            code: .outOfStep, rungs: [.disconnect], pause: .milliseconds(200), failure: .connectionLost,
+            reason: "we and the link disagree about what is connected: start from nothing",
+            advice: "Poll again."),
+        RetryRule(
+            code: .serviceLost, rungs: [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter,
+            reason: "bluetoothd is restarted by its service manager, never by us",
+            advice: "See whether bluetoothd runs (systemctl status bluetooth)."),
+        system,
+    ]
+
+    /// Whatever the operating system invents.
+    static let system = RetryRule(
+        code: .system, rungs: [.retry, .disconnect, .forget], pause: .milliseconds(300), failure: .connectFailed,
+        reason: "unknown errors are mostly passing ones",
+        advice: "Try again; waterh-gateway doctor looks for the usual causes.")
+
+    static func rule(for code: LinkError.Code) -> RetryRule { rules.first { $0.code == code } ?? system }
+
+    /// The rung for the `count`-th error (from 0) of this class, `nil` when there is none left.
+    static func rung(for error: LinkError, count: Int, hasRadio: Bool, allowPowerCycle: Bool) -> RecoveryRung? {
+        // A socket that is not there is not there: only over the air can silence mean something else.
+        guard hasRadio || error.isTransient else { return nil }
+        let rungs = rule(for: error.code).rungs.filter { rung in
+            (hasRadio || !rung.needsRadio) && (allowPowerCycle || rung != .powerCycle)
+        }
+        return rungs.indices.contains(count) ? rungs[count] : nil
+    }
+}

@@ -1,0 +1,48 @@
+import Bluetooth
+
+/// Who a bottle is, from what survives a retransmission (promise 2): its address; without a radio, its serial number.
+enum BottleIdentity {
+    /// The text of a Serial Number String (2A25), where it can serve as an identity: an address (in the project's own
+    /// spelling, so that the same bottle has one name on all links), or 1–64 printable characters.
+    static func from(serialNumber value: [UInt8]) -> String? {
+        let text = printable(value)
+        guard let text, text.utf8.count <= 64 else { return nil }
+        return BluetoothAddress(text)?.description ?? text
+    }
+
+    /// What stands in where a bottle has no address and no usable serial number: its name at its link. Stable as long as
+    /// both are; two bottles never share it.
+    static func standIn(name: String?, link: String) -> String {
+        name.map { "\($0) at \(link)" } ?? "bottle at \(link)"
+    }
+
+    /// A device name as it may be shown: printable, at most 248 bytes (Core 5.4, Vol 3 Part C, 12.1).
+    static func name(_ value: [UInt8]) -> String? {
+        printable(Array(value.prefix(248)))
+    }
+
+    /// Text without control characters, trimmed of spaces and of the zeros that C firmware leaves at the end.
+    private static func printable(_ value: [UInt8]) -> String? {
+        var bytes = value[...]
+        while let last = bytes.last, last == 0 || last == 0x20 { bytes = bytes.dropLast() }
+        while bytes.first == 0x20 { bytes = bytes.dropFirst() }
+        guard !bytes.isEmpty, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+/// Which bottle is meant: by address or by name, in any case.
+struct BottleSelector: Hashable, Sendable {
+    var text: String
+
+    func matches(address: BluetoothAddress?, name: String?) -> Bool {
+        if let wanted = BluetoothAddress(text) { return wanted == address }
+        return name?.lowercased() == text.lowercased()
+    }
+
+    /// Whether somebody seen by a scan may be a bottle: retail bottles advertise no service, so the name's prefix tells;
+    /// draft bottles advertise FF00 (`waterh-protocol.md` section 1).
+    static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
+        advertisement.name?.lowercased().hasPrefix("waterh") == true || advertisement.services.contains(0xFF00)
+    }
+}

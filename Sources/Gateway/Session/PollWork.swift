@@ -1,0 +1,38 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+/// What the parts of one poll share: the options, the report as it grows, and the effects of the event at hand.
+struct PollWork {
+    let options: PollOptions
+    /// For people: `unix:/tmp/b.sock`.
+    let linkName: String
+    let hasRadio: Bool
+    var report = PollReport()
+    var effects: [EngineEffect] = []
+    var now = MonotonicInstant(nanoseconds: 0)
+    var wall = Instant(milliseconds: 0)
+    /// Records that the journal has taken in this poll: delivered once more (a second dump, a second connection) they are
+    /// neither counted nor journaled again.
+    var journaled: Set<[UInt8]> = []
+    /// Optional steps in which the connection was lost: left out on the next one.
+    var skipped: Set<BottleSession.Step> = []
+    /// Values received beside the log.
+    var notifications = 0
+    /// Who the scan or the connection said it was.
+    var address: BluetoothAddress?
+
+    var limits: PollLimits { options.limits }
+
+    mutating func emit(_ effect: EngineEffect) { effects.append(effect) }
+
+    mutating func perform(_ request: CentralRequest) { effects.append(.link(request)) }
+
+    mutating func say(_ severity: Diagnostic.Severity, _ sentence: String) {
+        effects.append(.diagnostic(Diagnostic(severity, sentence)))
+    }
+
+    mutating func show(_ stage: PollProgress.Stage, _ transfer: PollProgress.Transfer? = nil) {
+        effects.append(.progress(PollProgress(stage: stage, records: report.received, transfer: transfer)))
+    }
+}

@@ -1,0 +1,120 @@
+import Bluetooth
+import Gateway
+import TrackerCore
+
+/// A peer made for a test: takes requests, and says what happens and after how long.
+public protocol ScriptedPeer {
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)]
+}
+
+/// Runs one engine against one scripted peer and a memory journal, on simulated time.
+public struct EngineRig<Peer: ScriptedPeer> {
+    public var engine: GatewayEngine
+    public var peer: Peer
+    public let journal: MemoryJournal
+    public private(set) var now = MonotonicInstant(nanoseconds: 0)
+    public let start: Instant
+    /// Effects in order, as they were performed.
+    public private(set) var effects: [EngineEffect] = []
+    public var todayTotal: Int?
+    private var queue: [(at: MonotonicInstant, event: EngineEvent)] = []
+    /// Effects until the kill; never reached from -1.
+    private var left = -1
+
+    public init(options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant, hasRadio: Bool = false) {
+        engine = GatewayEngine(options: options, linkName: "unix:test.sock", hasRadio: hasRadio)
+        self.peer = peer
+        self.journal = journal
+        self.start = start
+    }
+
+    public var wall: Instant { Instant(milliseconds: start.milliseconds + now.nanoseconds / 1_000_000) }
+    public var requests: [CentralRequest] { effects.compactMap { if case .link(let request) = $0 { request } else { nil } } }
+    public var diagnostics: [Diagnostic] { effects.compactMap { if case .diagnostic(let diagnostic) = $0 { diagnostic } else { nil } } }
+
+    /// Queues an event of the test's own.
+    public mutating func schedule(_ event: EngineEvent, after delay: Duration) {
+        // Latest first, so that the next is at the end.
+        let at = now.advanced(by: delay)
+        var low = 0
+        var high = queue.count
+        while low < high {
+            let middle = (low + high) / 2
+            if queue[middle].at > at { low = middle + 1 } else { high = middle }
+        }
+        queue.insert((at, event), at: low)
+    }
+
+    /// The poll did not end: its engine waits for something that nobody will bring, or for too long.
+    public struct Stuck: Error {
+        public var at: MonotonicInstant
+    }
+
+    /// Runs until the poll is over, for at most `limit` of simulated time.
+    @discardableResult
+    public mutating func run(limit: Duration = .seconds(120)) throws -> PollReport {
+        let end = now.advanced(by: limit)
+        if let report = perform(.start) { return report }
+        while now <= end {
+            let deadline = engine.nextDeadline
+            if let first = queue.last, deadline.map({ first.at <= $0 }) ?? true {
+                queue.removeLast()
+                now = max(now, first.at)
+                if let report = perform(first.event) { return report }
+            } else if let deadline {
+                now = max(now, deadline)
+                if let report = perform(.tick) { return report }
+            } else {
+                break
+            }
+        }
+        throw Stuck(at: now)
+    }
+
+    /// Runs until so many effects have been performed, and drops the engine there, as a kill does.
+    public mutating func run(effects count: Int) {
+        left = count
+        _ = try? run()
+    }
+
+    private mutating func perform(_ event: EngineEvent) -> PollReport? {
+        var events = [event]
+        var done: PollReport?
+        while !events.isEmpty {
+            for effect in engine.handle(events.removeFirst(), at: now, wall: wall) {
+                guard left != 0 else { return PollReport() }
+                left -= 1
+                effects.append(effect)
+                switch effect {
+                case .link(let request):
+                    for (delay, event) in peer.handle(request, at: now) { schedule(.link(event), after: delay) }
+                case .journal(let request): events.append(.journal(journal.answer(request)))
+                case .askTodayTotal: events.append(.todayTotal(todayTotal))
+                case .done(let report): done = report
+                case .journaled, .report, .diagnostic, .progress: break
+                }
+            }
+        }
+        return done
+    }
+}
+
+extension Journal {
+    /// Performs an engine's request, as a driver does.
+    public func answer(_ request: JournalRequest) -> JournalReply {
+        do {
+            switch request {
+            case .lastCompletePoll(let bottle): return .lastCompletePoll(try lastCompletePoll(of: bottle))
+            case .append(let entries): return .appended(try append(entries))
+            case .quarantine(let bottle, let bytes, let reason, let received):
+                try quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
+                return .quarantined
+            case .finishPoll(let record):
+                try finishPoll(record)
+                return .finished
+            }
+        } catch {
+            return .failed("\(error)")
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+
+/// A bottle written for tests from the protocol's text alone, not with the product's emulator: the pair would otherwise
+/// only prove that it agrees with itself. Misbehaves where its fields say so.
+public struct ScriptedBottle: ScriptedPeer {
+    public enum Acknowledging: Sendable { case drops, ignores, refuses, hangsUp }
+
+    public var profile = BottleProfile.retail
+    public var services: [RemoteService]
+    public var advertisement = Advertisement(peer: PeerID("unix:test.sock"))
+    public var mtu = 517
+    public var name: [UInt8]? = Array("WaterH-Boost-24oz".utf8)
+    public var serial: [UInt8]? = Array("A4:C1:38:01:02:03".utf8)
+    public var records: [[UInt8]]
+    /// Payload of the answer to GT FF; `nil`: it does not answer.
+    public var snapshot: [UInt8]?
+    public var recordsPerEntry = 8
+    /// Records of one PT frame; the dump has as many frames as it takes.
+    public var recordsPerFrame = 5000
+    public var acknowledging = Acknowledging.drops
+    /// So many commands are ignored at first: they came too soon.
+    public var ignoredCommands = 0
+    public var answersLog = true
+    /// Notifications (by number, from 0, over the bottle's life) that never arrive.
+    public var lost: Set<Int> = []
+    /// Notifications that arrive twice.
+    public var doubled: Set<Int> = []
+    /// The connection ends before this notification.
+    public var hangsUpBefore: Int?
+    public var spacing = Duration.milliseconds(2)
+    /// Extra values notified after each log question.
+    public var noise: [[UInt8]] = []
+    public var connectFailures: [LinkError] = []
+    public var isSilent = false
+    public var subscribeFails: LinkError?
+    /// Draft: what a read gives when there is no next packet: the last one again, or an empty frame.
+    public var repeatsLastPacket = false
+    /// The first of these connects; the others find nobody.
+    public private(set) var commands: [HostCommand] = []
+    public private(set) var connections = 0
+    private var notified = 0
+    private var subscribed = false
+    private var pending: [[UInt8]] = []
+    private var lastPacket: [UInt8] = []
+    private var dumped = 0
+
+    static let commandHandle: UInt16 = 0x21
+    static let responseHandle: UInt16 = 0x31
+    static let nameHandle: UInt16 = 0x03
+    static let serialHandle: UInt16 = 0x13
+
+    public init(_ profile: BottleProfile = .retail, records: [[UInt8]] = [], properties: CharacteristicProperties? = nil) {
+        self.profile = profile
+        self.records = records
+        let command: CharacteristicProperties = profile == .retail ? [.writeWithoutResponse] : [.write, .writeWithoutResponse]
+        let response: CharacteristicProperties = properties ?? (profile == .retail ? [.notify] : [.read, .notify])
+        services = [
+            RemoteService(
+                uuid: 0x1800, handle: 1, characteristics: [RemoteCharacteristic(uuid: 0x2A00, handle: Self.nameHandle, properties: [.read])]),
+            RemoteService(
+                uuid: 0x180A, handle: 0x11, characteristics: [RemoteCharacteristic(uuid: 0x2A25, handle: Self.serialHandle, properties: [.read])]),
+        ]
+        let characteristics = [
+            RemoteCharacteristic(uuid: BluetoothUUID(profile.commandCharacteristic), handle: Self.commandHandle, properties: command),
+            RemoteCharacteristic(uuid: BluetoothUUID(profile.responseCharacteristic), handle: Self.responseHandle, properties: response),
+        ]
+        if profile == .draft {
+            services.append(RemoteService(uuid: 0xFF00, handle: 0x20, characteristics: characteristics))
+        } else {
+            services.append(RemoteService(uuid: 0xFFE5, handle: 0x20, characteristics: [characteristics[0]]))
+            services.append(RemoteService(uuid: 0xFFE0, handle: 0x30, characteristics: [characteristics[1]]))
+        }
+    }
+
+    public mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+        let soon = Duration.milliseconds(1)
+        switch request {
+        case .startScan:
+            return isSilent ? [] : [(soon, .advertised(advertisement))]
+        case .stopScan:
+            return []
+        case .connect(let peer, _):
+            if !connectFailures.isEmpty { return [(soon, .connectFailed(connectFailures.removeFirst()))] }
+            connections += 1
+            subscribed = false
+            pending = []
+            return [(soon, .connected(peer, mtu: mtu))]
+        case .discover:
+            return [(soon, .discovered(services))]
+        case .read(Self.nameHandle):
+            return [(soon, value(Self.nameHandle, name))]
+        case .read(Self.serialHandle):
+            return [(soon, value(Self.serialHandle, serial))]
+        case .read(let handle):
+            return [(soon, .read(handle: handle, value: nextPacket()))]
+        case .subscribe(let handle):
+            if let subscribeFails { return [(soon, .subscribeFailed(handle: handle, subscribeFails))] }
+            subscribed = true
+            return [(soon, .subscribed(handle: handle))]
+        case .write(let handle, let value, _):
+            return write(handle, value)
+        case .disconnect:
+            return [(soon, .disconnected(nil))]
+        case .forget, .powerCycle:
+            return [(soon, .recovered("done"))]
+        }
+    }
+
+    private func value(_ handle: UInt16, _ bytes: [UInt8]?) -> CentralEvent {
+        bytes.map { .read(handle: handle, value: $0) } ?? .readFailed(handle: handle, LinkError(.refused, "Read not permitted.", attError: 2))
+    }
+
+    private mutating func write(_ handle: UInt16, _ bytes: [UInt8]) -> [(after: Duration, event: CentralEvent)] {
+        let command = HostCommand(decoding: bytes)
+        commands.append(command)
+        if case .acknowledge(let count) = command {
+            switch acknowledging {
+            case .drops: records.removeFirst(min(records.count, dumped, Int(count) / 13))
+            case .ignores: break
+            case .refuses: return [(.milliseconds(1), .writeFailed(handle: handle, LinkError(.refused, "Value not allowed.", attError: 0x13)))]
+            case .hangsUp: return [(.milliseconds(1), .disconnected(LinkError(.disconnected, "The peer hung up.", isTransient: true)))]
+            }
+        }
+        var events: [(after: Duration, event: CentralEvent)] = [(.milliseconds(1), .wrote(handle: handle))]
+        guard ignoredCommands == 0 else {
+            ignoredCommands -= 1
+            return events
+        }
+        var at = Duration.milliseconds(3)
+        for value in answers(to: command) {
+            defer { notified += 1 }
+            at += spacing
+            if notified == hangsUpBefore {
+                hangsUpBefore = nil
+                events.append((at, .disconnected(LinkError(.disconnected, "The peer hung up.", isTransient: true))))
+                break
+            }
+            guard subscribed, !lost.contains(notified) else { continue }
+            let event = CentralEvent.notification(handle: Self.responseHandle, value: Array(value.prefix(mtu - 3)))
+            events.append((at, event))
+            if doubled.contains(notified) { events.append((at, event)) }
+        }
+        return events
+    }
+
+    private mutating func answers(to command: HostCommand) -> [[UInt8]] {
+        switch command {
+        case .snapshot:
+            return snapshot.map { [[0x52, 0x50, UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0] } ?? []
+        case .clock:
+            return [[0x52, 0x50, 0, 3, 2, 3, 0]]
+        case .goal, .settings, .reminder:
+            return [[0x52, 0x50] + Array(command.encoded.dropFirst(2))]
+        case .drinkLog:
+            guard answersLog else { return [] }
+            dumped = records.count
+            if records.isEmpty { return noise + [[0x52, 0x50, 0, 3, 2, 6, 0]] }
+            return noise + [[0x52, 0x50, 0, 3, 2, 6, 1]] + frames(recordsPerFrame).flatMap { $0 }
+        case .draftDump:
+            guard answersLog else { return [] }
+            dumped = records.count
+            pending = frames(8).map { $0.flatMap { $0 } }
+            lastPacket = []
+            return noise + pending + [[0x50, 0x54, 0, 0]]
+        default:
+            return []
+        }
+    }
+
+    /// The dump as frames, each as its notifications.
+    private func frames(_ size: Int) -> [[[UInt8]]] {
+        stride(from: 0, to: records.count, by: size).map { start in
+            let part = Array(records[start..<min(start + size, records.count)])
+            let entries = stride(from: 0, to: part.count, by: recordsPerEntry).map { first -> [UInt8] in
+                let bytes = part[first..<min(first + recordsPerEntry, part.count)].flatMap { $0 }
+                return [UInt8(bytes.count + 1), 6] + bytes
+            }
+            let length = entries.reduce(0) { $0 + $1.count }
+            var values = entries
+            values[0] = [0x50, 0x54, UInt8(length >> 8), UInt8(length & 0xFF)] + entries[0]
+            return values
+        }
+    }
+
+    private mutating func nextPacket() -> [UInt8] {
+        if pending.isEmpty { return repeatsLastPacket && !lastPacket.isEmpty ? lastPacket : [0x50, 0x54, 0, 0] }
+        lastPacket = pending.removeFirst()
+        return lastPacket
+    }
+}
+
+/// A record of 2026-02-02 from its minute and amount, with the tail of the verified samples.
+public func record(minute: Int, second: Int = 0, amount: Int, hour: Int = 22, day: Int = 2, month: Int = 2, year: UInt8 = 0x1A, flag: UInt8 = 0) -> [UInt8] {
+    [
+        year, UInt8(month), UInt8(day), UInt8(hour), UInt8(minute), UInt8(second), UInt8(amount >> 8), UInt8(amount & 0xFF), 0, 0, 1, 0x61, flag,
+    ]
+}

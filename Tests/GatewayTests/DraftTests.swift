@@ -1,0 +1,85 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Testing
+import TrackerCore
+
+@Suite struct DraftTests {
+    @Test(arguments: [[.notify], [.read], [.read, .notify]] as [CharacteristicProperties])
+    func everyKindOfResponseCharacteristic(_ properties: CharacteristicProperties) throws {
+        var rig = EngineRig(options: options(), peer: ScriptedBottle(.draft, records: drinks(20), properties: properties), start: evening)
+        let report = try rig.run()
+        #expect(report.failure == nil)
+        #expect(report.profile == .draft)
+        #expect([report.received, report.new, report.acknowledged] == [20, 20, 20])
+        #expect(report.complete)
+        #expect(rig.peer.records.isEmpty)
+        #expect(rig.written.first == .draftDump(1))
+        #expect(!rig.written.contains(.snapshot))
+    }
+
+    @Test func readingWaitsHalfASecond() throws {
+        var rig = EngineRig(options: options { $0.keep = true }, peer: ScriptedBottle(.draft, records: drinks(1), properties: [.read]), start: evening)
+        let report = try rig.run()
+        #expect(report.duration >= .milliseconds(500))
+        #expect(report.duration < .milliseconds(600))
+    }
+
+    /// The founding documents' bottle: one value, the same at every read.
+    @Test func aValueThatStaysTheSameIsOnePacket() throws {
+        var bottle = ScriptedBottle(.draft, records: drinks(3), properties: [.read])
+        bottle.repeatsLastPacket = true
+        bottle.acknowledging = .ignores
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect([report.received, report.new, report.duplicates, report.acknowledged] == [3, 3, 0, 0])
+        #expect(report.complete)
+        #expect(report.failure == nil)
+    }
+
+    @Test(arguments: [.ignores, .refuses, .hangsUp] as [ScriptedBottle.Acknowledging])
+    func aBottleThatTakesNoAcknowledgementIsNoFailure(_ way: ScriptedBottle.Acknowledging) throws {
+        for properties in [[.notify], [.read]] as [CharacteristicProperties] {
+            var bottle = ScriptedBottle(.draft, records: drinks(12), properties: properties)
+            bottle.acknowledging = way
+            var rig = EngineRig(options: options(), peer: bottle, start: evening)
+            let report = try rig.run()
+            #expect(report.failure == nil, "\(way)")
+            #expect([report.received, report.new, report.acknowledged] == [12, 12, 0])
+            #expect(report.complete)
+            #expect(rig.peer.connections == 1)
+        }
+    }
+
+    @Test func aLostPacketIsNeverAcknowledgedAway() throws {
+        for lost in 0..<3 {
+            let journal = MemoryJournal()
+            var bottle = ScriptedBottle(.draft, records: drinks(20), properties: [.notify])
+            bottle.lost = [lost]
+            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+            let report = try rig.run()
+            #expect(report.failure == nil)
+            #expect(journal.entries.count == 20, "packet \(lost) lost")
+            #expect(rig.peer.records.isEmpty)
+        }
+    }
+
+    @Test func theFoundingDocumentsPacketIsReadInTheStrictDialect() throws {
+        var bottle = ScriptedBottle(.draft, records: [sampleRecord], properties: [.read])
+        bottle.repeatsLastPacket = true
+        var rig = EngineRig(options: options { $0.dialect = .strict }, peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.new == 1)
+        #expect(rig.journal.entries.first?.wall?.year == 2026)
+    }
+
+    @Test func garbageInsteadOfAPacketIsAnUnexpectedResponse() throws {
+        var bottle = ScriptedBottle(.draft, records: [], properties: [.notify])
+        bottle.answersLog = false
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .didNotAnswer)
+        #expect(rig.written == [.draftDump(1), .draftDump(1), .draftDump(1)])
+    }
+}

@@ -1,0 +1,147 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Support
+import Testing
+import TrackerCore
+
+@Suite struct HostilePeerTests {
+    struct Lie: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var services: [RemoteService]
+    }
+
+    static func service(_ uuid: UInt16, _ characteristics: [(UInt16, CharacteristicProperties)]) -> RemoteService {
+        RemoteService(
+            uuid: BluetoothUUID(uuid), handle: 1,
+            characteristics: characteristics.enumerated().map { RemoteCharacteristic(uuid: BluetoothUUID($1.0), handle: UInt16(2 + $0), properties: $1.1) })
+    }
+
+    @Test(arguments: [
+        Lie(testDescription: "no services", services: []),
+        Lie(testDescription: "a battery gadget", services: [service(0x180F, [(0x2A19, [.read, .notify])])]),
+        Lie(testDescription: "FFE0 without FFE5", services: [service(0xFFE0, [(0xFFE4, [.notify])])]),
+        Lie(testDescription: "FFE1 under FFE0", services: [service(0xFFE0, [(0xFFE1, [.notify, .write])]), service(0xFFE5, [(0xFFE9, [.write])])]),
+        Lie(testDescription: "FFE4 that cannot notify", services: [service(0xFFE0, [(0xFFE4, [.read])]), service(0xFFE5, [(0xFFE9, [.write])])]),
+        Lie(testDescription: "FFE9 that cannot be written", services: [service(0xFFE0, [(0xFFE4, [.notify])]), service(0xFFE5, [(0xFFE9, [.read])])]),
+        Lie(testDescription: "FF00 empty", services: [service(0xFF00, [])]),
+        Lie(testDescription: "FF01 read only", services: [service(0xFF00, [(0xFF01, [.read]), (0xFF02, [.read])])]),
+        Lie(testDescription: "FF02 write only", services: [service(0xFF00, [(0xFF01, [.write]), (0xFF02, [.write])])]),
+    ])
+    func otherServicesUnderTheSameNames(_ lie: Lie) throws {
+        var bottle = ScriptedBottle()
+        bottle.services = lie.services
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .unexpectedResponse)
+        #expect(report.failure?.sentence.contains("is no WaterH bottle") == true)
+        #expect(rig.written.isEmpty)
+    }
+
+    @Test func aRefusedSubscriptionEndsRetailAndReadsDraft() throws {
+        let no = LinkError(.refused, "Write not permitted.", attError: 3)
+        var bottle = ScriptedBottle(records: drinks(2))
+        bottle.subscribeFails = no
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        #expect(try rig.run().failure?.kind == .unexpectedResponse)
+        bottle = ScriptedBottle(.draft, records: drinks(2))
+        bottle.subscribeFails = no
+        rig = EngineRig(options: options(), peer: bottle, start: evening)
+        #expect(try rig.run().new == 2)
+    }
+
+    @Test func anEndlessLogEndsPolitely() throws {
+        struct Endless: ScriptedPeer {
+            var bottle = ScriptedBottle()
+            var next = 0
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+                if case .write(_, let value, _) = request, case .drinkLog = HostCommand(decoding: value) {
+                    bottle.records = (0..<2000).map { record(minute: ($0 + next) % 60, second: ($0 + next) / 60 % 60, amount: 1 + ($0 + next) % 60_000) }
+                    bottle.acknowledging = .drops
+                    next += 2000
+                }
+                return bottle.handle(request, at: now)
+            }
+        }
+        var rig = EngineRig(options: options(), peer: Endless(), start: evening)
+        let report = try rig.run()
+        #expect(report.received >= 4096)
+        #expect(report.received <= 4096 + 5041)
+        #expect(!report.complete)
+        #expect(report.failure == nil)
+    }
+
+    @Test func endlessNoiseIsBounded() throws {
+        var bottle = ScriptedBottle(records: drinks(3))
+        bottle.noise = (0..<25_000).map { [0xEE, UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        bottle.spacing = .microseconds(10)
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .unexpectedResponse)
+        #expect(rig.journal.quarantine.count <= 64)
+        #expect(report.quarantined > 64)
+    }
+
+    @Test func anotherGadgetsWordsAreNamed() throws {
+        var bottle = ScriptedBottle()
+        bottle.answersLog = true
+        bottle.noise = [Array("OK+CONN".utf8), Array("ERROR".utf8)]
+        bottle.lost = [2, 5, 8]
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .unexpectedResponse)
+        #expect(rig.journal.quarantine.contains(Array("OK+CONN".utf8)))
+    }
+
+    @Test func anMTUOf23IsSaidAndNothingCutIsAcknowledged() throws {
+        var bottle = ScriptedBottle(records: drinks(20))
+        bottle.mtu = 23
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(!report.complete)
+        #expect(report.acknowledged == 0)
+        #expect(rig.diagnostics.contains { $0.sentence.contains("MTU is 23") })
+        for entry in rig.journal.entries { #expect(drinks(20).contains(entry.raw), "a record out of step became a drink") }
+    }
+
+    @Test func aNameOf248BytesAndASerialOfNonsenseAreSurvived() throws {
+        for serial in [nil, [], [0, 0, 0], [0xFF, 0xFE], Array(repeating: 0x41, count: 300)] as [[UInt8]?] {
+            var bottle = ScriptedBottle(records: drinks(1))
+            bottle.name = Array(repeating: 0x57, count: 512)
+            bottle.serial = serial
+            var rig = EngineRig(options: options(), peer: bottle, start: evening)
+            let report = try rig.run()
+            #expect(report.name?.utf8.count == 248)
+            #expect(report.bottle?.hasSuffix(" at unix:test.sock") == true)
+            #expect(report.new == 1)
+        }
+    }
+
+    @Test func anotherBottleThanTheOneMeantIsLeftAlone() throws {
+        var rig = EngineRig(options: options { $0.bottle = "A4:C1:38:99:99:99" }, peer: ScriptedBottle(records: drinks(2)), start: evening)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .notFound)
+        #expect(rig.written.isEmpty)
+        for name in ["a4:c1:38:01:02:03", "waterh-boost-24OZ"] {
+            rig = EngineRig(options: options { $0.bottle = name }, peer: ScriptedBottle(records: drinks(2)), start: evening)
+            #expect(try rig.run().new == 2)
+        }
+    }
+
+    /// Random values instead of answers, from a printed seed: every poll ends, in bounded time, and acknowledges nothing
+    /// that is not stored.
+    @Test(arguments: 0..<200) func randomValues(_ seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var bottle = ScriptedBottle(seed % 2 == 0 ? .retail : .draft, records: drinks(seed % 9))
+        let starts: [[UInt8]] = [[0x50, 0x54], [0x52, 0x50], [0x52, 0x54], [0x0E, 0x06], []]
+        bottle.noise = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+            starts[Int.random(in: 0..<starts.count, using: &random)]
+                + (0..<Int.random(in: 0...30, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        }
+        let journal = MemoryJournal()
+        var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+        _ = try rig.run(limit: .seconds(40))
+        for raw in drinks(seed % 9) { #expect(rig.peer.records.contains(raw) || journal.holds(raw), "seed \(seed)") }
+    }
+}

@@ -1,0 +1,157 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Testing
+import TrackerCore
+
+@Suite struct PoliteSyncTests {
+    @Test func theOrderIsThatOfTheProtocol() throws {
+        var bottle = ScriptedBottle(records: [sampleRecord])
+        bottle.snapshot = boostSnapshot()
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        rig.todayTotal = 340
+        let report = try rig.run()
+
+        #expect(report.failure == nil)
+        #expect(report.bottle == "A4:C1:38:01:02:03")
+        #expect(report.name == "WaterH-Boost-24oz")
+        #expect(report.profile == .retail)
+        #expect(report.model == .boost)
+        #expect(report.batteryPercent == 87)
+        #expect(report.clockDriftSeconds == 0)
+        #expect([report.received, report.new, report.duplicates, report.suspect, report.quarantined, report.acknowledged] == [1, 1, 0, 0, 0, 1])
+        #expect(report.complete)
+        #expect(rig.written == [.snapshot, .amount(ml: 340), .drinkLog, .acknowledge(bytes: 13), .drinkLog])
+        #expect(rig.requests.last == .disconnect)
+        let entry = try #require(rig.journal.entries.first)
+        #expect(entry.wall == WallTime(year: 2026, month: 2, day: 2, hour: 22, minute: 21, second: 15))
+        #expect(entry.amountMl == 16)
+        #expect(entry.verdict == .drink(at: Instant(seconds: 1_770_070_875), zone: "UTC"))
+        #expect(rig.journal.polls.map(\.complete) == [true])
+        #expect(report.duration < .seconds(1))
+    }
+
+    @Test func aSecondPollFindsNothingNew() throws {
+        let journal = MemoryJournal()
+        var bottle = ScriptedBottle(records: drinks(16))
+        bottle.acknowledging = .ignores
+        var first = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+        let earlier = try first.run()
+        #expect(earlier.new == 16)
+        var second = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: 60))
+        let report = try second.run()
+        #expect([report.received, report.new, report.duplicates] == [16, 0, 16])
+        #expect(journal.entries.count == 16)
+    }
+
+    @Test func keepAcknowledgesNothing() throws {
+        var rig = EngineRig(options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(48)), start: evening)
+        let report = try rig.run()
+        #expect(report.complete)
+        #expect([report.received, report.acknowledged] == [48, 0])
+        #expect(rig.peer.records.count == 48)
+    }
+
+    @Test(arguments: [0, 1, 8, 16, 48, 500]) func everyCountOfRecords(_ count: Int) throws {
+        var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(count)), start: evening)
+        let report = try rig.run()
+        #expect(report.complete)
+        #expect(report.failure == nil)
+        #expect([report.received, report.acknowledged, rig.journal.entries.count, rig.peer.records.count] == [count, count, count, 0])
+    }
+
+    @Test func severalFramesAreAcknowledgedOnlyAfterAnEqualSecondDump() throws {
+        var bottle = ScriptedBottle(records: drinks(48))
+        bottle.recordsPerFrame = 16
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect([report.received, report.new, report.acknowledged, rig.peer.records.count] == [48, 48, 48, 0])
+        #expect(rig.written.filter { $0 == .drinkLog }.count == 3)
+        #expect(rig.written.contains(.acknowledge(bytes: 48 * 13)))
+    }
+
+    @Test func commandsThatComeTooSoonAreSentAgain() throws {
+        var bottle = ScriptedBottle(records: drinks(3))
+        bottle.snapshot = boostSnapshot()
+        bottle.ignoredCommands = 2
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.new == 3)
+        #expect(report.batteryPercent == 87)
+        #expect(rig.written.prefix(3) == [.snapshot, .snapshot, .snapshot])
+    }
+
+    @Test func aBottleWithoutSnapshotStillGivesItsLog() throws {
+        var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(3)), start: evening)
+        let report = try rig.run()
+        #expect(report.new == 3)
+        #expect(report.clockDriftSeconds == nil)
+        #expect(rig.diagnostics.contains { $0.severity == .warning && $0.sentence.contains("snapshot") })
+    }
+
+    struct Drift: Sendable {
+        var clock: [UInt8]
+        var seconds: Int?
+        var isSet: Bool
+    }
+
+    @Test(arguments: [
+        Drift(clock: [0x1A, 2, 2, 22, 32, 0], seconds: 120, isSet: false),
+        Drift(clock: [0x1A, 2, 2, 22, 32, 1], seconds: 121, isSet: true),
+        Drift(clock: [0x1A, 2, 2, 22, 28, 0], seconds: -120, isSet: false),
+        Drift(clock: [0x1A, 2, 2, 22, 27, 59], seconds: -121, isSet: true),
+        Drift(clock: [0, 0, 0, 0, 0, 9], seconds: nil, isSet: true),
+    ])
+    func theClockIsCorrectedOnlyPast120Seconds(_ drift: Drift) throws {
+        var bottle = ScriptedBottle()
+        bottle.snapshot = boostSnapshot(clock: drift.clock)
+        bottle.spacing = .zero
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.clockDriftSeconds == drift.seconds)
+        let clock = BottleClock(yearByte: 0x1A, month: 2, day: 2, hour: 22, minute: 30, second: 0)
+        #expect(rig.written.contains(.clock(clock)) == drift.isSet)
+        var reportOnly = EngineRig(options: options { $0.correctClockBeyond = nil }, peer: bottle, start: evening)
+        try reportOnly.run()
+        #expect(!reportOnly.written.contains(.clock(clock)))
+    }
+
+    @Test func managedSettingsAreWrittenOnlyWhereTheyDiffer() throws {
+        var bottle = ScriptedBottle()
+        bottle.snapshot = boostSnapshot(goal: 2000)
+        let same = options { $0.settings = ManagedSettings(goalMl: 2000) }
+        var rig = EngineRig(options: same, peer: bottle, start: evening)
+        try rig.run()
+        #expect(rig.written == [.snapshot, .drinkLog])
+        let other = options { $0.settings = ManagedSettings(goalMl: 2500) }
+        rig = EngineRig(options: other, peer: bottle, start: evening)
+        try rig.run()
+        let clock = BottleClock(yearByte: 0x1A, month: 2, day: 2, hour: 22, minute: 30, second: 0)
+        #expect(rig.written.contains(.settings(goalMl: 2500, clock: clock, reminder: .standard)))
+    }
+
+    @Test func anUnknownStoreNeverLowersTheAmountOnTheScreen() throws {
+        var bottle = ScriptedBottle(records: drinks(1))
+        bottle.snapshot = boostSnapshot(amount: 900)
+        let journal = MemoryJournal()
+        var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+        rig.todayTotal = 20
+        try rig.run()
+        #expect(!rig.written.contains(.amount(ml: 20)))
+        rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+        rig.todayTotal = 20
+        try rig.run()
+        #expect(rig.written.last == .amount(ml: 20))
+    }
+
+    @Test func sendWritesAndShowsTheAnswer() throws {
+        let job = options { $0.job = .send([.goal(ml: 2500), .flash]) }
+        var rig = EngineRig(options: job, peer: ScriptedBottle(), start: evening)
+        let report = try rig.run()
+        #expect(report.failure == nil)
+        #expect(report.answers.map(\.command) == [.goal(ml: 2500), .flash])
+        #expect(report.answers.map { $0.answer?.encoded } == [[0x52, 0x50, 0, 4, 3, 5, 0x09, 0xC4], nil])
+        #expect(rig.journal.polls.isEmpty)
+    }
+}

@@ -1,0 +1,95 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Support
+import Testing
+import TrackerCore
+
+@Suite struct PromiseTests {
+    /// Promise 1. Whatever the journal refuses is not acknowledged, for every write that can fail.
+    @Test(arguments: 0..<6) func journalBeforeAcknowledgement(_ failing: Int) throws {
+        for profile in BottleProfile.allCases {
+            let journal = MemoryJournal(failsAt: { $0 == failing })
+            var rig = EngineRig(options: options(), peer: ScriptedBottle(profile, records: drinks(20)), journal: journal, start: evening)
+            let report = try rig.run()
+            var isStored = false
+            for effect in rig.effects {
+                if case .journaled = effect { isStored = true }
+                if case .link(.write(_, let value, _)) = effect, case .acknowledge = HostCommand(decoding: value) {
+                    #expect(isStored, "acknowledged before the journal had it")
+                }
+            }
+            #expect(report.failure == nil || report.failure?.kind == .cannotStore)
+            for raw in drinks(20) { #expect(rig.peer.records.contains(raw) || journal.holds(raw)) }
+        }
+    }
+
+    /// Promise 2. The same drink by another delivery, dump, connection or poll is the same drink.
+    @Test func identityFromTheBottle() throws {
+        let journal = MemoryJournal()
+        for round in 0..<4 {
+            var bottle = ScriptedBottle(records: drinks(10) + drinks(10))
+            bottle.acknowledging = .ignores
+            bottle.recordsPerEntry = 1 + round * 3
+            bottle.doubled = [2, 3]
+            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(round) * 3600))
+            let report = try rig.run()
+            #expect(report.new == (round == 0 ? 10 : 0))
+        }
+        #expect(journal.entries.count == 10)
+    }
+
+    /// Promise 3. A report's figures and any total can be rebuilt from the journal, whose entries keep their bytes.
+    @Test func theJournalIsTheTruth() throws {
+        let records = drinks(30) + [record(minute: 70, amount: 5), record(minute: 1, amount: 9, flag: 1), record(minute: 2, amount: 0)]
+        var rig = EngineRig(options: options(), peer: ScriptedBottle(records: records), start: evening)
+        let report = try rig.run()
+        #expect([report.received, report.new, report.suspect] == [33, 33, 1])
+        let rebuilt = try rig.journal.entries.compactMap { entry -> Int? in
+            let again = try DrinkRecord(decoding: entry.raw)
+            #expect(again.amountMl == entry.amountMl)
+            guard case .drink = entry.verdict else { return nil }
+            return entry.amountMl
+        }
+        let expected = (0..<30).reduce(0) { $0 + 20 + $1 }
+        #expect(rebuilt.reduce(0, +) == expected)
+    }
+
+    /// The gateway is cut off after any number of effects; a fresh one polls to the end. Nothing is lost or doubled.
+    @Test func killedAfterAnyEffect() throws {
+        for profile in BottleProfile.allCases {
+            for cut in 0..<60 {
+                let journal = MemoryJournal()
+                var rig = EngineRig(options: options(), peer: ScriptedBottle(profile, records: drinks(12)), journal: journal, start: evening)
+                rig.run(effects: cut)
+                var second = EngineRig(options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 30))
+                let report = try second.run()
+                #expect(report.failure == nil)
+                #expect(journal.entries.count == 12, "\(profile.rawValue), killed after effect \(cut)")
+                #expect(second.peer.records.isEmpty)
+            }
+        }
+    }
+
+    /// One notification lost or doubled, at every place: the drinks are in the journal once, or still in the bottle.
+    @Test(arguments: [1, 3, 8], [2, 16, 5000]) func oneNotificationLostOrDoubled(entry: Int, frame: Int) throws {
+        for profile in BottleProfile.allCases {
+            for place in 0..<12 {
+                for isLost in [true, false] {
+                    let journal = MemoryJournal()
+                    var bottle = ScriptedBottle(profile, records: drinks(20))
+                    bottle.recordsPerEntry = entry
+                    bottle.recordsPerFrame = frame
+                    if isLost { bottle.lost = [place] } else { bottle.doubled = [place] }
+                    var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+                    let report = try rig.run()
+                    let what = "\(profile.rawValue), \(entry) records an entry, \(frame) a frame, notification \(place) \(isLost ? "lost" : "doubled")"
+                    #expect(report.failure == nil, "\(what): \(String(describing: report.failure))")
+                    for raw in drinks(20) { #expect(journal.holds(raw) || rig.peer.records.contains(raw), "\(what): lost for ever") }
+                    #expect(journal.entries.count <= 20, "\(what): invented")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Testing
+import TrackerCore
+
+@Suite struct RecoveryTests {
+    struct Class: Sendable, CustomTestStringConvertible {
+        var error: LinkError
+        var kind: PollFailure.Kind
+        /// Rungs over a radio, without leave to power-cycle.
+        var rungs: [RecoveryRung]
+        var testDescription: String { error.code.rawValue }
+    }
+
+    static let classes: [Class] = [
+        Class(error: LinkError(.noAdapter, "No adapter."), kind: .noAdapter, rungs: []),
+        Class(error: LinkError(.poweredOff, "Off."), kind: .bluetoothOff, rungs: []),
+        Class(error: LinkError(.permissionDenied, "No."), kind: .permissionDenied, rungs: []),
+        Class(error: LinkError(.connectFailed, "Abort.", isTransient: true), kind: .connectFailed, rungs: [.retry, .disconnect, .forget]),
+        Class(error: LinkError(.inProgress, "Busy.", isTransient: true), kind: .connectFailed, rungs: [.disconnect, .forget]),
+        Class(error: LinkError(.system, "Odd."), kind: .connectFailed, rungs: [.retry, .disconnect, .forget]),
+    ]
+
+    @Test(arguments: classes) func eachClassClimbsItsRungs(_ kind: Class) throws {
+        var bottle = ScriptedBottle(records: drinks(1))
+        bottle.advertisement.address = BluetoothAddress("A4:C1:38:01:02:03")
+        bottle.advertisement.name = "WaterH-Bottle-1"
+        bottle.connectFailures = Array(repeating: kind.error, count: 9)
+        var rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
+        let report = try rig.run()
+        #expect(report.failure?.kind == kind.kind)
+        #expect(report.recovery.map(\.rung) == kind.rungs)
+        #expect(report.recovery.allSatisfy { !$0.reason.isEmpty })
+        #expect(report.history.suspectPeer == "unix:test.sock")
+        // One failure fewer, and the poll succeeds.
+        guard !kind.rungs.isEmpty else { return }
+        bottle.connectFailures = Array(repeating: kind.error, count: kind.rungs.count)
+        rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
+        #expect(try rig.run().new == 1)
+    }
+
+    @Test func powerCyclingNeedsLeave() throws {
+        var bottle = ScriptedBottle(records: drinks(1))
+        bottle.advertisement.name = "WaterH-Bottle-1"
+        bottle.connectFailures = Array(repeating: LinkError(.poweredOff, "Off."), count: 1)
+        var rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
+        #expect(try rig.run().failure?.kind == .bluetoothOff)
+        rig = EngineRig(options: options { $0.allowPowerCycle = true }, peer: bottle, start: evening, hasRadio: true)
+        let report = try rig.run()
+        #expect(report.new == 1)
+        #expect(report.recovery == [RecoveryStep(rung: .powerCycle, reason: "Off.", outcome: "done")])
+    }
+
+    @Test func aSocketThatIsNotThereIsNotTriedAgain() throws {
+        var bottle = ScriptedBottle()
+        bottle.connectFailures = [LinkError(.connectFailed, "No such file.")]
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .connectFailed)
+        #expect(report.recovery.isEmpty)
+        #expect(report.duration < .seconds(1))
+    }
+
+    @Test func aScanEndsAfterTenSecondsAndThePollAfterThirty() throws {
+        var bottle = ScriptedBottle()
+        bottle.isSilent = true
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        var report = try rig.run()
+        #expect(report.failure?.kind == .notFound)
+        #expect(report.failure?.sentence.contains("Could not find bottle. Make sure it's nearby.") == true)
+        #expect(report.history.failedScans >= 1)
+        rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
+        report = try rig.run()
+        #expect(report.failure?.kind == .notFound)
+        #expect(report.duration >= .seconds(10))
+        #expect(report.duration <= .seconds(31))
+    }
+
+    @Test func aDisconnectInTheMiddleIsTakenUpAgain() throws {
+        for place in 0..<8 {
+            let journal = MemoryJournal()
+            var bottle = ScriptedBottle(records: drinks(40))
+            bottle.snapshot = boostSnapshot()
+            bottle.hangsUpBefore = place
+            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+            let report = try rig.run()
+            #expect(report.failure == nil, "before notification \(place)")
+            #expect([report.received, report.new, journal.entries.count, rig.peer.records.count] == [40, 40, 40, 0])
+            #expect(report.recovery.map(\.rung).allSatisfy { $0 == .retry })
+        }
+    }
+
+    @Test func aLongTransferCutByTheBudgetIsKeptAndNotAcknowledged() throws {
+        var bottle = ScriptedBottle(records: drinks(500))
+        bottle.spacing = .milliseconds(700)
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .didNotAnswer)
+        #expect(report.failure?.sentence.contains("stored") == true)
+        #expect(!report.complete)
+        #expect(report.received > 250)
+        #expect(rig.journal.entries.count == report.received)
+        #expect(report.acknowledged == 0)
+        #expect(rig.peer.records.count == 500)
+        #expect(rig.journal.polls.map(\.complete) == [false])
+        #expect(report.duration <= .seconds(33))
+    }
+
+    @Test func anInterruptedPollDisconnectsAndKeepsWhatCame() throws {
+        for at in stride(from: 0, through: 60, by: 3) {
+            let journal = MemoryJournal()
+            var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(40)), journal: journal, start: evening)
+            rig.schedule(.cancel, after: .milliseconds(at))
+            let report = try rig.run()
+            #expect(report.failure?.kind == .interrupted || report.complete)
+            for raw in drinks(40) { #expect(rig.peer.records.contains(raw) || journal.holds(raw)) }
+        }
+    }
+
+    @Test func aStrangerIsPassedOverOnTheAir() throws {
+        struct Air: ScriptedPeer {
+            var gadget = ScriptedBottle()
+            var bottle = ScriptedBottle(records: drinks(4))
+            var isGadget = true
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+                switch request {
+                case .startScan:
+                    return ["gadget", "bottle"].enumerated().map { index, name in
+                        let advertisement = Advertisement(
+                            peer: PeerID(name), address: BluetoothAddress(UInt64(index + 1)), name: index == 0 ? nil : "WaterH-Bottle-B003", services: [0xFF00])
+                        return (.milliseconds(index + 1), .advertised(advertisement))
+                    }
+                case .connect(let peer, _):
+                    isGadget = peer.text == "gadget"
+                    return [(.milliseconds(1), .connected(peer, mtu: 247))]
+                case .discover where isGadget:
+                    return [(.milliseconds(1), .discovered([RemoteService(uuid: 0xFF00, handle: 1, characteristics: [])]))]
+                default:
+                    return bottle.handle(request, at: now)
+                }
+            }
+        }
+        var rig = EngineRig(options: options(), peer: Air(), start: evening, hasRadio: true)
+        let report = try rig.run()
+        #expect(report.failure == nil)
+        #expect(report.bottle == "00:00:00:00:00:02")
+        #expect(report.new == 4)
+    }
+
+    @Test func aBottleThatEndedBadlyIsForgottenFirst() throws {
+        var bottle = ScriptedBottle(records: drinks(1))
+        bottle.advertisement.name = "WaterH-Bottle-1"
+        let plan = options { $0.history.suspectPeer = "unix:test.sock" }
+        var rig = EngineRig(options: plan, peer: bottle, start: evening, hasRadio: true)
+        let report = try rig.run()
+        #expect(rig.requests.first == .forget(PeerID("unix:test.sock")))
+        #expect(report.history.suspectPeer == nil)
+    }
+}
