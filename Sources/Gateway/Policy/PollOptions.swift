@@ -13,9 +13,9 @@ public struct PollOptions: Sendable {
     public var job = Job.poll
     /// The bottle meant: its address or its name. `nil`: the first one found.
     public var bottle: String?
-    public var dialect = RecordDialect.calendar
+    public var dialect = BottleProtocol.RecordDialect.calendar
     /// `nil`: what the dialect says.
-    public var amountWidth: AmountWidth?
+    public var amountWidth: BottleProtocol.AmountWidth?
     /// The zone in which the bottle's clock is read and set.
     public var zone: Zone
     /// Records older than this are kept as suspects; days, 1–360.
