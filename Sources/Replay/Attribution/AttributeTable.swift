@@ -1,0 +1,59 @@
+import Bluetooth
+
+/// What one GATT server told about its attributes, as far as a capture shows it.
+///
+/// Handles mean something only together with the server that gave them out: both ends of a connection can be servers,
+/// each with a handle space of its own (capture notes, "ATT").
+public struct AttributeTable: Sendable, Equatable {
+    /// A characteristic: its value's handle is its name in requests.
+    public struct Characteristic: Sendable, Equatable {
+        public var uuid: BluetoothUUID
+        public var properties: CharacteristicProperties
+        /// Handle of the declaration.
+        public var declaration: UInt16
+    }
+
+    public struct Service: Sendable, Equatable {
+        public var uuid: BluetoothUUID
+        /// First handle of the group.
+        public var start: UInt16
+        public var end: UInt16
+    }
+
+    /// By the handle of the value.
+    public private(set) var characteristics: [UInt16: Characteristic] = [:]
+    /// By first handle.
+    public private(set) var services: [UInt16: Service] = [:]
+    /// Types of all attributes met by handle, descriptors included.
+    public private(set) var types: [UInt16: BluetoothUUID] = [:]
+
+    public init() {}
+
+    public var isEmpty: Bool { characteristics.isEmpty && types.isEmpty && services.isEmpty }
+
+    /// The type of the attribute at a handle: for a characteristic's value the characteristic's UUID.
+    public func type(at handle: UInt16) -> BluetoothUUID? { characteristics[handle]?.uuid ?? types[handle] }
+
+    /// The service whose group holds the handle.
+    public func service(at handle: UInt16) -> Service? {
+        services.values.first { $0.start <= handle && handle <= $0.end }
+    }
+
+    /// The characteristic that owns the descriptor at `handle`: the one with the nearest value handle below it.
+    public func owner(ofDescriptor handle: UInt16) -> (value: UInt16, characteristic: Characteristic)? {
+        let below = characteristics.filter { $0.key < handle }.max { $0.key < $1.key }
+        return below.map { ($0.key, $0.value) }
+    }
+
+    mutating func learn(characteristic: Characteristic, value: UInt16) {
+        characteristics[value] = characteristic
+    }
+
+    mutating func learn(service: Service) {
+        services[service.start] = service
+    }
+
+    mutating func learn(type: BluetoothUUID, at handle: UInt16) {
+        types[handle] = type
+    }
+}
