@@ -21,7 +21,7 @@ enum PendingRequest: Equatable {
     case other(opcode: UInt8)
 
     /// Reads a request PDU; `nil` when these bytes ask for no answer or are no whole request.
-    init?(_ pdu: Span<UInt8>) {
+    init?(_ pdu: RawSpan) {
         guard let opcode = pdu.first else { return nil }
         switch opcode {
         case 0x08, 0x10:
@@ -60,14 +60,14 @@ enum PendingRequest: Equatable {
     }
 
     /// Whether the opcode of an answer is this request's: the next odd number, or an error (01).
-    func isAnswered(by opcode: UInt8) -> Bool {
-        opcode == 0x01 || opcode == self.opcode + 1
+    func isAnswered(by opcode: ATTOpcode) -> Bool {
+        opcode == .errorResponse || opcode.rawValue == self.opcode + 1
     }
 }
 
 extension AttributeTable {
     /// Learns what an answer tells; true when it told something.
-    mutating func learn(from answer: Span<UInt8>, to request: PendingRequest) -> Bool {
+    mutating func learn(from answer: RawSpan, to request: PendingRequest) -> Bool {
         switch (answer.first, request) {
         case (0x09?, .readByType(0x2803)): learnCharacteristics(answer)
         case (0x09?, .readByType(0x2802)), (0x09?, .readByType(0x2800)), (0x09?, .readByType(0x2801)): false
@@ -80,17 +80,17 @@ extension AttributeTable {
     }
 
     /// `09 n ( declaration(2) properties(1) value(2) uuid(n−5) )*`, n = 7 or 21.
-    private mutating func learnCharacteristics(_ answer: Span<UInt8>) -> Bool {
-        guard answer.count >= 2, answer[1] == 7 || answer[1] == 21 else { return false }
-        let size = Int(answer[1])
+    private mutating func learnCharacteristics(_ answer: RawSpan) -> Bool {
+        guard answer.byteCount >= 2, answer.byte(1) == 7 || answer.byte(1) == 21 else { return false }
+        let size = Int(answer.byte(1))
         var at = 2
-        while at + size <= answer.count {
+        while at + size <= answer.byteCount {
             guard let declaration = answer.little16(at: at), let value = answer.little16(at: at + 3),
                 let uuid = answer.uuid(from: at + 5, to: at + size)
             else { break }
             learn(
                 characteristic: Characteristic(
-                    uuid: uuid, properties: CharacteristicProperties(rawValue: answer[at + 2]), declaration: declaration),
+                    uuid: uuid, properties: CharacteristicProperties(rawValue: answer.byte(at + 2)), declaration: declaration),
                 value: value)
             at += size
         }
@@ -98,11 +98,11 @@ extension AttributeTable {
     }
 
     /// `09 n ( handle(2) value(n−2) )*`: attributes of the type that was asked for.
-    private mutating func learnTypes(_ answer: Span<UInt8>, _ type: BluetoothUUID) -> Bool {
-        guard answer.count >= 2, answer[1] >= 2 else { return false }
-        let size = Int(answer[1])
+    private mutating func learnTypes(_ answer: RawSpan, _ type: BluetoothUUID) -> Bool {
+        guard answer.byteCount >= 2, answer.byte(1) >= 2 else { return false }
+        let size = Int(answer.byte(1))
         var at = 2
-        while at + size <= answer.count {
+        while at + size <= answer.byteCount {
             if let handle = answer.little16(at: at) { learn(type: type, at: handle) }
             at += size
         }
@@ -110,11 +110,11 @@ extension AttributeTable {
     }
 
     /// `11 n ( start(2) end(2) uuid(n−4) )*`, n = 6 or 20.
-    private mutating func learnServices(_ answer: Span<UInt8>) -> Bool {
-        guard answer.count >= 2, answer[1] == 6 || answer[1] == 20 else { return false }
-        let size = Int(answer[1])
+    private mutating func learnServices(_ answer: RawSpan) -> Bool {
+        guard answer.byteCount >= 2, answer.byte(1) == 6 || answer.byte(1) == 20 else { return false }
+        let size = Int(answer.byte(1))
         var at = 2
-        while at + size <= answer.count {
+        while at + size <= answer.byteCount {
             guard let start = answer.little16(at: at), let end = answer.little16(at: at + 2),
                 let uuid = answer.uuid(from: at + 4, to: at + size)
             else { break }
@@ -125,7 +125,7 @@ extension AttributeTable {
     }
 
     /// `07 ( start(2) end(2) )*`: groups of the service that was asked for.
-    private mutating func learnServices(_ answer: Span<UInt8>, _ uuid: BluetoothUUID) -> Bool {
+    private mutating func learnServices(_ answer: RawSpan, _ uuid: BluetoothUUID) -> Bool {
         var at = 1
         while let start = answer.little16(at: at), let end = answer.little16(at: at + 2) {
             learn(service: Service(uuid: uuid, start: start, end: end))
@@ -135,41 +135,15 @@ extension AttributeTable {
     }
 
     /// `05 format ( handle(2) uuid(2 or 16) )*`.
-    private mutating func learnInformation(_ answer: Span<UInt8>) -> Bool {
-        guard answer.count >= 2, answer[1] == 1 || answer[1] == 2 else { return false }
-        let size = answer[1] == 1 ? 4 : 18
+    private mutating func learnInformation(_ answer: RawSpan) -> Bool {
+        guard answer.byteCount >= 2, answer.byte(1) == 1 || answer.byte(1) == 2 else { return false }
+        let size = answer.byte(1) == 1 ? 4 : 18
         var at = 2
-        while at + size <= answer.count {
+        while at + size <= answer.byteCount {
             guard let handle = answer.little16(at: at), let uuid = answer.uuid(from: at + 2, to: at + size) else { break }
             learn(type: uuid, at: handle)
             at += size
         }
         return at > 2
-    }
-}
-
-extension Span where Element == UInt8 {
-    var first: UInt8? { isEmpty ? nil : self[0] }
-
-    /// Two bytes, least significant first; `nil` beyond the end.
-    func little16(at offset: Int) -> UInt16? {
-        guard offset >= 0, count - offset >= 2 else { return nil }
-        return UInt16(self[offset]) | UInt16(self[offset + 1]) << 8
-    }
-
-    /// A UUID of 2 or 16 bytes, up to `end` (without: to the end of the bytes).
-    func uuid(from start: Int, to end: Int? = nil) -> BluetoothUUID? {
-        let end = end ?? count
-        guard start >= 0, end <= count, end - start == 2 || end - start == 16 else { return nil }
-        return BluetoothUUID(littleEndian: (start..<end).map { self[$0] })
-    }
-
-    /// A copy of the bytes from `start` on.
-    func bytes(from start: Int = 0) -> [UInt8] {
-        guard start < count else { return [] }
-        return [UInt8](unsafeUninitializedCapacity: count - start) { buffer, filled in
-            for index in start..<count { buffer[index - start] = self[index] }
-            filled = count - start
-        }
     }
 }

@@ -138,8 +138,8 @@ public final class LineBuffer {
     }
 
     /// Hex digits, lower case, two a byte.
-    public func put(hex bytes: Span<UInt8>) {
-        for index in bytes.indices { put(hex: bytes[index]) }
+    public func put(hex bytes: RawSpan) {
+        for offset in 0..<bytes.byteCount { put(hex: bytes.byte(offset)) }
     }
 
     public func put(hex bytes: [UInt8]) {

@@ -1,0 +1,43 @@
+import Bluetooth
+import BottleProtocol
+
+/// What the host wrote to a bottle.
+public struct ObservedCommand {
+    public let bottle: BottlePeer
+    public let command: HostCommand
+    /// As written.
+    public let bytes: [UInt8]
+    /// The characteristic it was written to, where the capture tells.
+    public let characteristic: BluetoothUUID?
+    public let frame: Int
+    /// Since 1970.
+    public let time: Duration?
+
+    /// In words for people.
+    public var meaning: String {
+        let place = characteristic
+        guard let profile = BottleProfile.allCases.first(where: { place == BluetoothUUID($0.responseCharacteristic) }) else { return command.meaning }
+        let habit = bytes == [0x01] || bytes == [0x01, 0x00] || bytes == [0xFF] ? "; bottles drop the connection for this" : ""
+        return "written to the response characteristic \(BluetoothUUID(profile.responseCharacteristic))\(habit): \(command.meaning)"
+    }
+}
+
+/// Finds the commands of one capture.
+public final class CommandReader {
+    private let conversation: ConversationReader
+
+    public init(given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, _ sink: @escaping (ObservedCommand) throws -> Void) {
+        conversation = ConversationReader(given: given) { traffic, origin in
+            guard case .command(let command, let value, let characteristic) = traffic else { return }
+            if let bottle, origin.side.peer.address != bottle { return }
+            try sink(ObservedCommand(
+                bottle: origin.side.peer, command: command, bytes: value, characteristic: characteristic,
+                frame: origin.observation.frame, time: origin.observation.time))
+        }
+    }
+
+    public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws { try conversation.receive(event, bytes) }
+    public func learn(name: String, of address: BluetoothAddress) { conversation.learn(name: name, of: address) }
+    public func finishCapture() throws { try conversation.finish() }
+    public var peers: [BottlePeer] { conversation.peers }
+}

@@ -1,0 +1,39 @@
+import BottleProtocol
+
+/// One record of a bottle's drink log as a capture shows it.
+public struct Delivery {
+    /// Who delivered it.
+    public let bottle: BottlePeer
+    /// As known when the record arrived; `nil` where nothing tells.
+    public let model: BottleModel?
+    public let record: DrinkRecord
+    /// The year the drink counts in: the record's own, or in the strict dialect the host clock's.
+    public let year: Int
+    /// Number of the capture's record in which its last byte came.
+    public let frame: Int
+    /// Time of that record, since 1970.
+    public let time: Duration?
+    /// The same drink was delivered before, in this capture or one read before it.
+    public let isDuplicate: Bool
+
+    /// Bytes 0–7 and 8–12 of the record, big-endian: the raw bytes without an array.
+    let head: UInt64
+    let tail: UInt64
+
+    /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`; `nil` where the fields are no date.
+    public var at: String? {
+        guard record.isDatePossible else { return nil }
+        func two(_ value: Int) -> String { (value < 10 ? "0" : "") + String(value) }
+        let date = "\(year)-\(two(record.month))-\(two(record.day))"
+        return "\(date)T\(two(record.hour)):\(two(record.minute)):\(two(record.second))"
+    }
+}
+
+/// A record that the dialect refuses.
+public struct RefusedRecord {
+    public let bottle: BottlePeer
+    /// 13 bytes.
+    public let raw: [UInt8]
+    public let reason: DecodeFailure
+    public let frame: Int
+}

@@ -1,0 +1,260 @@
+import Bluetooth
+import BottleProtocol
+
+/// Finds the drinks of one capture after another: each once, however often it was delivered (protocol section 3, "Duplicates").
+///
+/// Deliveries come in the order of their frames, also where two bottles talk at once.
+public final class DrinkReader {
+    public struct Options {
+        public var dialect = RecordDialect.calendar
+        /// Every delivery, duplicates and bookkeeping entries included.
+        public var isRaw = false
+        public var given = GivenHandles()
+        /// Only this bottle's.
+        public var bottle: BluetoothAddress?
+        /// Where the capture does not tell the model.
+        public var model: BottleModel?
+        /// The host clock's year, for the strict dialect where the capture has no times.
+        public var hostYear: Int
+
+        public init(hostYear: Int) { self.hostYear = hostYear }
+    }
+
+    /// What was counted.
+    public struct Tally: Sendable, Equatable {
+        public var drinks = 0
+        public var millilitres = 0
+        public var duplicates = 0
+        public var suspects = 0
+        /// Records whose flag says that they are no drinks.
+        public var bookkeeping = 0
+        public var refused = 0
+        public var transfers = 0
+        public var unfinishedTransfers = 0
+        /// Values from the response characteristic that are no frames.
+        public var malformed = 0
+        /// Records of devices that only look like a bottle, left out because another was found by discovery.
+        public var lookalikes = 0
+        public init() {}
+    }
+
+    public let options: Options
+    public private(set) var tally = Tally()
+    /// Called for a record that the strict dialect refuses, at each delivery.
+    public var onRefused: ((RefusedRecord) throws -> Void)?
+    private let sink: (borrowing Delivery) throws -> Void
+    /// What each address drank, over all captures read: overlapping captures hold the same drinks.
+    private var histories: [BluetoothAddress: DrinkHistory] = [:]
+    private var conversation: ConversationReader?
+    /// Deliveries that wait for another bottle's unfinished transfer, which holds earlier frames.
+    private var waiting: [Delivery] = []
+    private static let mostWaiting = 65_536
+    /// Deliveries of devices that only look like a bottle, until it is known whether a real one is here.
+    private var doubtful: [Delivery] = []
+    private static let mostDoubtful = 20_000
+    private var doubt = Doubt.open
+
+    /// What becomes of drinks whose only evidence is their own shape.
+    private enum Doubt {
+        /// Nothing decided: they are held.
+        case open
+        /// A bottle was found by better evidence: they are not drinks of a bottle.
+        case refuted
+        /// There were so many without any better bottle that they count.
+        case accepted
+    }
+
+    public init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
+        self.options = options
+        self.sink = sink
+    }
+
+    /// Everybody met in the capture that is being read.
+    public var peers: [BottlePeer] { conversation?.peers ?? [] }
+
+    /// Takes the next event of a capture.
+    public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+        try (conversation ?? begin()).receive(event, bytes)
+    }
+
+    /// A name that the capture's head tells.
+    public func learn(name: String, of address: BluetoothAddress) {
+        (conversation ?? begin()).learn(name: name, of: address)
+    }
+
+    /// The capture has ended (also in an error): delivers what was unfinished. Another capture may follow.
+    public func finishCapture() throws {
+        try conversation?.finish()
+        if doubt != .refuted { try releaseDoubtful() }
+        try release(before: .max)
+        doubtful = []
+        doubt = .open
+        conversation = nil
+    }
+
+    private func begin() -> ConversationReader {
+        let reader = ConversationReader(given: options.given) { [unowned self] traffic, origin in
+            try self.take(traffic, origin)
+        }
+        conversation = reader
+        return reader
+    }
+
+    private func take(_ traffic: BottleTraffic, _ origin: TrafficOrigin) throws {
+        switch traffic {
+        case .records(let batch): try take(batch, origin)
+        case .malformed: tally.malformed += 1
+        case .message: try refuteDoubts(origin)
+        case .command: break
+        }
+    }
+
+    // MARK: records
+
+    private func take(_ batch: RecordBatch, _ origin: TrafficOrigin) throws {
+        try refuteDoubts(origin)
+        let peer = origin.side.peer
+        if let wanted = options.bottle, peer.address != wanted { return }
+        if origin.isDoubtful, doubt == .refuted {
+            tally.lookalikes += batch.bytes.count / DrinkRecord.size
+            return
+        }
+        tally.transfers += 1
+        if batch.failure != nil { tally.unfinishedTransfers += 1 }
+        let history = history(of: peer)
+        let others = conversation?.openLogs.contains { $0 !== origin.side } ?? false
+        try history.withIndexes { drinks, bookkeeping in
+            try batch.forEachRecord { raw, source in
+                try take(raw, source, peer, origin.isDoubtful && doubt == .open, others, &drinks, &bookkeeping)
+            }
+        }
+        if !waiting.isEmpty { try releaseInOrder(after: origin.side) }
+    }
+
+    @inline(__always)
+    private func take(
+        _ raw: UnsafeRawBufferPointer, _ source: RecordBatch.Source, _ peer: BottlePeer, _ isDoubtful: Bool, _ mustWait: Bool,
+        _ drinks: inout DrinkIndex, _ bookkeeping: inout DrinkIndex
+    ) throws {
+        let head = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self))
+        let isDrink = raw[12] == 0
+        if options.dialect == .strict, try isRefused(raw, source, peer) { return }
+        let amount = UInt16(truncatingIfNeeded: options.dialect == .strict ? head & 0xFF : head & 0xFFFF)
+        let isNew = isDrink ? drinks.insert(wall: head >> 16, amount: amount) : bookkeeping.insert(wall: head >> 16, amount: amount)
+        if !isDrink {
+            tally.bookkeeping += 1
+            if !options.isRaw { return }
+        } else if !isNew {
+            tally.duplicates += 1
+            if !options.isRaw { return }
+        }
+        guard let record = try? DrinkRecord(decoding: raw, dialect: options.dialect) else { return }
+        let delivery = Delivery(
+            bottle: peer, model: peer.model ?? options.model, record: record, year: record.year ?? year(at: source.time),
+            frame: source.frame, time: source.time, isDuplicate: !isNew, head: head,
+            tail: UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: 5, as: UInt64.self)) & 0xFF_FFFF_FFFF)
+        if isDoubtful {
+            doubtful.append(delivery)
+            if doubtful.count > Self.mostDoubtful { try releaseDoubtful() }
+        } else if mustWait || !waiting.isEmpty {
+            waiting.append(delivery)
+            if waiting.count > Self.mostWaiting { try release(before: .max) }
+        } else {
+            try deliver(delivery)
+        }
+    }
+
+    private func deliver(_ delivery: borrowing Delivery) throws {
+        if delivery.record.isDrink, !delivery.isDuplicate {
+            tally.drinks += 1
+            if delivery.record.isSuspect { tally.suspects += 1 } else { tally.millilitres += delivery.record.amountMl }
+        }
+        try sink(delivery)
+    }
+
+    private func isRefused(_ raw: UnsafeRawBufferPointer, _ source: RecordBatch.Source, _ peer: BottlePeer) throws -> Bool {
+        do {
+            _ = try DrinkRecord(decoding: raw, dialect: .strict)
+            return false
+        } catch {
+            tally.refused += 1
+            try onRefused?(RefusedRecord(bottle: peer, raw: [UInt8](raw), reason: error, frame: source.frame))
+            return true
+        }
+    }
+
+    /// The host clock's year when the packet was captured. Captures without dates count from 1970: then it is today's.
+    private func year(at time: Duration?) -> Int {
+        guard let time else { return options.hostYear }
+        let year = CivilTime(secondsSince1970: time.components.seconds).year
+        return (2015...2099).contains(year) ? year : options.hostYear
+    }
+
+    private func history(of peer: BottlePeer) -> DrinkHistory {
+        if let history = peer.history { return history }
+        let history = peer.address.flatMap { histories[$0] } ?? DrinkHistory()
+        if let address = peer.address { histories[address] = history }
+        peer.history = history
+        return history
+    }
+
+    // MARK: order
+
+    /// Lets go of what waits for no transfer any more.
+    private func releaseInOrder(after side: ServerSide) throws {
+        let open = conversation?.openLogs.lazy.filter { $0 !== side }.compactMap { $0.log.openSince }.min()
+        try release(before: open ?? .max)
+    }
+
+    private func release(before frame: Int) throws {
+        guard !waiting.isEmpty else { return }
+        let sorted = waiting.enumerated().sorted { ($0.element.frame, $0.offset) < ($1.element.frame, $1.offset) }.map(\.element)
+        let ready = sorted.prefix { $0.frame < frame }
+        waiting = Array(sorted[ready.endIndex...])
+        for delivery in ready { try deliver(delivery) }
+    }
+
+    // MARK: doubt
+
+    /// Frames from a bottle that is known by discovery, by the caller, or by its answers to commands: whoever merely
+    /// sends the same bytes is somebody else (rule 8).
+    private func refuteDoubts(_ origin: TrafficOrigin) throws {
+        guard doubt == .open, !origin.isDoubtful else { return }
+        doubt = .refuted
+        tally.lookalikes += doubtful.count
+        doubtful = []
+    }
+
+    private func releaseDoubtful() throws {
+        doubt = .accepted
+        let held = doubtful
+        doubtful = []
+        for delivery in held { try deliver(delivery) }
+    }
+}
+
+/// The drinks of one bottle, over captures.
+final class DrinkHistory {
+    private var drinks = DrinkIndex()
+    private var bookkeeping = DrinkIndex()
+
+    func withIndexes(_ body: (inout DrinkIndex, inout DrinkIndex) throws -> Void) rethrows {
+        try body(&drinks, &bookkeeping)
+    }
+}
+
+extension RecordBatch {
+    /// Each record's 13 bytes with the packet it came in.
+    @inline(__always)
+    func forEachRecord(_ body: (UnsafeRawBufferPointer, Source) throws -> Void) rethrows {
+        try bytes.withUnsafeBytes { buffer in
+            var index = 0
+            for source in sources {
+                while index < source.end, (index + 1) * DrinkRecord.size <= buffer.count {
+                    try body(UnsafeRawBufferPointer(rebasing: buffer[(index * DrinkRecord.size)..<((index + 1) * DrinkRecord.size)]), source)
+                    index += 1
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import BottleProtocol
+
+/// Writes deliveries, one a line: JSON for scripts, or words for people.
+public struct DrinkLines {
+    private let out: LineBuffer
+    private let isRaw: Bool
+    private var moments = MomentWriter()
+    /// `"bottle":"A4:C1:38:01:02:03"` of the bottle that spoke last.
+    private var prefix: [UInt8] = []
+    private var prefixOwner: BottlePeer?
+
+    public init(_ out: LineBuffer, isRaw: Bool) {
+        self.out = out
+        self.isRaw = isRaw
+    }
+
+    /// The object of `waterh-replay drinks --json`; its keys and their order are stable.
+    public mutating func json(_ delivery: borrowing Delivery) {
+        if prefixOwner !== delivery.bottle { turn(to: delivery.bottle) }
+        let record = delivery.record
+        out.put(bytes: prefix)
+        out.put(#","at":"#)
+        if record.isDatePossible { putDate(delivery, quote: true, between: UInt8(ascii: "T")) } else { out.put("null") }
+        out.put(#","amountMl":"#)
+        out.put(number: record.amountMl)
+        out.put(#","flag":"#)
+        out.put(number: record.flag)
+        out.put(#","suspect":"#)
+        out.put(json: record.isSuspect)
+        out.put(#","tdsPpm":"#)
+        out.put(json: record.tdsPpm(model: delivery.model))
+        out.put(#","temperatureC":"#)
+        out.put(json: record.temperatureC(delivery.model))
+        out.put(#","batteryPercent":"#)
+        out.put(json: record.batteryPercent(delivery.model))
+        out.put(#","raw":""#)
+        putRaw(delivery)
+        out.put(#"","frame":"#)
+        out.put(number: delivery.frame)
+        out.put(#","capturedAt":"#)
+        moments.json(delivery.time, out)
+        if isRaw {
+            out.put(#","duplicate":"#)
+            out.put(json: delivery.isDuplicate)
+        }
+        out.put("}\n")
+    }
+
+    /// For people: `2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 12`, and what is special about it.
+    public mutating func text(_ delivery: borrowing Delivery) {
+        let record = delivery.record
+        if record.isDatePossible { putDate(delivery, quote: false, between: UInt8(ascii: " ")) } else { out.put("no possible date   ") }
+        let amount = record.amountMl
+        for limit in [10_000, 1000, 100, 10] where amount < limit { out.put(byte: UInt8(ascii: " ")) }
+        out.put(" ")
+        out.put(number: amount)
+        out.put(" ml  ")
+        out.put(text: delivery.bottle.label)
+        out.put("  frame ")
+        out.put(number: delivery.frame)
+        if let degrees = record.temperatureC(delivery.model) {
+            out.put(text: "  \(degrees) °C")
+        }
+        if let ppm = record.tdsPpm(model: delivery.model) { out.put(text: "  \(ppm) ppm") }
+        if let percent = record.batteryPercent(delivery.model) { out.put(text: "  battery \(percent) %") }
+        if !record.isDrink { out.put(text: "  bookkeeping, no drink (flag \(record.flag))") }
+        if let suspicion = record.suspicion { out.put(text: "  suspect: \(suspicion)") }
+        if delivery.isDuplicate { out.put("  duplicate") }
+        out.endLine()
+    }
+
+    private mutating func turn(to bottle: BottlePeer) {
+        prefixOwner = bottle
+        prefix = Array((#"{"bottle":"# + (bottle.address.map { "\"\($0)\"" } ?? "null")).utf8)
+        if bottle.address == nil { prefixOwner = nil } // It may still tell its address.
+    }
+
+    @inline(__always)
+    private func putDate(_ delivery: borrowing Delivery, quote: Bool, between: UInt8) {
+        let head = delivery.head
+        if quote { out.put(byte: UInt8(ascii: "\"")) }
+        out.put(two: UInt8(truncatingIfNeeded: delivery.year / 100))
+        out.put(two: UInt8(truncatingIfNeeded: delivery.year % 100))
+        out.put(byte: UInt8(ascii: "-"))
+        out.put(two: UInt8(truncatingIfNeeded: head >> 48))
+        out.put(byte: UInt8(ascii: "-"))
+        out.put(two: UInt8(truncatingIfNeeded: head >> 40))
+        out.put(byte: between)
+        out.put(two: UInt8(truncatingIfNeeded: head >> 32))
+        out.put(byte: UInt8(ascii: ":"))
+        out.put(two: UInt8(truncatingIfNeeded: head >> 24))
+        out.put(byte: UInt8(ascii: ":"))
+        out.put(two: UInt8(truncatingIfNeeded: head >> 16))
+        if quote { out.put(byte: UInt8(ascii: "\"")) }
+    }
+
+    @inline(__always)
+    private func putRaw(_ delivery: borrowing Delivery) {
+        for shift in stride(from: 56, through: 0, by: -8) { out.put(hex: UInt8(truncatingIfNeeded: delivery.head >> UInt64(shift))) }
+        for shift in stride(from: 32, through: 0, by: -8) { out.put(hex: UInt8(truncatingIfNeeded: delivery.tail >> UInt64(shift))) }
+    }
+}
