@@ -17,6 +17,8 @@ enum PendingRequest: Equatable {
     case readBlob(handle: UInt16, offset: Int)
     /// 16: a piece of a long write.
     case prepareWrite(handle: UInt16, offset: Int)
+    /// 12.
+    case write(handle: UInt16)
     /// Anything else that gets an answer.
     case other(opcode: UInt8)
 
@@ -40,7 +42,10 @@ enum PendingRequest: Equatable {
         case 0x16:
             guard let handle = pdu.little16(at: 1), let offset = pdu.little16(at: 3) else { return nil }
             self = .prepareWrite(handle: handle, offset: Int(offset))
-        case 0x02, 0x0E, 0x12, 0x18, 0x20: self = .other(opcode: opcode)
+        case 0x12:
+            guard let handle = pdu.little16(at: 1) else { return nil }
+            self = .write(handle: handle)
+        case 0x02, 0x0E, 0x18, 0x20: self = .other(opcode: opcode)
         default: return nil
         }
     }
@@ -55,7 +60,16 @@ enum PendingRequest: Equatable {
         case .read: 0x0A
         case .readBlob: 0x0C
         case .prepareWrite: 0x16
+        case .write: 0x12
         case .other(let opcode): opcode
+        }
+    }
+
+    /// The handle it names, where it names one.
+    var handle: UInt16? {
+        switch self {
+        case .read(let handle), .readBlob(let handle, _), .prepareWrite(let handle, _), .write(let handle): handle
+        default: nil
         }
     }
 

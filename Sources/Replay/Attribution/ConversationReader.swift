@@ -132,14 +132,39 @@ final class ConversationReader {
 
     // MARK: PDUs
 
+    /// Odd opcodes come from the server, even ones go to it; where the direction is unknown the peer is taken for the server.
+    @inline(__always)
+    private func server(_ isFromServer: Bool, _ observation: ATTObservation, _ sides: ConnectionSides) -> ServerSide {
+        let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
+        return isHost ? sides.host : sides.remote
+    }
+
+    /// The type of the attribute that a PDU is about, as text, as far as discovery up to here tells. For an answer that names
+    /// no handle, ask before `receive` is called with it.
+    func typeText(of pdu: RawSpan, _ observation: ATTObservation) -> [UInt8]? {
+        guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return nil }
+        let side = server(opcode.rawValue & 1 == 1, observation, sides(of: observation.connection))
+        switch opcode {
+        case .notification, .indication, .readRequest, .readBlobRequest, .writeRequest, .writeCommand, .signedWriteCommand,
+            .prepareWriteRequest, .prepareWriteResponse:
+            return pdu.little16(at: 1).flatMap { side.typeText(at: $0) }
+        case .errorResponse: return pdu.little16(at: 2).flatMap { side.typeText(at: $0) }
+        case .readResponse, .readBlobResponse, .writeResponse:
+            return side.pending?.handle.flatMap { side.typeText(at: $0) }
+        case .readByTypeRequest, .readByGroupTypeRequest:
+            return pdu.uuid(from: 5).map { Array($0.description.utf8) }
+        default: return nil
+        }
+    }
+
     private func receive(_ observation: ATTObservation, _ pdu: RawSpan) throws {
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
         let sides = sides(of: observation.connection)
         sides.lastObservation = observation
         let isFromServer = opcode.rawValue & 1 == 1
-        let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
-        let side = isHost ? sides.host : sides.remote
+        let side = server(isFromServer, observation, sides)
         if opcode == .notification || opcode == .indication {
+            guard followsValues else { return }
             guard let handle = pdu.little16(at: 1) else { return }
             return try value(pdu.extracting(3..<pdu.byteCount), of: handle, side, observation)
         }

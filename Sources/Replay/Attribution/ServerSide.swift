@@ -26,6 +26,8 @@ final class ServerSide {
     private var roles: [UInt16: HandleRole] = [:]
     private var lastHandle: UInt16 = 0
     private var lastRole: HandleRole?
+    /// Types as text, for lists of PDUs. Empty: nothing is known.
+    private var typeTexts: [UInt16: [UInt8]] = [:]
 
     init(peer: BottlePeer, connection: ObservedConnection, isHost: Bool) {
         self.peer = peer
@@ -79,6 +81,7 @@ final class ServerSide {
     /// The table or the guess has changed: roles are looked up anew.
     func forgetRoles() {
         roles.removeAll(keepingCapacity: true)
+        typeTexts.removeAll(keepingCapacity: true)
         lastRole = nil
     }
 
@@ -87,6 +90,14 @@ final class ServerSide {
 
     /// The type of the attribute at a handle, by this connection's discovery or an earlier one.
     func type(at handle: UInt16) -> BluetoothUUID? { table.type(at: handle) ?? carried.type(at: handle) }
+
+    /// The same as text, `FFE4`.
+    func typeText(at handle: UInt16) -> [UInt8]? {
+        if let known = typeTexts[handle] { return known.isEmpty ? nil : known }
+        let text = type(at: handle).map { Array($0.description.utf8) } ?? []
+        typeTexts[handle] = text
+        return text.isEmpty ? nil : text
+    }
 }
 
 /// What a handle means to us.

@@ -1,0 +1,26 @@
+import Bluetooth
+import Captures
+
+extension CaptureFile {
+    /// Reads the file as conversations: every whole ATT PDU, and what happens around it. The bytes are borrowed for the time of a call.
+    ///
+    /// - Throws: what `forEachPacket` throws, after everything whole before the trouble was delivered; whatever `body` throws.
+    /// - Returns: what became no PDU, and why.
+    @discardableResult
+    public mutating func forEachEvent(
+        onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
+    ) throws -> [DropReason: Int] {
+        var reassembler = ConversationReassembler()
+        do {
+            try forEachPacket { packet, bytes in
+                onPacket?(packet)
+                try reassembler.receive(ObservedPacket(packet), bytes, body)
+            }
+        } catch let error as CaptureError {
+            try reassembler.finish(body)
+            throw error
+        }
+        try reassembler.finish(body)
+        return reassembler.drops
+    }
+}

@@ -1,0 +1,117 @@
+import Bluetooth
+
+/// Writes ATT PDUs, one a line, as `waterh-replay att` shows them.
+///
+/// Follows the discovery of all connections, so that a PDU's handle can be shown with the characteristic behind it.
+public struct ATTLines {
+    private let out: LineBuffer
+    private let isJSON: Bool
+    private let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
+    private var moments = MomentWriter()
+    private static let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
+    /// The peer of the connection seen last, as text.
+    private var peerConnection = -1
+    private var peer: [UInt8] = []
+
+    public init(_ out: LineBuffer, isJSON: Bool) {
+        self.out = out
+        self.isJSON = isJSON
+    }
+
+    /// How many PDUs were written.
+    public private(set) var count = 0
+
+    public mutating func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
+        if case .att(let observation) = event, !observation.isSynthetic {
+            count += 1
+            if isJSON { json(observation, pdu) } else { text(observation, pdu) }
+        }
+        try conversation.receive(event, pdu)
+    }
+
+    private mutating func json(_ observation: ATTObservation, _ pdu: RawSpan) {
+        out.put(#"{"frame":"#)
+        out.put(number: observation.frame)
+        out.put(#","time":"#)
+        if let time = observation.time {
+            out.put(byte: UInt8(ascii: "\""))
+            MomentWriter.epoch(time, out)
+            out.put(byte: UInt8(ascii: "\""))
+        } else {
+            out.put("null")
+        }
+        out.put(#","adapter":"#)
+        out.put(number: Int(observation.connection.adapter))
+        out.put(#","connection":"#)
+        out.put(number: Int(observation.connection.handle))
+        out.put(#","direction":"#)
+        switch observation.direction {
+        case .sent: out.put(#""sent""#)
+        case .received: out.put(#""received""#)
+        case nil: out.put("null")
+        }
+        out.put(#","peer":"#)
+        putPeer(observation, quoted: true)
+        out.put(#","pdu":""#)
+        out.put(hex: pdu)
+        out.put(#"","name":""#)
+        if let opcode = pdu.first { out.put(bytes: Self.names[Int(opcode)]) }
+        out.put(#"","uuid":"#)
+        if let type = conversation.typeText(of: pdu, observation) {
+            out.put(byte: UInt8(ascii: "\""))
+            out.put(bytes: type)
+            out.put(byte: UInt8(ascii: "\""))
+        } else {
+            out.put("null")
+        }
+        out.put("}\n")
+    }
+
+    /// `  12  2026-02-02T22:21:20.123Z  A4:C1:38:01:02:03  received  Handle Value Notification  FFE4  1b0900…`
+    private mutating func text(_ observation: ATTObservation, _ pdu: RawSpan) {
+        let frame = observation.frame
+        for limit in [100_000, 10_000, 1000, 100, 10] where frame < limit { out.put(byte: UInt8(ascii: " ")) }
+        out.put(number: frame)
+        out.put("  ")
+        if let time = observation.time {
+            moments.text(time, out)
+            out.put("  ")
+        }
+        if observation.connection.adapter != 0 {
+            out.put("adapter ")
+            out.put(number: Int(observation.connection.adapter))
+            out.put("  ")
+        }
+        putPeer(observation, quoted: false)
+        switch observation.direction {
+        case .sent: out.put("  sent      ")
+        case .received: out.put("  received  ")
+        case nil: out.put("  -         ")
+        }
+        if let opcode = pdu.first { out.put(bytes: Self.names[Int(opcode)]) }
+        if let type = conversation.typeText(of: pdu, observation) {
+            out.put("  ")
+            out.put(bytes: type)
+        }
+        out.put("  ")
+        out.put(hex: pdu)
+        out.endLine()
+    }
+
+    private mutating func putPeer(_ observation: ATTObservation, quoted: Bool) {
+        if peerConnection != observation.connection.id {
+            peerConnection = observation.connection.id
+            peer = observation.connection.peer.map { Array($0.description.utf8) } ?? []
+        }
+        if peer.isEmpty {
+            if quoted { out.put("null") } else {
+                out.put("connection ")
+                out.put(number: Int(observation.connection.handle))
+            }
+            return
+        }
+        if quoted { out.put(byte: UInt8(ascii: "\"")) }
+        out.put(bytes: peer)
+        if quoted { out.put(byte: UInt8(ascii: "\"")) }
+    }
+}
