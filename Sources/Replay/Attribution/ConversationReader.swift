@@ -41,8 +41,12 @@ final class ConversationReader {
     private var last: ConnectionSides?
     private let sink: Sink
 
-    public init(given: GivenHandles = GivenHandles(), _ sink: @escaping Sink) {
+    /// Whether values are looked at, or only discovery.
+    private let followsValues: Bool
+
+    init(given: GivenHandles = GivenHandles(), followsValues: Bool = true, _ sink: @escaping Sink) {
         self.given = given
+        self.followsValues = followsValues
         self.sink = sink
     }
 
