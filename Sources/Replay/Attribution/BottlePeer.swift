@@ -16,6 +16,8 @@ public final class BottlePeer {
     public internal(set) var profile: BottleProfile?
     /// How the response characteristic was found; `nil`: this is no bottle, as far as is known.
     public internal(set) var basis: AttributionBasis?
+    /// Where its frames come from.
+    public internal(set) var responseHandle: UInt16?
     /// The attribute table, as last discovered.
     public internal(set) var table = AttributeTable()
     /// Battery in percent, from the last snapshot or report.

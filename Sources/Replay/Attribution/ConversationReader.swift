@@ -256,7 +256,10 @@ final class ConversationReader {
     private func value(_ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
         switch side.role(of: handle, given) {
         case .response(let profile, let basis):
-            if side.peer.basis != basis { side.peer.note(profile, basis) }
+            if side.peer.responseHandle != handle || side.peer.basis != basis {
+                side.peer.note(profile, basis)
+                side.peer.responseHandle = handle
+            }
             try side.log.receive(bytes, frame: observation.frame, time: observation.time) { try self.emit($0, side, observation) }
             if side.log.isOpen != side.isListedAsOpen { list(side) }
         case .unknown:

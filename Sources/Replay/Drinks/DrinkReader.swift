@@ -36,6 +36,15 @@ public final class DrinkReader {
         /// Records of devices that only look like a bottle, left out because another was found by discovery.
         public var lookalikes = 0
         public init() {}
+
+        /// What was added since an earlier tally.
+        public func since(_ earlier: Tally) -> Tally {
+            var rest = self
+            for field: WritableKeyPath<Tally, Int> in [
+                \.drinks, \.millilitres, \.duplicates, \.suspects, \.bookkeeping, \.refused, \.transfers, \.unfinishedTransfers, \.malformed, \.lookalikes,
+            ] { rest[keyPath: field] -= earlier[keyPath: field] }
+            return rest
+        }
     }
 
     public let options: Options
@@ -69,8 +78,9 @@ public final class DrinkReader {
         self.sink = sink
     }
 
-    /// Everybody met in the capture that is being read.
-    public var peers: [BottlePeer] { conversation?.peers ?? [] }
+    /// Everybody met in the capture that is being read, or was read last.
+    public var peers: [BottlePeer] { conversation?.peers ?? lastPeers }
+    private var lastPeers: [BottlePeer] = []
 
     /// Takes the next event of a capture.
     public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
@@ -89,10 +99,12 @@ public final class DrinkReader {
         try release(before: .max)
         doubtful = []
         doubt = .open
+        lastPeers = peers
         conversation = nil
     }
 
     private func begin() -> ConversationReader {
+        lastPeers = []
         let reader = ConversationReader(given: options.given) { [unowned self] traffic, origin in
             try self.take(traffic, origin)
         }

@@ -54,3 +54,13 @@ struct MomentWriter {
         date = Array("\(padded(civil.year, 4))-\(padded(civil.month, 2))-\(padded(civil.day, 2))T".utf8)
     }
 }
+
+/// A capture time as text: `2026-02-02T22:21:20.123Z`.
+public func momentText(_ time: Duration) -> String {
+    var bytes: [UInt8] = []
+    let out = LineBuffer(capacity: 64) { bytes += $0 }
+    var writer = MomentWriter()
+    writer.text(time, out)
+    try? out.flush()
+    return String(decoding: bytes, as: UTF8.self)
+}

@@ -1,0 +1,162 @@
+import Bluetooth
+import BottleProtocol
+import Captures
+
+/// What a capture holds, for `waterh-replay info`.
+public struct CaptureSummary {
+    public struct Connection {
+        public var observed: ObservedConnection
+        public var firstFrame: Int?
+        public var began: Duration?
+        public var ended: Duration?
+        /// HCI or LL error code of its end; `nil` where its end is not in the capture or gave none.
+        public var reason: UInt8?
+        public var hasEnded = false
+        public var isEncrypted = false
+        public var pdus = 0
+    }
+
+    public struct Bottle {
+        public var peer: BottlePeer
+        public var drinks = 0
+        public var millilitres = 0
+        public var suspects = 0
+        /// Deliveries of drinks that were known already.
+        public var duplicates = 0
+        /// Wall time of its first and last drink with a possible date.
+        public var first: String?
+        public var last: String?
+    }
+
+    public struct Advertiser {
+        public var name: String?
+        public var count = 0
+    }
+
+    /// As the file says of itself; set by the caller when reading is over.
+    public var facts = CaptureFileFacts()
+    /// What stopped the reading; `nil`: it was read to its end.
+    public var trouble: String?
+    /// Times of the first and the last record.
+    public private(set) var firstTime: Duration?
+    public private(set) var lastTime: Duration?
+    /// In order of first sight; at most `mostConnections`.
+    public private(set) var connections: [Connection] = []
+    public private(set) var connectionCount = 0
+    public static let mostConnections = 1000
+    /// By address; at most `mostAdvertisers`.
+    public private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
+    public private(set) var advertiserCount = 0
+    public static let mostAdvertisers = 4096
+    /// How many PDUs of each opcode.
+    public private(set) var pdus: [ATTOpcode: Int] = [:]
+    public private(set) var drops: [DropReason: Int] = [:]
+    public private(set) var adapters: Set<UInt32> = []
+    public private(set) var commands = 0
+    public private(set) var bottles: [Bottle] = []
+    public private(set) var tally = DrinkReader.Tally()
+    /// Everybody who was connected, with the attribute tables discovered.
+    public private(set) var peers: [BottlePeer] = []
+
+    private var places: [Int: Int] = [:]
+
+    /// Reads a whole file. Trouble with the file ends up in `trouble`, after everything before it was counted.
+    public init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
+        var options = options
+        options.isRaw = true
+        var found: [ObjectIdentifier: Bottle] = [:]
+        let reader = DrinkReader(options) { delivery in
+            let key = ObjectIdentifier(delivery.bottle)
+            var bottle = found[key] ?? Bottle(peer: delivery.bottle)
+            bottle.take(delivery)
+            found[key] = bottle
+        }
+        var firstTime: Duration?
+        var lastTime: Duration?
+        do {
+            drops = try file.forEachEvent { packet in
+                guard let time = packet.time?.sinceEpoch else { return }
+                if firstTime == nil { firstTime = time }
+                lastTime = time
+            } _: { event, bytes in
+                take(event, bytes)
+                try reader.receive(event, bytes)
+            }
+        } catch let error as CaptureError {
+            trouble = error.description
+        }
+        facts = file.facts
+        peers = reader.peers
+        try reader.finishCapture()
+        (self.firstTime, self.lastTime) = (firstTime, lastTime)
+        tally = reader.tally
+        commands = peers.reduce(0) { $0 + $1.commandCount }
+        bottles = peers.compactMap { peer in
+            if let bottle = found[ObjectIdentifier(peer)] { return bottle }
+            return peer.isBottle || peer.commandCount > 0 ? Bottle(peer: peer) : nil
+        }
+    }
+
+    private mutating func take(_ event: ConversationEvent, _ bytes: RawSpan) {
+        switch event {
+        case .att(let observation):
+            guard !observation.isSynthetic else { return }
+            if let opcode = bytes.first { pdus[ATTOpcode(rawValue: opcode), default: 0] += 1 }
+            update(observation.connection) {
+                $0.pdus += 1
+                if $0.firstFrame == nil { ($0.firstFrame, $0.began) = (observation.frame, observation.time) }
+                $0.ended = observation.time ?? $0.ended
+            }
+        case .connected(let connection): update(connection) { _ in }
+        case .disconnected(let connection, let reason):
+            update(connection) {
+                $0.hasEnded = true
+                $0.reason = reason
+            }
+        case .encrypted(let connection): update(connection) { $0.isEncrypted = true }
+        case .dropped(let reason, _): drops[reason, default: 0] += 1
+        case .advertised(let advertiser):
+            guard advertisers[advertiser.address] != nil || advertisers.count < Self.mostAdvertisers else {
+                advertiserCount += 1
+                return
+            }
+            advertisers[advertiser.address, default: Advertiser()].count += 1
+            if let name = AdvertisingData.name(in: bytes) { advertisers[advertiser.address]?.name = name }
+            advertiserCount = advertisers.count
+        }
+    }
+
+    private mutating func update(_ connection: ObservedConnection, _ change: (inout Connection) -> Void) {
+        adapters.insert(connection.adapter)
+        guard let place = places[connection.id] else {
+            connectionCount += 1
+            guard connections.count < Self.mostConnections else { return }
+            places[connection.id] = connections.count
+            var new = Connection(observed: connection)
+            change(&new)
+            connections.append(new)
+            return
+        }
+        connections[place].observed = connection
+        change(&connections[place])
+    }
+}
+
+extension CaptureSummary.Bottle {
+    mutating func take(_ delivery: borrowing Delivery) {
+        guard delivery.record.isDrink else { return }
+        if delivery.isDuplicate {
+            duplicates += 1
+            return
+        }
+        drinks += 1
+        if delivery.record.isSuspect {
+            suspects += 1
+            return
+        }
+        millilitres += delivery.record.amountMl
+        guard let at = delivery.at else { return }
+        first = min(first ?? at, at)
+        last = max(last ?? at, at)
+    }
+}

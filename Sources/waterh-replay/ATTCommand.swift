@@ -1,0 +1,24 @@
+import ArgumentParser
+import CommandKit
+import Replay
+
+struct ATTCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "att", abstract: "Every ATT PDU, in order: whose, which way, what it is, its bytes.")
+
+    @Argument(help: "A capture of any format; - for standard input.")
+    var file: String
+
+    @Flag(help: "One JSON object a line.")
+    var json = false
+
+    func run() throws {
+        let run = CaptureRun()
+        var lines = ATTLines(run.out, isJSON: json)
+        try run.read(file) { file in
+            try file.forEachEvent { event, bytes in try lines.receive(event, bytes) }
+        }
+        if lines.count == 0, !run.hadTrouble { run.note("no ATT traffic is in this capture; 'waterh-replay info' tells what is in it") }
+        try run.finish()
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Bluetooth
+import BottleProtocol
+import CommandKit
+import Replay
+
+/// An attribute handle: decimal, or hex with `0x`.
+struct HandleArgument: ExpressibleByArgument {
+    let value: UInt16
+
+    init?(argument: String) {
+        let isHex = argument.lowercased().hasPrefix("0x")
+        let digits = isHex ? String(argument.dropFirst(2)) : argument
+        guard digits.first != "+", let value = UInt16(digits, radix: isHex ? 16 : 10), value > 0 else { return nil }
+        self.value = value
+    }
+}
+
+/// A bottle's address, `A4:C1:38:01:02:03`.
+struct AddressArgument: ExpressibleByArgument {
+    let value: BluetoothAddress
+
+    init?(argument: String) {
+        guard let value = BluetoothAddress(argument) else { return nil }
+        self.value = value
+    }
+}
+
+extension RecordDialect: ExpressibleByArgument {}
+extension BottleModel: ExpressibleByArgument {}
+
+/// Where a bottle's characteristics are, for captures that hide the discovery; and whose traffic counts.
+struct AttributionArguments: ParsableArguments {
+    @Option(help: "Handle of the command characteristic (decimal or 0x hex), where the capture holds no discovery.")
+    var commandHandle: HandleArgument?
+
+    @Option(help: "Handle of the response characteristic, where the capture holds no discovery.")
+    var responseHandle: HandleArgument?
+
+    @Option(help: ArgumentHelp("Only the bottle with this address.", valueName: "address"))
+    var bottle: AddressArgument?
+
+    var given: GivenHandles { GivenHandles(command: commandHandle?.value, response: responseHandle?.value) }
+
+    func validate() throws {
+        if let commandHandle, commandHandle.value == responseHandle?.value {
+            throw ValidationError("--command-handle and --response-handle name the same characteristic")
+        }
+    }
+}
+
+/// How records are read.
+struct RecordArguments: ParsableArguments {
+    @Option(help: "How byte 0 of a record is read: calendar (year - 2000) or strict (must be 1A).")
+    var dialect: RecordDialect = .calendar
+
+    @Option(help: "The bottle's model, where the capture does not tell: boost or vita.")
+    var model: BottleModel?
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import Captures
+import CommandKit
+import Foundation
+import Replay
+
+/// One run over captures: output, progress, and what to say at the end.
+final class CaptureRun {
+    /// Standard output.
+    let out: LineBuffer
+    private var progress = ProgressLine(isShown: Diagnostics.isLively && isatty(STDOUT_FILENO) == 0)
+    private var lastShown = 0
+    /// A file could not be read to its end.
+    private(set) var hadTrouble = false
+
+    init() {
+        out = LineBuffer { try Self.write($0) }
+    }
+
+    /// Reads one capture. Trouble with its bytes is said in one line, after everything before it was written; other files may follow.
+    func read(_ path: String, _ body: (inout CaptureFile) throws -> Void) throws {
+        var file = CaptureFile(path: path)
+        let name = path == "-" ? "standard input" : path
+        file.onProgress = { [self] read, size in show(name, read, size) }
+        defer { progress.clear() }
+        do {
+            try body(&file)
+        } catch let error as CaptureError {
+            progress.clear()
+            report("\(name): \(error)")
+        } catch let error as CaptureFileError {
+            progress.clear()
+            throw CommandFailure(Self.isDirectory(path) ? .badInput : .failed, error.description)
+        }
+    }
+
+    /// Says something that a person should know, in one line on standard error.
+    func note(_ sentence: String) {
+        try? out.flush()
+        progress.clear()
+        Diagnostics.line(sentence)
+    }
+
+    /// Says in one line on standard error what is wrong with a file, in the right place of the output.
+    func report(_ sentence: String) {
+        hadTrouble = true
+        try? out.flush()
+        Diagnostics.error(sentence)
+    }
+
+    /// Writes what is left and ends the command; exit code 4 after trouble with a file.
+    func finish() throws {
+        do {
+            try out.flush()
+        } catch is OutputClosed {
+            // Nobody reads any more (`| head`): that is no failure.
+        }
+        if hadTrouble { throw ExitCode(ExitStatus.badInput.rawValue) }
+    }
+
+    private func show(_ name: String, _ read: Int, _ size: Int?) {
+        guard read - lastShown >= 4_000_000 || read < lastShown else { return }
+        lastShown = read
+        let megabytes = read / 1_000_000
+        if let size, size > 0 {
+            progress.show("\(name): \(read * 100 / size) % of \(size / 1_000_000) MB")
+        } else {
+            progress.show("\(name): \(megabytes) MB")
+        }
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = Glibc.write(STDOUT_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EPIPE {
+                throw OutputClosed()
+            } else if errno == EAGAIN {
+                var ready = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, 1000)
+            } else if errno != EINTR {
+                throw CommandFailure(.failed, "standard output cannot be written: \(String(cString: strerror(errno)))")
+            }
+        }
+    }
+}
+
+/// Nobody reads standard output any more.
+struct OutputClosed: Error {}

@@ -1,6 +1,0 @@
-import ArgumentParser
-
-@main
-struct Command: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "waterh-replay")
-}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import CommandKit
+import Replay
+
+struct CommandsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "commands", abstract: "What the host wrote to the bottle, with its meaning.")
+
+    @Argument(help: "A capture of any format; - for standard input.")
+    var file: String
+
+    @OptionGroup var attribution: AttributionArguments
+
+    @Flag(help: "One JSON object a line.")
+    var json = false
+
+    func run() throws {
+        let run = CaptureRun()
+        var lines = CommandLines(run.out)
+        let isJSON = json
+        let reader = CommandReader(given: attribution.given, bottle: attribution.bottle?.value) { command in
+            if isJSON { lines.json(command) } else { lines.text(command) }
+        }
+        var notes = ReadingNotes()
+        try run.read(file) { file in
+            try file.forEachEvent { event, bytes in
+                notes.see(event)
+                try reader.receive(event, bytes)
+            }
+        }
+        try reader.finishCapture()
+        notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: DrinkReader.Tally(), run)
+        try run.finish()
+    }
+}

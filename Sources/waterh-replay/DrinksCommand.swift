@@ -1,0 +1,73 @@
+import ArgumentParser
+import Bluetooth
+import CommandKit
+import Foundation
+import Replay
+
+struct DrinksCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drinks",
+        abstract: "The drinks in captures, each once.",
+        discussion: "The same drink counts once, however often it was delivered, also in several captures of one bottle.")
+
+    @Argument(help: "Captures of any format; - for standard input.")
+    var files: [String]
+
+    @OptionGroup var records: RecordArguments
+    @OptionGroup var attribution: AttributionArguments
+
+    @Flag(help: "Every delivery, with whether it is a duplicate; bookkeeping entries too.")
+    var raw = false
+
+    @Flag(help: "One JSON object a line.")
+    var json = false
+
+    func run() throws {
+        let run = CaptureRun()
+        var lines = DrinkLines(run.out, isRaw: raw)
+        let isJSON = json
+        let reader = DrinkReader(options) { delivery in
+            if isJSON { lines.json(delivery) } else { lines.text(delivery) }
+        }
+        for file in files {
+            var notes = ReadingNotes()
+            let before = reader.tally
+            reader.onRefused = { notes.refuse($0, run) }
+            try run.read(file) { file in
+                do {
+                    try file.forEachEvent { event, bytes in
+                        notes.see(event)
+                        try reader.receive(event, bytes)
+                    }
+                } catch {
+                    try reader.finishCapture()
+                    throw error
+                }
+                try reader.finishCapture()
+            }
+            notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: reader.tally.since(before), run)
+        }
+        if !json { run.out.put(text: Self.sentence(reader.tally)) }
+        try run.finish()
+    }
+
+    private var options: DrinkReader.Options {
+        var options = DrinkReader.Options(hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+        options.dialect = records.dialect
+        options.model = records.model
+        options.isRaw = raw
+        options.given = attribution.given
+        options.bottle = attribution.bottle?.value
+        return options
+    }
+
+    /// The last line for people.
+    private static func sentence(_ tally: DrinkReader.Tally) -> String {
+        guard tally.drinks > 0 else { return "no drinks\n" }
+        var text = "\(count(tally.drinks, "drink")), \(tally.millilitres) ml"
+        if tally.duplicates > 0 { text += "; \(count(tally.duplicates, "delivery", "deliveries")) of drinks known already" }
+        if tally.suspects > 0 { text += "; \(tally.suspects) suspect, not in the sum" }
+        if tally.bookkeeping > 0 { text += "; \(count(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks" }
+        return text + "\n"
+    }
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import Bluetooth
+import CommandKit
+import Foundation
+import Replay
+
+struct InfoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info", abstract: "What a capture is and what is in it.")
+
+    @Argument(help: "A capture of any format; - for standard input.")
+    var file: String
+
+    @OptionGroup var records: RecordArguments
+    @OptionGroup var attribution: AttributionArguments
+
+    @Flag(help: "One JSON object.")
+    var json = false
+
+    func run() throws {
+        let run = CaptureRun()
+        var summary: CaptureSummary?
+        try run.read(file) { file in
+            var options = DrinkReader.Options(hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+            options.dialect = records.dialect
+            options.model = records.model
+            options.given = attribution.given
+            options.bottle = attribution.bottle?.value
+            summary = try CaptureSummary(&file, options: options)
+        }
+        guard let summary else { return try run.finish() }
+        let report = SummaryReport(file: file, summary: summary)
+        run.out.put(text: json ? report.json.text + "\n" : report.text)
+        if let trouble = summary.trouble { run.report("\(file == "-" ? "standard input" : file): \(trouble)") }
+        try run.finish()
+    }
+}

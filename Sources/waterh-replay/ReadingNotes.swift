@@ -1,0 +1,62 @@
+import Bluetooth
+import Replay
+
+/// What a person should know about how a capture was read, beside what was found in it.
+struct ReadingNotes {
+    private var pdus = 0
+    private var encrypted = 0
+    private var refusals: [[UInt8]: Int] = [:]
+    private var tellsRefusals = 0
+    private static let mostRefusals = 20
+
+    /// Looks at an event on its way to the reader.
+    mutating func see(_ event: ConversationEvent) {
+        switch event {
+        case .att: pdus += 1
+        case .encrypted: encrypted += 1
+        default: break
+        }
+    }
+
+    /// One line for each distinct record that the dialect refuses; the rest is counted.
+    mutating func refuse(_ record: RefusedRecord, _ run: CaptureRun) {
+        guard refusals.count < Self.mostRefusals || refusals[record.raw] != nil else {
+            tellsRefusals += 1
+            return
+        }
+        refusals[record.raw, default: 0] += 1
+        guard refusals[record.raw] == 1 else { return }
+        run.note("frame \(record.frame): record \(hexText(record.raw)) of \(record.bottle.label) is refused: \(record.reason)")
+    }
+
+    /// After a capture was read.
+    func say(_ name: String, peers: [BottlePeer], tally: DrinkReader.Tally, _ run: CaptureRun) {
+        for peer in peers where peer.isBottle && peer.basis == .guessed {
+            let handle = peer.responseHandle.map { "0x" + String($0, radix: 16) } ?? "?"
+            run.note(
+                "\(name): attribution: guessed: no discovery of \(peer.label) is in the capture; the frames' own shape says that handle \(handle) is its response characteristic")
+        }
+        if tally.lookalikes > 0 {
+            run.note("\(name): left out \(count(tally.lookalikes, "record")) of devices that send a bottle's bytes but were not found to be one; name the handle with --response-handle and the device with --bottle to count them")
+        }
+        if encrypted > 0 { run.note("\(name): \(count(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") encrypted: nothing in \(encrypted == 1 ? "it" : "them") can be read") }
+        if tellsRefusals > 0 { run.note("\(name): \(count(tellsRefusals, "more record")) refused") }
+        if tally.unfinishedTransfers > 0 {
+            run.note("\(name): \(count(tally.unfinishedTransfers, "log transfer")) not complete in the capture; the whole records of \(tally.unfinishedTransfers == 1 ? "it" : "them") are listed")
+        }
+        if tally.malformed > 0 { run.note("\(name): \(count(tally.malformed, "value")) of the response characteristic \(tally.malformed == 1 ? "is no frame" : "are no frames")") }
+        if !peers.contains(where: \.isBottle) {
+            run.note("\(name): no WaterH bottle speaks in this capture (\(count(pdus, "ATT PDU"))); 'waterh-replay info' tells what is in it")
+        }
+    }
+}
+
+/// `1 drink`, `2 drinks`.
+func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
+    "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
+}
+
+/// `1A 02 0F`
+func hexText(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
+}

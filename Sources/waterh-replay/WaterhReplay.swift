@@ -1,0 +1,20 @@
+import ArgumentParser
+import CommandKit
+
+@main
+struct WaterhReplay: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "waterh-replay",
+        abstract: "Captures of a WaterH bottle as test material: read them, compare them, and let them answer.",
+        discussion: """
+            Any capture will do: btsnoop (Android, btmon), pcap and pcapng (Wireshark, sniffers), PacketLogger (Apple), hex text and
+            nRF Connect's log. FILE may be - for standard input.
+            """,
+        subcommands: [
+            InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self,
+        ])
+
+    static func main() async {
+        await CommandRunner.main(WaterhReplay.self)
+    }
+}

@@ -1,0 +1,225 @@
+import Bluetooth
+import BottleProtocol
+import Replay
+import Support
+import Testing
+
+@Suite struct DrinkReaderTests {
+    func retail() -> Conversation {
+        var talk = Conversation()
+        talk.discoverRetail()
+        return talk
+    }
+
+    @Test func `each drink once, every delivery with raw`() throws {
+        var talk = retail()
+        for _ in 0..<2 {
+            talk.write([0x47, 0x54, 0x00, 0x01, 0x06])
+            talk.notifyLog([record(600, 200), record(601, 201, flag: 3)])
+        }
+        #expect(try talk.drinks().drinks.map(\.amount) == [200])
+        let raw = try talk.drinks(raw: true).drinks
+        #expect(raw.map(\.amount) == [200, 201, 200, 201])
+        #expect(raw.map(\.isDuplicate) == [false, false, true, true])
+    }
+
+    @Test func `identity is bottle, wall clock and amount`() throws {
+        var talk = retail()
+        talk.notifyLog([record(600, 200), record(600, 201), record(600, 200, second: 1), record(600, 200)])
+        talk.connect(BluetoothAddress(0xA4C1_38AA_BBCC), handle: 0x41)
+        talk.discoverRetail()
+        talk.notifyLog([record(600, 200)])
+        #expect(try talk.drinks().drinks.map(\.amount) == [200, 201, 200, 200])
+    }
+
+    @Test func `drinks of a second capture are known from the first`() throws {
+        var options = DrinkReader.Options(hostYear: 2026)
+        options.isRaw = false
+        var amounts: [Int] = []
+        let reader = DrinkReader(options) { amounts.append($0.record.amountMl) }
+        for records in [[record(600, 200)], [record(600, 200), record(601, 201)]] {
+            var talk = retail()
+            talk.notifyLog(records)
+            for (event, bytes) in talk.events { try reader.receive(event, bytes.span.bytes) }
+            try reader.finishCapture()
+        }
+        #expect(amounts == [200, 201])
+    }
+
+    @Test func `a record's frame is the packet that completed it`() throws {
+        var talk = retail()  // frames 1 to 5
+        talk.notifyLog([record(600, 200), record(601, 201), record(602, 202)], entry: 1)
+        #expect(try talk.drinks().drinks.map(\.frame) == [6, 7, 8])
+        var cut = retail()
+        let bytes = Conversation.log([record(600, 200), record(601, 201), record(602, 202)]).flatMap { $0 }
+        var at = 0
+        while at < bytes.count {
+            cut.notify(Array(bytes[at..<min(at + 20, bytes.count)]))
+            at += 20
+        }
+        #expect(try cut.drinks().drinks.map(\.frame) == [6, 7, 8], "19, 32 and 45 bytes end in the first, second and third value")
+    }
+
+    @Test func `whole entries in any order`() throws {
+        var talk = retail()
+        let log = Conversation.log((0..<5).map { record(600 + $0, 200 + $0) }, entry: 1)
+        for index in [2, 0, 1, 4, 3] { talk.notify(log[index]) }
+        let drinks = try talk.drinks().drinks
+        #expect(Set(drinks.map(\.amount)) == Set(200..<205))
+        #expect(drinks.first { $0.amount == 202 }?.frame == 6)
+        #expect(drinks.first { $0.amount == 200 }?.frame == 7)
+    }
+
+    @Test func `reports and answers inside a transfer, and repeated values, are no log bytes`() throws {
+        var talk = retail()
+        let log = Conversation.log((0..<3).map { record(600 + $0, 200 + $0) }, entry: 1)
+        talk.notify(log[0])
+        talk.notify([0x52, 0x54, 0x00, 0x03, 0x02, 0x02, 0x37])
+        talk.notify(log[1])
+        talk.notify(log[1])
+        talk.notify([0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01])
+        talk.notify(log[2])
+        let (drinks, reader) = try talk.drinks()
+        #expect(drinks.map(\.amount) == [200, 201, 202])
+        #expect(reader.tally.unfinishedTransfers == 0)
+        #expect(reader.peers.first { $0.isBottle }?.batteryPercent == 0x37)
+    }
+
+    @Test func `whole records of an unfinished transfer are delivered too`() throws {
+        var talk = retail()
+        let log = Conversation.log((0..<24).map { record(600 + $0, 200 + $0) })
+        talk.notify(log[0])
+        talk.notify(log[1])
+        talk.disconnect()
+        let (drinks, reader) = try talk.drinks()
+        #expect(drinks.map(\.amount) == Array(200..<216))
+        #expect(reader.tally.unfinishedTransfers == 1)
+    }
+
+    @Test func `suspect records are listed, marked and not summed`() throws {
+        var talk = retail()
+        talk.notifyLog([record(600, 200, year: 0, day: 0), record(600, 201, year: 0), record(602, 202)])
+        let (drinks, reader) = try talk.drinks()
+        #expect(drinks.map(\.at) == [nil, "2000-02-02T10:00:00", "2026-02-02T10:02:00"])
+        #expect(reader.tally.suspects == 2)
+        #expect(reader.tally.millilitres == 202)
+    }
+
+    @Test func `the strict dialect refuses a year byte other than 1A with a reason`() throws {
+        var talk = retail()
+        talk.notifyLog([record(600, 200), record(601, 201, year: 0x1B)])
+        #expect(try talk.drinks().drinks.map(\.at) == ["2026-02-02T10:00:00", "2027-02-02T10:01:00"])
+        var options = DrinkReader.Options(hostYear: 2031)
+        options.dialect = .strict
+        var refused: [RefusedRecord] = []
+        var times: [String?] = []
+        let reader = DrinkReader(options) { times.append($0.at) }
+        reader.onRefused = { refused.append($0) }
+        for (event, bytes) in talk.events { try reader.receive(event, bytes.span.bytes) }
+        try reader.finishCapture()
+        #expect(times == ["2026-02-02T10:00:00"], "the capture was made in 2026")
+        #expect(refused.count == 1)
+        #expect(refused.first?.reason.offset == 0)
+        #expect(refused.first?.reason.found == 0x1B)
+    }
+
+    @Test func `draft by reads: each answer is a delivery, long values are joined`() throws {
+        var talk = Conversation()
+        talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
+        talk.received([0x09, 0x07] + talk.characteristic(2, 0x0C, 3, 0xFF01) + talk.characteristic(4, 0x12, 5, 0xFF02))
+        talk.sent([0x52, 0x03, 0x00, 0x01])
+        let packet = Conversation.log((0..<3).map { record(600 + $0, 200 + $0) }).flatMap { $0 }  // 45 bytes, MTU 23
+        talk.sent([0x0A, 0x05, 0x00])
+        talk.received([0x0B] + packet[0..<22])
+        talk.sent([0x0C, 0x05, 0x00, 22, 0])
+        talk.received([0x0D] + packet[22..<44])
+        talk.sent([0x0C, 0x05, 0x00, 44, 0])
+        talk.received([0x0D] + packet[44...])
+        talk.sent([0x0A, 0x05, 0x00])
+        talk.received([0x0B] + Conversation.log([record(603, 203)])[0])
+        talk.sent([0x0A, 0x05, 0x00])
+        talk.received([0x0B, 0x50, 0x54, 0x00, 0x00])
+        let (drinks, reader) = try talk.drinks()
+        #expect(drinks.map(\.amount) == [200, 201, 202, 203])
+        #expect(reader.peers.first { $0.isBottle }?.profile == .draft)
+    }
+
+    @Test func `a long value whose length is a multiple of the MTU ends with an error or an empty answer`() throws {
+        let packet = Conversation.log([record(600, 200)])[0]  // 19 bytes
+        for ending: [UInt8] in [[0x0D], [0x01, 0x0C, 0x05, 0x00, 0x07]] {
+            var talk = Conversation()
+            talk.sent([0x02, 24, 0])
+            talk.received([0x03, 24, 0])
+            talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
+            talk.received([0x09, 0x07] + talk.characteristic(4, 0x12, 5, 0xFF02))
+            let long = packet + Conversation.log([record(601, 201), record(602, 202)])[0].prefix(4)  // 23 bytes fill an answer
+            talk.sent([0x0A, 0x05, 0x00])
+            talk.received([0x0B] + long)
+            talk.sent([0x0C, 0x05, 0x00, 23, 0])
+            talk.received(ending)
+            #expect(try talk.drinks().drinks.map(\.amount) == [200])
+        }
+    }
+
+    @Test func `several notifications packed into one PDU`() throws {
+        var talk = retail()
+        let log = Conversation.log([record(600, 200), record(601, 201)], entry: 1)
+        talk.received([0x23] + log.flatMap { [0x06, 0x00, UInt8($0.count), 0x00] + $0 })
+        #expect(try talk.drinks().drinks.map(\.amount) == [200, 201])
+    }
+
+    @Test func `the model decides what bytes 8 to 11 mean`() throws {
+        var talk = retail()
+        talk.notify(Snapshot().frame(.vita).encoded)
+        talk.notifyLog([[0x1A, 2, 2, 10, 0, 0, 0, 200, 0, 115, 21, 0, 0]])
+        var seen: [(Int?, Int?, Int?)] = []
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { delivery in
+            seen.append((delivery.record.temperatureC(delivery.model), delivery.record.tdsPpm(model: delivery.model), delivery.record.batteryPercent(delivery.model)))
+        }
+        for (event, bytes) in talk.events { try reader.receive(event, bytes.span.bytes) }
+        try reader.finishCapture()
+        #expect(seen.count == 1)
+        #expect(seen.first?.0 == 21)
+        #expect(seen.first?.1 == 115)
+        #expect(seen.first?.2 == nil)
+    }
+
+    /// Logs of any size, cut anywhere, with reports between, from several bottles at once: every drink exactly once, in frame order.
+    @Test(arguments: 0..<40)
+    func `random logs`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var talk = Conversation()
+        talk.discoverRetail()
+        talk.connect(BluetoothAddress(0xA4C1_38AA_BBCC), handle: 0x41)
+        talk.discoverRetail(response: 9)
+        var expected: [String: Set<Int>] = [:]
+        for round in 0..<4 {
+            let logs = (0..<2).map { bottle in
+                (0..<Int.random(in: 1...40, using: &random)).map { record(round * 60 + $0, 100 + $0, second: bottle) }
+            }
+            let sizes = (0..<2).map { _ in Int.random(in: 1...8, using: &random) }
+            var queues = (0..<2).map { Conversation.log(logs[$0], entry: sizes[$0])[...] }
+            for bottle in 0..<2 {
+                expected["\(bottle)", default: []].formUnion(logs[bottle].map { Int($0[3]) * 3600 + Int($0[4]) * 60 + Int($0[7]) * 100_000 })
+                talk.resume(bottle + 1)
+                talk.write([0x47, 0x54, 0x00, 0x01, 0x06])
+            }
+            while !queues.allSatisfy(\.isEmpty) {
+                let bottle = Int.random(in: 0...1, using: &random)
+                guard let value = queues[bottle].popFirst() else { continue }
+                talk.resume(bottle + 1)
+                let handle: UInt16 = bottle == 0 ? 6 : 9
+                talk.notify(value, from: handle)
+                if Int.random(in: 0..<4, using: &random) == 0 { talk.notify(value, from: handle) }
+                if Int.random(in: 0..<4, using: &random) == 0 { talk.notify([0x52, 0x54, 0x00, 0x03, 0x02, 0x02, UInt8(round)], from: handle) }
+            }
+        }
+        let (drinks, reader) = try talk.drinks()
+        for (bottle, address) in ["A4:C1:38:01:02:03", "A4:C1:38:AA:BB:CC"].enumerated() {
+            let found = drinks.filter { $0.bottle == address }
+            #expect(found.count == expected["\(bottle)"]?.count, "seed \(seed)")
+        }
+        #expect(drinks.map(\.frame) == drinks.map(\.frame).sorted(), "seed \(seed)")
+        #expect(reader.tally.unfinishedTransfers == 0, "seed \(seed)")
+    }
+}
