@@ -75,6 +75,8 @@ let package = Package(
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures"]),
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol"]),
+        // From a capture file to ATT PDUs and back, with tshark as the judge.
+        tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
         tests("TrackerCoreTests", ["TrackerCore"]),
         tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),
         .target(

@@ -25,17 +25,20 @@ public struct ATTObservation: Sendable, Hashable {
     public var connection: ObservedConnection
     /// Seen from the host (HCI), the central (link layer), the phone or gateway (text).
     public var direction: TrafficDirection?
+    /// The L2CAP channel: 4, or a dynamic one of the Enhanced ATT bearer. Each bearer has its own requests and answers.
+    public var bearer: UInt16
     /// The characteristic that a text capture names; binary captures leave it to the discovery.
     public var characteristic: BluetoothUUID?
     /// It is not in the capture: the discovery and acknowledgements that a text capture leaves out are added, so that
     /// everything that reads binary captures reads it too.
     public var isSynthetic: Bool
 
-    public init(frame: Int, time: Duration?, connection: ObservedConnection, direction: TrafficDirection?, characteristic: BluetoothUUID? = nil, isSynthetic: Bool = false) {
+    public init(frame: Int, time: Duration?, connection: ObservedConnection, direction: TrafficDirection?, bearer: UInt16 = 4, characteristic: BluetoothUUID? = nil, isSynthetic: Bool = false) {
         self.frame = frame
         self.time = time
         self.connection = connection
         self.direction = direction
+        self.bearer = bearer
         self.characteristic = characteristic
         self.isSynthetic = isSynthetic
     }
@@ -106,5 +109,6 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     case retransmission = "a retransmission on the air"
     case badCRC = "the CRC on the air is wrong"
     case ciphertext = "the link is encrypted"
+    case reservedLLID = "a data packet on the air of a kind that does not exist (LLID 0)"
     case emptyPDU = "an ATT PDU without a byte"
 }

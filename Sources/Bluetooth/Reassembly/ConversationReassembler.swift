@@ -6,14 +6,188 @@ public struct ConversationReassembler {
     /// How often something was dropped, and why.
     public private(set) var drops: [DropReason: Int] = [:]
 
+    var table = ConnectionTable()
+    /// A checksum from the air was seen to be right: so the capture keeps real ones, and a wrong one means damage.
+    var hasSeenRightCRC = false
+
     public init() {}
 
     /// Takes the next packet of the capture.
     /// - Parameter emit: called for everything that is now known; the bytes are borrowed for the time of the call.
     public mutating func receive(_ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        switch packet.content {
+        case .hci(type: 2): try receiveACL(packet, bytes, emit)
+        case .hci(type: 4): try receiveEvent(packet, bytes, emit)
+        case .linkLayer(let facts): try receiveAir(packet, facts, bytes, emit)
+        case .value(let value): try receiveValue(packet, value, bytes, emit)
+        case .connection(let isBegin, let peer): try receiveConnection(packet, isBegin: isBegin, peer: peer, emit)
+        case .adapterReset: try reset(adapter: packet.adapter, emit)
+        case .hci, .other: break
+        }
     }
 
     /// Says what was left unfinished at the end of the capture.
     public mutating func finish(_ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        for slot in table.open {
+            for half in [table[slot].sent, table[slot].received] where half.isOpen {
+                try drop(.unfinishedAtEnd, table[slot].observed, emit)
+            }
+            table[slot].sent.abandon()
+            table[slot].received.abandon()
+        }
+    }
+
+    // MARK: HCI ACL
+
+    /// `handle(12 bits) boundary(2) broadcast(2) length(2) data`, little-endian: Core 5.4, Vol 4 Part E, 5.4.2.
+    private mutating func receiveACL(_ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        guard bytes.byteCount >= 4 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
+        let word = bytes.u16(0)
+        let handle = UInt32(word & 0x0FFF)
+        let boundary = word >> 12 & 3
+        let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
+        let slot: Int
+        if let found = table.find(key) { slot = found } else { slot = try add(key, adapter: packet.adapter, handle: handle, emit) }
+        guard !table[slot].isClassic else { return }
+
+        let length = Int(bytes.u16(2))
+        let isContinuation = boundary == 1
+        guard let direction = packet.direction ?? directionOfFragment(slot, isContinuation: isContinuation, boundary: boundary, length: length) else {
+            return try drop(.continuationWithoutStart, table[slot].observed, emit)
+        }
+        guard !packet.isCut, length <= bytes.byteCount - 4 else {
+            // A stump: what it would have continued or begun is lost.
+            abandon(slot, direction)
+            return try drop(packet.isCut ? .cutRecord : .shortPacket, table[slot].observed, emit)
+        }
+        try receiveFragment(bytes.extracting(4..<4 + length), isContinuation: isContinuation, slot: slot, direction: direction, packet, emit)
+    }
+
+    /// Without directions in the capture: boundary 0 comes from the host and 2 from the controller; a continuation belongs
+    /// to the frame that lacks just so much, else to the one that was begun last.
+    func directionOfFragment(_ slot: Int, isContinuation: Bool, boundary: UInt16, length: Int) -> TrafficDirection? {
+        guard isContinuation else { return boundary == 0 ? .sent : .received }
+        let connection = table[slot]
+        switch (connection.sent.isOpen, connection.received.isOpen) {
+        case (true, false): return .sent
+        case (false, true): return .received
+        case (false, false): return nil
+        case (true, true):
+            switch (connection.sent.remaining == length, connection.received.remaining == length) {
+            case (true, false): return .sent
+            case (false, true): return .received
+            default: return connection.lastBegun
+            }
+        }
+    }
+
+    // MARK: L2CAP
+
+    /// A fragment of an L2CAP frame, from HCI or from the air.
+    mutating func receiveFragment(
+        _ fragment: RawSpan, isContinuation: Bool, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        let isOpen = direction == .sent ? table[slot].sent.isOpen : table[slot].received.isOpen
+        if isContinuation {
+            guard isOpen else { return try drop(.continuationWithoutStart, table[slot].observed, emit) }
+            withHalf(slot, direction) { $0.append(fragment) }
+        } else {
+            if isOpen {
+                abandon(slot, direction)
+                try drop(.supersededHalf, table[slot].observed, emit)
+            }
+            if fragment.byteCount >= L2CAPHalf.headerLength, Int(fragment.u16(0)) + L2CAPHalf.headerLength <= fragment.byteCount {
+                // The usual case: the whole frame in one fragment, nothing is copied.
+                let length = Int(fragment.u16(0)) + L2CAPHalf.headerLength
+                if fragment.byteCount > length { try drop(.overrun, table[slot].observed, emit) }
+                return try receiveFrame(fragment.extracting(0..<length), slot: slot, direction: direction, packet, emit)
+            }
+            table[slot].lastBegun = direction
+            withHalf(slot, direction) { $0.begin(fragment) }
+        }
+        let isComplete = direction == .sent ? table[slot].sent.isComplete : table[slot].received.isComplete
+        guard isComplete else { return }
+        let needed = (direction == .sent ? table[slot].sent.needed : table[slot].received.needed) ?? 0
+        let whole = withHalf(slot, direction) { $0.take() }
+        if whole.count > needed { try drop(.overrun, table[slot].observed, emit) }
+        try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
+        withHalf(slot, direction) { $0.recycle(whole) }
+    }
+
+    /// A whole L2CAP frame. Fixed channels: 1 classic signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A, 2.1).
+    private mutating func receiveFrame(
+        _ frame: RawSpan, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        let channel = frame.u16(2)
+        let payload = frame.extracting(L2CAPHalf.headerLength..<frame.byteCount)
+        switch channel {
+        case 4:
+            try emitATT(payload, bearer: 4, slot: slot, direction: direction, packet, emit)
+        case 1 where table[slot].air == nil && table[slot].observed.peer == nil:
+            // LE has no channel 1: this handle, whose beginning the capture does not hold, is classic.
+            table[slot].isClassic = true
+        case 5:
+            if table[slot].enhanced == nil, !EnhancedBearers.concerns(payload) { break }
+            table[slot].enhanced = table[slot].enhanced ?? EnhancedBearers()
+            table[slot].enhanced?.receiveSignal(payload, direction: direction)
+        default:
+            guard let done = table[slot].enhanced?.receive(payload, channel: channel, direction: direction) else { break }
+            try emitATT(done.span.bytes, bearer: channel, slot: slot, direction: direction, packet, emit)
+        }
+    }
+
+    private mutating func emitATT(
+        _ pdu: RawSpan, bearer: UInt16, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        guard pdu.byteCount > 0 else { return try drop(.emptyPDU, table[slot].observed, emit) }
+        try emit(
+            .att(ATTObservation(
+                frame: packet.frame, time: packet.time, connection: table[slot].observed, direction: direction, bearer: bearer)),
+            pdu)
+    }
+
+    // MARK: Connections
+
+    /// A connection whose beginning the capture does not hold, or not yet.
+    mutating func add(_ key: UInt64, adapter: UInt32, handle: UInt32, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows -> Int {
+        if table.count >= ConnectionTable.mostOpen {
+            for slot in table.open.prefix(ConnectionTable.mostOpen / 2) {
+                try close(table[slot].key, reason: nil, emit)
+            }
+        }
+        return table.add(key: key, adapter: adapter, handle: handle)
+    }
+
+    /// Ends a connection; halves of frames die with it.
+    mutating func close(_ key: UInt64, reason: UInt8?, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        guard let connection = table.remove(key: key) else { return }
+        for half in [connection.sent, connection.received] where half.isOpen {
+            try drop(.disconnectedHalf, connection.observed, emit)
+        }
+        if !connection.isClassic, connection.air?.isTerminated != true {
+            try emit(.disconnected(connection.observed, reason: reason), RawSpan())
+        }
+    }
+
+    mutating func reset(adapter: UInt32, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        for slot in table.open where table[slot].observed.adapter == adapter && table[slot].air == nil && table[slot].text == nil {
+            try close(table[slot].key, reason: nil, emit)
+        }
+    }
+
+    mutating func drop(_ reason: DropReason, _ connection: ObservedConnection?, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        drops[reason, default: 0] += 1
+        try emit(.dropped(reason, connection), RawSpan())
+    }
+
+    mutating func abandon(_ slot: Int, _ direction: TrafficDirection) {
+        withHalf(slot, direction) { $0.abandon() }
+    }
+
+    @discardableResult
+    private mutating func withHalf<Result>(_ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPHalf) -> Result) -> Result {
+        direction == .sent ? body(&table[slot].sent) : body(&table[slot].received)
     }
 }

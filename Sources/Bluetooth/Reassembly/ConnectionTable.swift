@@ -1,0 +1,76 @@
+/// The connections of a capture that are open, by adapter and handle (or access address).
+///
+/// A handle is reused, and two adapters use the same handle at one time. Closed connections leave nothing behind, so that a
+/// long capture of many connections needs no more memory than one.
+struct ConnectionTable {
+    /// A hostile capture can name millions of connections; nobody has more open than this. The oldest give way.
+    static let mostOpen = 4096
+
+    struct Connection {
+        let key: UInt64
+        var observed: ObservedConnection
+        /// Classic Bluetooth: its channel 4 is no ATT.
+        var isClassic = false
+        var sent = L2CAPHalf()
+        var received = L2CAPHalf()
+        /// The direction whose frame was begun last, for captures without directions.
+        var lastBegun = TrafficDirection.received
+        var enhanced: EnhancedBearers?
+        var air: AirState?
+        var text: TextState?
+    }
+
+    private(set) var slots: [Connection] = []
+    private var byKey: [UInt64: Int] = [:]
+    private var free: [Int] = []
+    private var lastID = 0
+    private var lastKey: UInt64 = .max
+    private var lastSlot = -1
+
+    static func key(adapter: UInt32, handle: UInt32) -> UInt64 { UInt64(adapter) << 32 | UInt64(handle) }
+
+    subscript(slot: Int) -> Connection {
+        _read { yield slots[slot] }
+        _modify { yield &slots[slot] }
+    }
+
+    var open: [Int] { byKey.values.sorted { slots[$0].observed.id < slots[$1].observed.id } }
+    var count: Int { byKey.count }
+
+    mutating func find(_ key: UInt64) -> Int? {
+        if key == lastKey { return lastSlot }
+        guard let slot = byKey[key] else { return nil }
+        lastKey = key
+        lastSlot = slot
+        return slot
+    }
+
+    /// A new connection; the caller has closed whoever had the key.
+    mutating func add(key: UInt64, adapter: UInt32, handle: UInt32) -> Int {
+        lastID += 1
+        let connection = Connection(key: key, observed: ObservedConnection(id: lastID, adapter: adapter, handle: handle))
+        let slot: Int
+        if let reused = free.popLast() {
+            slot = reused
+            slots[slot] = connection
+        } else {
+            slot = slots.count
+            slots.append(connection)
+        }
+        byKey[key] = slot
+        lastKey = key
+        lastSlot = slot
+        return slot
+    }
+
+    /// Ends a connection and gives its slot back.
+    mutating func remove(key: UInt64) -> Connection? {
+        guard let slot = byKey.removeValue(forKey: key) else { return nil }
+        lastKey = .max
+        lastSlot = -1
+        let connection = slots[slot]
+        slots[slot] = Connection(key: .max, observed: ObservedConnection(id: 0, handle: 0))
+        free.append(slot)
+        return connection
+    }
+}

@@ -1,0 +1,194 @@
+// Packets from the air: `access address(4) header(2) payload CRC(3)`, little-endian (Core 5.4, Vol 6 Part B, 2).
+
+extension ConversationReassembler {
+    static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
+
+    mutating func receiveAir(
+        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        // On the coded PHY the coding indicator stands between access address and header.
+        let start = facts.phy == .coded ? 5 : 4
+        let crcLength = facts.lacksCRC ? 0 : 3
+        guard bytes.byteCount >= start + 2 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
+        let accessAddress = bytes.u32(0)
+        let isAdvertising = accessAddress == Self.advertisingAccessAddress
+        // A data header with its CP bit set is a byte longer (constant tone extension).
+        let headerLength = !isAdvertising && bytes.u8(start) & 0x20 != 0 ? 3 : 2
+        let end = start + headerLength + Int(bytes.u8(start + 1))
+        guard end + crcLength <= bytes.byteCount else {
+            return try drop(packet.isCut ? .cutRecord : .shortPacket, knownConnection(packet.adapter, accessAddress), emit)
+        }
+        let pdu = bytes.extracting(start..<end)
+        let crc = facts.lacksCRC ? nil : bytes.u24(end)
+        if isAdvertising {
+            try receiveAdvertising(packet, facts, pdu, crc: crc, emit)
+        } else {
+            try receiveData(packet, facts, accessAddress, pdu, headerLength: headerLength, crc: crc, emit)
+        }
+    }
+
+    private mutating func knownConnection(_ adapter: UInt32, _ accessAddress: UInt32) -> ObservedConnection? {
+        table.find(ConnectionTable.key(adapter: adapter, handle: accessAddress)).map { table[$0].observed }
+    }
+
+    /// Whether the CRC of a packet is wrong. The sniffer's word counts; without it the checksum does, once any was seen right.
+    private mutating func isDamaged(_ facts: ObservedPacket.AirFacts, isWrong: Bool) -> Bool {
+        if let stated = facts.isCRCValid { return !stated }
+        if !isWrong { hasSeenRightCRC = true }
+        return isWrong && hasSeenRightCRC
+    }
+
+    // MARK: Advertising channel
+
+    private mutating func receiveAdvertising(
+        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ pdu: RawSpan, crc: UInt32?, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        let isWrong = crc.map { CRC24.of(pdu, seed: CRC24.advertisingInit) != $0 } ?? false
+        if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, nil, emit) }
+        let header = pdu.u8(0)
+        let payload = pdu.extracting(2..<pdu.byteCount)
+        let isSenderRandom = header & 0x40 != 0
+        switch header & 0x0F {
+        case 0, 2, 4, 6:
+            guard payload.byteCount >= 6 else { return }
+            // ADV_IND, ADV_NONCONN_IND, SCAN_RSP, ADV_SCAN_IND: address, AD structures.
+            try emit(
+                .advertised(ObservedAdvertiser(
+                    frame: packet.frame, time: packet.time, address: payload.address(0), isRandom: isSenderRandom, rssi: facts.signal)),
+                payload.extracting(6..<payload.byteCount))
+        case 7 where payload.byteCount >= 8 && payload.u8(0) & 0x3F >= 7 && payload.u8(1) & 0x01 != 0:
+            // Extended: header length, flags (bit 0: an address follows), …, AD structures.
+            let data = min(payload.byteCount, 1 + Int(payload.u8(0) & 0x3F))
+            try emit(
+                .advertised(ObservedAdvertiser(
+                    frame: packet.frame, time: packet.time, address: payload.address(2), isRandom: isSenderRandom, rssi: facts.signal)),
+                payload.extracting(data..<payload.byteCount))
+        case 5 where payload.byteCount >= 34:
+            try receiveConnectInd(packet, payload, isCentralRandom: isSenderRandom, isPeripheralRandom: header & 0x80 != 0, emit)
+        default: break
+        }
+    }
+
+    /// CONNECT_IND (and AUX_CONNECT_REQ): central(6) peripheral(6) accessAddress(4) crcInit(3) … 15 more bytes.
+    private mutating func receiveConnectInd(
+        _ packet: ObservedPacket, _ payload: RawSpan, isCentralRandom: Bool, isPeripheralRandom: Bool, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        let accessAddress = payload.u32(12)
+        guard accessAddress != Self.advertisingAccessAddress else { return }
+        let key = ConnectionTable.key(adapter: packet.adapter, handle: accessAddress)
+        if let slot = table.find(key), table[slot].observed.peer == payload.address(6), table[slot].observed.central == payload.address(0),
+           table[slot].air?.hasData == false {
+            // Sent again, nothing has happened since.
+            return
+        }
+        try close(key, reason: nil, emit)
+        let slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
+        table[slot].observed.central = payload.address(0)
+        table[slot].observed.peer = payload.address(6)
+        table[slot].observed.isPeerRandom = isPeripheralRandom
+        table[slot].observed.isCentral = true
+        var air = AirState()
+        air.seed = payload.u24(16)
+        table[slot].air = air
+        try emit(.connected(table[slot].observed), RawSpan())
+    }
+
+    // MARK: Data channel
+
+    private mutating func receiveData(
+        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ accessAddress: UInt32, _ pdu: RawSpan, headerLength: Int, crc: UInt32?,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        let header = pdu.u8(0)
+        let kind = header & 0x03
+        var payload = pdu.extracting(headerLength..<pdu.byteCount)
+        let key = ConnectionTable.key(adapter: packet.adapter, handle: accessAddress)
+        var slot: Int
+        if let found = table.find(key) {
+            slot = found
+        } else {
+            // Noise has access addresses too: what the sniffer calls damaged begins no connection.
+            if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
+            slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
+        }
+        if table[slot].air == nil { table[slot].air = AirState() }
+        let isWrong = crc.map { table[slot].air?.isCRCWrong(pdu, crc: $0) ?? false } ?? false
+        if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, table[slot].observed, emit) }
+
+        let (direction, isSure) = direction(of: packet, facts, slot: slot, kind: kind, payload)
+        table[slot].air?.clock.note(direction, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
+        if kind == 0 { return try drop(.reservedLLID, table[slot].observed, emit) }
+        if table[slot].air?.isRepeat(header: header, payload, direction: direction, isSure: isSure) == true {
+            if payload.byteCount > 0 { try drop(.retransmission, table[slot].observed, emit) }
+            return
+        }
+        guard payload.byteCount > 0 else { return }
+        if table[slot].air?.isTerminated == true {
+            if kind == 3 { return }
+            // Data after the end: the address was taken again by a connection whose beginning was missed.
+            try close(key, reason: nil, emit)
+            slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
+            table[slot].air = AirState()
+        }
+        table[slot].air?.hasData = true
+        if table[slot].air?.isEncrypted == true, !facts.isDecrypted {
+            return try drop(.ciphertext, table[slot].observed, emit)
+        }
+        if kind == 3 { return try receiveControl(payload, slot: slot, emit) }
+        if facts.isDecrypted {
+            payload = payload.extracting(0..<lengthWithoutMIC(payload, slot: slot, isStart: kind == 2))
+        }
+        try receiveFragment(payload, isContinuation: kind == 1, slot: slot, direction: direction, packet, emit)
+    }
+
+    /// The sniffer's word, else the clock's, else what a client (the central, as a rule) or server would say.
+    private func direction(
+        of packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, slot: Int, kind: UInt8, _ payload: RawSpan
+    ) -> (TrafficDirection, isSure: Bool) {
+        if let stated = packet.direction { return (stated, true) }
+        let (timed, evidence) = table[slot].air?.clock.direction(at: packet.time, channel: facts.rfChannel) ?? (.sent, .assumed)
+        if evidence == .timed { return (timed, true) }
+        if kind == 2, payload.byteCount >= 5, payload.u16(2) == 4 {
+            // ATT: odd opcodes come from the server, even ones go to it (the confirmation 1E is even, too).
+            return (payload.u8(4) & 1 == 1 ? .received : .sent, false)
+        }
+        if kind == 1, payload.byteCount > 0 {
+            return (directionOfFragment(slot, isContinuation: true, boundary: 1, length: payload.byteCount) ?? timed, false)
+        }
+        return (timed, false)
+    }
+
+    /// LL control PDUs: opcode, parameters.
+    private mutating func receiveControl(_ payload: RawSpan, slot: Int, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        switch payload.u8(0) {
+        case 0x02:
+            // LL_TERMINATE_IND: error code. The entry stays, for the acknowledgements that follow.
+            let observed = table[slot].observed
+            for direction in [TrafficDirection.sent, .received] {
+                let isOpen = direction == .sent ? table[slot].sent.isOpen : table[slot].received.isOpen
+                guard isOpen else { continue }
+                abandon(slot, direction)
+                try drop(.disconnectedHalf, observed, emit)
+            }
+            table[slot].air?.isTerminated = true
+            try emit(.disconnected(observed, reason: payload.byteCount >= 2 ? payload.u8(1) : nil), RawSpan())
+        case 0x05:
+            // LL_START_ENC_REQ: what follows is ciphertext.
+            guard table[slot].air?.isEncrypted == false else { return }
+            table[slot].air?.isEncrypted = true
+            try emit(.encrypted(table[slot].observed), RawSpan())
+        case 0x0B:
+            // LL_PAUSE_ENC_RSP, seen only by sniffers that decrypt: plain again until the next start.
+            table[slot].air?.isEncrypted = false
+        default: break
+        }
+    }
+
+    /// Sniffers that decrypt may leave the MIC on: a whole frame that is four bytes too long shows it.
+    private mutating func lengthWithoutMIC(_ payload: RawSpan, slot: Int, isStart: Bool) -> Int {
+        if isStart, payload.byteCount >= L2CAPHalf.headerLength, Int(payload.u16(0)) + L2CAPHalf.headerLength + 4 == payload.byteCount {
+            table[slot].air?.keepsMIC = true
+        }
+        return table[slot].air?.keepsMIC == true && payload.byteCount > 4 ? payload.byteCount - 4 : payload.byteCount
+    }
+}

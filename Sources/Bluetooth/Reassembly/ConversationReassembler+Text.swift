@@ -1,0 +1,141 @@
+// Values from text captures become ATT PDUs, so that everything that reads binary captures reads text too. What the text leaves
+// out (MTU exchange, discovery, acknowledgements) is added, marked `isSynthetic`, in the record that made it necessary.
+
+/// The handles that a text capture's characteristics are given on one connection.
+struct TextState {
+    static let mtu: UInt16 = 517
+    /// A text that names more characteristics than this on one connection is nonsense; the last ones share handles.
+    private static let mostCharacteristics = 4096
+
+    private var handles: [BluetoothUUID: UInt16] = [:]
+    private var next: UInt16 = 0x0010
+    /// For values whose characteristic the text does not name: one handle a direction.
+    static let unnamedSent: UInt16 = 0x0003
+    static let unnamedReceived: UInt16 = 0x0006
+
+    /// Handle of a characteristic's value, and whether it is new.
+    mutating func handle(of uuid: BluetoothUUID) -> (UInt16, isNew: Bool) {
+        if let known = handles[uuid] { return (known, false) }
+        // Declaration, value, configuration, and one left free.
+        if handles.count < Self.mostCharacteristics { next += 4 }
+        handles[uuid] = next
+        return (next, true)
+    }
+}
+
+extension ConversationReassembler {
+    mutating func receiveConnection(
+        _ packet: ObservedPacket, isBegin: Bool, peer: BluetoothAddress?, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        let key = Self.textKey(peer)
+        try close(key, reason: nil, emit)
+        if isBegin { _ = try beginText(packet, key, peer: peer, emit) }
+    }
+
+    mutating func receiveValue(
+        _ packet: ObservedPacket, _ value: ObservedPacket.ObservedValue, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        let key = Self.textKey(value.peer)
+        let slot: Int
+        if let found = table.find(key) { slot = found } else { slot = try beginText(packet, key, peer: value.peer, emit) }
+        let handle = try handle(of: value, packet, slot: slot, emit)
+        let parts = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+        switch value.travel {
+        case .writeCommand:
+            try emitText([ATTOpcode.writeCommand.rawValue] + parts, bytes, .sent, value, packet, slot, emit)
+        case .writeRequest:
+            try emitText([ATTOpcode.writeRequest.rawValue] + parts, bytes, .sent, value, packet, slot, emit)
+            try emitSynthetic([ATTOpcode.writeResponse.rawValue], .received, packet, slot, emit)
+        case .notification:
+            try emitText([ATTOpcode.notification.rawValue] + parts, bytes, .received, value, packet, slot, emit)
+        case .indication:
+            try emitText([ATTOpcode.indication.rawValue] + parts, bytes, .received, value, packet, slot, emit)
+            try emitSynthetic([ATTOpcode.confirmation.rawValue], .sent, packet, slot, emit)
+        case .read:
+            try emitSynthetic([ATTOpcode.readRequest.rawValue] + parts, .sent, packet, slot, emit)
+            try emitText([ATTOpcode.readResponse.rawValue], bytes, .received, value, packet, slot, emit)
+        }
+    }
+
+    /// Text has no handles of connections: its keys lie beyond the adapters of binary captures.
+    private static func textKey(_ peer: BluetoothAddress?) -> UInt64 {
+        0xFFFE_0000_0000_0000 | (peer?.value ?? 0xFFFF_0000_0000_0000)
+    }
+
+    private mutating func beginText(
+        _ packet: ObservedPacket, _ key: UInt64, peer: BluetoothAddress?, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows -> Int {
+        let slot = try add(key, adapter: UInt32(key >> 32), handle: UInt32(truncatingIfNeeded: key), emit)
+        table[slot].observed.adapter = 0
+        table[slot].observed.handle = UInt32(table[slot].observed.id)
+        table[slot].observed.peer = peer
+        table[slot].observed.isCentral = true
+        table[slot].text = TextState()
+        try emit(.connected(table[slot].observed), RawSpan())
+        let mtu = [UInt8(truncatingIfNeeded: TextState.mtu), UInt8(TextState.mtu >> 8)]
+        try emitSynthetic([ATTOpcode.exchangeMTURequest.rawValue] + mtu, .sent, packet, slot, emit)
+        try emitSynthetic([ATTOpcode.exchangeMTUResponse.rawValue] + mtu, .received, packet, slot, emit)
+        return slot
+    }
+
+    /// The value's handle; a characteristic that is met for the first time is discovered first.
+    private mutating func handle(
+        of value: ObservedPacket.ObservedValue, _ packet: ObservedPacket, slot: Int, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows -> UInt16 {
+        guard let uuid = value.characteristic else {
+            if let handle = value.handle, handle != 0 { return handle }
+            switch value.travel {
+            case .writeCommand, .writeRequest: return TextState.unnamedSent
+            case .notification, .indication, .read: return TextState.unnamedReceived
+            }
+        }
+        guard let (handle, isNew) = table[slot].text?.handle(of: uuid), isNew else {
+            return table[slot].text?.handle(of: uuid).0 ?? 0
+        }
+        let declaration = handle - 1
+        func parts(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
+        try emitSynthetic([ATTOpcode.readByTypeRequest.rawValue] + parts(declaration) + parts(handle) + [0x03, 0x28], .sent, packet, slot, emit)
+        let name = uuid.littleEndian
+        try emitSynthetic(
+            [ATTOpcode.readByTypeResponse.rawValue, UInt8(5 + name.count)] + parts(declaration) + [Self.properties(value.travel)] + parts(handle) + name,
+            .received, packet, slot, emit)
+        if value.travel == .notification || value.travel == .indication {
+            let configuration: [UInt8] = value.travel == .notification ? [1, 0] : [2, 0]
+            try emitSynthetic([ATTOpcode.writeRequest.rawValue] + parts(handle + 1) + configuration, .sent, packet, slot, emit)
+            try emitSynthetic([ATTOpcode.writeResponse.rawValue], .received, packet, slot, emit)
+        }
+        return handle
+    }
+
+    private static func properties(_ travel: ObservedPacket.ObservedValue.Travel) -> UInt8 {
+        let properties: CharacteristicProperties = switch travel {
+        case .writeCommand: .writeWithoutResponse
+        case .writeRequest: .write
+        case .notification: .notify
+        case .indication: .indicate
+        case .read: .read
+        }
+        return properties.rawValue
+    }
+
+    private func emitText(
+        _ head: [UInt8], _ value: RawSpan, _ direction: TrafficDirection, _ observed: ObservedPacket.ObservedValue, _ packet: ObservedPacket, _ slot: Int,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        var pdu = head
+        value.withUnsafeBytes { pdu.append(contentsOf: $0) }
+        try emit(
+            .att(ATTObservation(
+                frame: packet.frame, time: packet.time, connection: table[slot].observed, direction: direction, characteristic: observed.characteristic)),
+            pdu.span.bytes)
+    }
+
+    private func emitSynthetic(
+        _ pdu: [UInt8], _ direction: TrafficDirection, _ packet: ObservedPacket, _ slot: Int, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        try emit(
+            .att(ATTObservation(
+                frame: packet.frame, time: packet.time, connection: table[slot].observed, direction: direction, isSynthetic: true)),
+            pdu.span.bytes)
+    }
+}

@@ -1,0 +1,38 @@
+import Bluetooth
+import Captures
+import Support
+import Testing
+
+/// tshark and we see the same PDUs in the same frames of real captures.
+@Suite struct AgreementTests {
+    @Test(arguments: RealCaptures.files)
+    func realCapturesAgreeWithTshark(path: String) async throws {
+        let theirs = try await Tshark().attPDUs(path)
+        let ours = try Observed(path: path)
+        #expect(ours.error == nil)
+        expectAgreement(ours.seen, theirs, ours.drops)
+    }
+
+    @Test func theFilesAreOnTheTestMachine() {
+        if RealCaptures.folder != nil { #expect(RealCaptures.files.count >= 6) }
+    }
+}
+
+/// Every PDU of ours is one of theirs, in their order. Of theirs only repeats on the air and damaged packets may be missing,
+/// and no more of them than we say that we dropped. tshark dissects both; where a capture lacks directions it cannot even
+/// mark a repeat: then it is a PDU equal to one shortly before.
+func expectAgreement(_ ours: [SeenPDU], _ theirs: [(seen: SeenPDU, isRepeat: Bool, isDamaged: Bool)], _ drops: [DropReason: Int]) {
+    var next = 0
+    var leftOut = 0
+    for (index, their) in theirs.enumerated() {
+        if next < ours.count, ours[next] == their.seen {
+            next += 1
+            continue
+        }
+        let isCopy = theirs[max(0, index - 3)..<index].contains { $0.seen.pdu == their.seen.pdu }
+        #expect(their.isRepeat || their.isDamaged || isCopy, "tshark sees \(their.seen), we do not; our next is \(next < ours.count ? "\(ours[next])" : "none")")
+        leftOut += 1
+    }
+    #expect(next == ours.count, "we see, tshark does not: \(ours.dropFirst(next).prefix(5))")
+    #expect(leftOut <= (drops[.retransmission] ?? 0) + (drops[.badCRC] ?? 0))
+}

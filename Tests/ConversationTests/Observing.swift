@@ -1,0 +1,65 @@
+import Bluetooth
+import Captures
+import Replay
+
+/// What a capture shows, collected.
+struct Observed {
+    var pdus: [(att: ATTObservation, pdu: [UInt8])] = []
+    var events: [ConversationEvent] = []
+    var drops: [DropReason: Int] = [:]
+    var facts = CaptureFileFacts()
+    var error: CaptureError?
+
+    var seen: [SeenPDU] { pdus.filter { !$0.att.isSynthetic }.map { SeenPDU(frame: $0.att.frame, pdu: hex($0.pdu)) } }
+
+    /// Reads a file.
+    init(path: String) throws {
+        var file = CaptureFile(path: path)
+        var reassembler = ConversationReassembler()
+        do {
+            try file.forEachPacket { packet, bytes in
+                reassembler.receive(ObservedPacket(packet), bytes) { take($0, $1) }
+            }
+        } catch let error as CaptureError {
+            self.error = error
+        }
+        reassembler.finish { take($0, $1) }
+        drops = reassembler.drops
+        facts = file.facts
+    }
+
+    /// Takes packets as they are.
+    init(packets: [(ObservedPacket, [UInt8])]) {
+        var reassembler = ConversationReassembler()
+        for (packet, bytes) in packets {
+            reassembler.receive(packet, bytes.span.bytes) { take($0, $1) }
+        }
+        reassembler.finish { take($0, $1) }
+        drops = reassembler.drops
+    }
+
+    private mutating func take(_ event: ConversationEvent, _ bytes: RawSpan) {
+        events.append(event)
+        if case .att(let att) = event { pdus.append((att, array(bytes))) }
+    }
+}
+
+func array(_ bytes: RawSpan) -> [UInt8] {
+    bytes.withUnsafeBytes { Array($0) }
+}
+
+func hex(_ bytes: [UInt8]) -> String {
+    bytes.map { byte in
+        let digits = String(byte, radix: 16)
+        return digits.utf8.count < 2 ? "0" + digits : digits
+    }.joined()
+}
+
+/// `47 54 00` and `475400` alike.
+func bytes(_ text: String) -> [UInt8] {
+    let digits = text.filter { !$0.isWhitespace }
+    return stride(from: 0, to: digits.count - 1, by: 2).map { offset in
+        let start = digits.index(digits.startIndex, offsetBy: offset)
+        return UInt8(digits[start...digits.index(after: start)], radix: 16) ?? 0
+    }
+}
