@@ -1,0 +1,92 @@
+import CDBus
+
+extension DBusConnection {
+    struct PendingCall {
+        var pending: OpaquePointer
+        var then: @Sendable (Result<[DBusValue], DBusFailure>) -> Void
+    }
+
+    /// Calls a method and waits for its answer, at most `limit`. Cancelling the task gives the call up.
+    public func call(_ call: DBusCall, limit: Duration = .seconds(25)) async throws(DBusFailure) -> [DBusValue] {
+        let number = nextNumber()
+        let result: Result<[DBusValue], DBusFailure> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                begin(call, number: number, limit: limit) { continuation.resume(returning: $0) }
+                if Task.isCancelled { giveUp(number) }
+            }
+        } onCancel: {
+            executor.queue.async { self.assumeIsolated { $0.giveUp(number) } }
+        }
+        return try result.get()
+    }
+
+    /// Calls a method; `then` runs on the queue, in order with the signals around the answer.
+    public func call(
+        _ call: DBusCall, limit: Duration = .seconds(25), then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
+    ) {
+        begin(call, number: nextNumber(), limit: limit, then: then)
+    }
+
+    private func begin(
+        _ call: DBusCall, number: UInt64, limit: Duration, then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
+    ) {
+        let message: OwnedMessage
+        do throws(DBusFailure) {
+            guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the connection to the bus has ended") }
+            message = try OwnedMessage(call)
+        } catch {
+            return then(.failure(error))
+        }
+        var pending: OpaquePointer?
+        let milliseconds = Int32(clamping: Int64((limit / .milliseconds(1)).rounded(.up)))
+        guard dbus_connection_send_with_reply(connection, message.pointer, &pending, max(1, milliseconds)) != 0, let pending else {
+            return then(.failure(DBusFailure(DBusFailure.disconnected, "the connection to the bus has ended")))
+        }
+        calls[number] = PendingCall(pending: pending, then: then)
+        let owner = Unmanaged.passRetained(CallOwner(connection: self, number: number)).toOpaque()
+        dbus_pending_call_set_notify(
+            pending,
+            { _, data in
+                guard let data else { return }
+                let owner = Unmanaged<CallOwner>.fromOpaque(data).takeUnretainedValue()
+                let number = owner.number
+                owner.connection.assumeIsolated { $0.finished(number) }
+            }, owner, { data in data.map { Unmanaged<CallOwner>.fromOpaque($0).release() } })
+    }
+
+    private func finished(_ number: UInt64) {
+        guard let call = calls.removeValue(forKey: number) else { return }
+        defer { dbus_pending_call_unref(call.pending) }
+        guard let reply = dbus_pending_call_steal_reply(call.pending) else {
+            return call.then(.failure(DBusFailure(DBusFailure.noReply, "there was no answer")))
+        }
+        call.then(OwnedMessage(reply).result)
+    }
+
+    private func giveUp(_ number: UInt64) {
+        guard let call = calls.removeValue(forKey: number) else { return }
+        dbus_pending_call_cancel(call.pending)
+        dbus_pending_call_unref(call.pending)
+        call.then(.failure(DBusFailure(DBusFailure.noReply, "the call was given up")))
+    }
+
+    func failPendingCalls(_ failure: DBusFailure) {
+        let failed = calls.values
+        calls = [:]
+        for call in failed {
+            dbus_pending_call_cancel(call.pending)
+            dbus_pending_call_unref(call.pending)
+            call.then(.failure(failure))
+        }
+    }
+}
+
+/// What libdbus keeps for a pending call.
+private final class CallOwner: Sendable {
+    let connection: DBusConnection
+    let number: UInt64
+    init(connection: DBusConnection, number: UInt64) {
+        self.connection = connection
+        self.number = number
+    }
+}

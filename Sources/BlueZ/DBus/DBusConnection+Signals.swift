@@ -1,0 +1,144 @@
+import CDBus
+
+extension DBusConnection {
+    struct Subscription {
+        var match: DBusMatch
+        var handler: @Sendable (DBusSignal) -> Void
+        /// Told when the connection ends.
+        var end: (@Sendable () -> Void)?
+    }
+
+    /// Names a subscription, to end it.
+    public struct SubscriptionID: Hashable, Sendable {
+        let number: UInt64
+    }
+
+    private static let bus = "org.freedesktop.DBus"
+
+    private func askBus(_ member: String, _ arguments: [DBusValue]) async throws(DBusFailure) -> [DBusValue] {
+        try await call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, member, arguments))
+    }
+
+    /// Calls back on the queue for every signal that matches, in order. Returns once the bus delivers them.
+    public func subscribe(
+        _ match: DBusMatch, handler: @escaping @Sendable (DBusSignal) -> Void
+    ) async throws(DBusFailure) -> SubscriptionID {
+        try await subscribe(match, handler: handler, end: nil)
+    }
+
+    private func subscribe(
+        _ match: DBusMatch, handler: @escaping @Sendable (DBusSignal) -> Void, end: (@Sendable () -> Void)?
+    ) async throws(DBusFailure) -> SubscriptionID {
+        if let sender = match.sender { _ = try await watchOwner(of: sender) }
+        let id = SubscriptionID(number: nextNumber())
+        // Before the bus is asked, so that none is missed between its yes and ours.
+        subscriptions[id.number] = Subscription(match: match, handler: handler, end: end)
+        do throws(DBusFailure) {
+            _ = try await askBus("AddMatch", [.string(match.rule)])
+        } catch {
+            subscriptions[id.number] = nil
+            throw error
+        }
+        return id
+    }
+
+    public func unsubscribe(_ id: SubscriptionID) {
+        guard let subscription = subscriptions.removeValue(forKey: id.number) else { return }
+        call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "RemoveMatch", [.string(subscription.match.rule)])) { _ in }
+    }
+
+    /// The signals that match, as a sequence that ends with the connection or with the reader's task.
+    ///
+    /// A reader that falls `limit` signals behind gets an error (`DBusFailure.overflow`) after those that were kept:
+    /// signals are never left out in silence.
+    public func signals(_ match: DBusMatch, limit: Int = 4096) async throws(DBusFailure) -> AsyncThrowingStream<DBusSignal, any Error> {
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: DBusSignal.self, bufferingPolicy: .bufferingOldest(limit))
+        let id = try await subscribe(
+            match,
+            handler: { signal in
+                if case .dropped = continuation.yield(signal) {
+                    continuation.finish(throwing: DBusFailure(DBusFailure.overflow, "more than \(limit) signals waited to be read"))
+                }
+            },
+            end: { continuation.finish() })
+        continuation.onTermination = { [weak self] _ in
+            guard let self else { return }
+            executor.queue.async { self.assumeIsolated { $0.unsubscribe(id) } }
+        }
+        return stream
+    }
+
+    /// The present owner of a name, `nil` when there is none. From then on it is followed.
+    @discardableResult
+    public func watchOwner(of name: String) async throws(DBusFailure) -> String? {
+        guard !name.hasPrefix(":"), name != Self.bus else { return name }
+        if !watchedNames.contains(name) {
+            watchedNames.insert(name)
+            do throws(DBusFailure) {
+                _ = try await askBus("AddMatch", [.string(Self.ownerMatch(name).rule)])
+                owners[name] = try await owner(of: name)
+            } catch {
+                watchedNames.remove(name)
+                throw error
+            }
+        }
+        return owners[name]
+    }
+
+    /// Calls back on the queue whenever a name gets a new owner (its unique name) or loses it (`nil`).
+    public func watchName(_ name: String, handler: @escaping @Sendable (_ owner: String?) -> Void) async throws(DBusFailure) -> SubscriptionID {
+        try await watchOwner(of: name)
+        return try await subscribe(Self.ownerMatch(name)) { signal in
+            guard signal.arguments.count == 3, let owner = signal.arguments[2].text else { return }
+            handler(owner.isEmpty ? nil : owner)
+        }
+    }
+
+    private static func ownerMatch(_ name: String) -> DBusMatch {
+        DBusMatch(sender: bus, path: "/org/freedesktop/DBus", interface: bus, member: "NameOwnerChanged", firstArgument: name)
+    }
+
+    private func owner(of name: String) async throws(DBusFailure) -> String? {
+        do throws(DBusFailure) {
+            return try await askBus("GetNameOwner", [.string(name)]).first?.text
+        } catch {
+            if error.name == "org.freedesktop.DBus.Error.NameHasNoOwner" { return nil }
+            throw error
+        }
+    }
+
+    /// Asks for a well-known name; `false` when somebody else has it.
+    public func requestName(_ name: String) async throws(DBusFailure) -> Bool {
+        let doNotQueue = UInt32(4)
+        let answer = try await askBus("RequestName", [.string(name), .uint32(doNotQueue)]).first?.integer
+        return answer == 1 || answer == 4  // Primary owner, or already so.
+    }
+
+    /// A signal from the wire: to everybody whom it concerns.
+    func deliver(_ message: OpaquePointer) {
+        func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+        let signal = DBusSignal(
+            sender: text(dbus_message_get_sender(message)), path: text(dbus_message_get_path(message)),
+            interface: text(dbus_message_get_interface(message)), member: text(dbus_message_get_member(message)),
+            arguments: DBusMessageCoding.arguments(of: message))
+        followOwner(signal)
+        for (_, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
+            let sender = subscription.match.sender.flatMap { $0.hasPrefix(":") || $0 == Self.bus ? $0 : owners[$0] }
+            if subscription.match.matches(signal, owner: sender) { subscription.handler(signal) }
+        }
+    }
+
+    private func followOwner(_ signal: DBusSignal) {
+        guard signal.sender == Self.bus, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
+            let name = signal.arguments[0].text, watchedNames.contains(name), let owner = signal.arguments[2].text
+        else { return }
+        owners[name] = owner.isEmpty ? nil : owner
+    }
+
+    /// Sends a signal to everybody who listens.
+    public func emit(path: String, interface: String, _ signal: String, _ arguments: [DBusValue] = []) throws(DBusFailure) {
+        let message = try OwnedMessage(path: path, interface: interface, signal: signal, arguments)
+        guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the connection to the bus has ended") }
+        dbus_connection_send(connection, message.pointer, nil)
+    }
+}

@@ -1,0 +1,142 @@
+import CDBus
+import Dispatch
+import Glibc
+
+/// libdbus' own watches and time-outs on a dispatch queue: nothing polls, and no thread waits.
+///
+/// libdbus asks for a descriptor to be watched, or for a timer, by the functions installed here; the sources call it
+/// back when it is time. Everything happens on the connection's queue, hence `@unchecked Sendable`.
+final class DBusLoop: @unchecked Sendable {
+    private let connection: OpaquePointer
+    private let queue: DispatchQueue
+    private var watches: [UInt: Watch] = [:]
+    private var timers: [UInt: any DispatchSourceTimer] = [:]
+    private var isDispatching = false
+    private var isStopped = false
+
+    private struct Watch {
+        var source: any DispatchSourceProtocol
+        /// A suspended source must be resumed before it is cancelled.
+        var isRunning: Bool
+    }
+
+    init(connection: OpaquePointer, queue: DispatchQueue) {
+        self.connection = connection
+        self.queue = queue
+    }
+
+    /// Installs the functions. This object must live until `stop`.
+    func start() {
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        dbus_connection_set_watch_functions(
+            connection,
+            { watch, data in DBusLoop.of(data)?.add(watch: watch) == true ? 1 : 0 },
+            { watch, data in DBusLoop.of(data)?.remove(watch: watch) },
+            { watch, data in DBusLoop.of(data)?.toggle(watch: watch) }, me, nil)
+        dbus_connection_set_timeout_functions(
+            connection,
+            { timeout, data in DBusLoop.of(data)?.add(timeout: timeout); return 1 },
+            { timeout, data in DBusLoop.of(data)?.remove(timeout: timeout) },
+            { timeout, data in
+                DBusLoop.of(data)?.remove(timeout: timeout)
+                DBusLoop.of(data)?.add(timeout: timeout)
+            }, me, nil)
+        dbus_connection_set_dispatch_status_function(
+            connection,
+            { _, status, data in
+                guard status == DBUS_DISPATCH_DATA_REMAINS, let loop = DBusLoop.of(data) else { return }
+                // Not from inside libdbus: it says this while it holds its lock.
+                loop.queue.async { loop.dispatch() }
+            }, me, nil)
+        dispatch()
+    }
+
+    /// Takes the functions away again; libdbus removes its watches and time-outs by them.
+    func stop() {
+        isStopped = true
+        dbus_connection_set_watch_functions(connection, nil, nil, nil, nil, nil)
+        dbus_connection_set_timeout_functions(connection, nil, nil, nil, nil, nil)
+        dbus_connection_set_dispatch_status_function(connection, nil, nil, nil)
+    }
+
+    private static func of(_ data: UnsafeMutableRawPointer?) -> DBusLoop? {
+        data.map { Unmanaged<DBusLoop>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Hands every message that has arrived to its filter.
+    private func dispatch() {
+        guard !isStopped, !isDispatching else { return }
+        isDispatching = true
+        while !isStopped, dbus_connection_dispatch(connection) == DBUS_DISPATCH_DATA_REMAINS {}
+        isDispatching = false
+    }
+
+    // MARK: - Watches
+
+    private func add(watch: OpaquePointer?) -> Bool {
+        guard let watch, let descriptor = Self.duplicate(dbus_watch_get_unix_fd(watch)) else { return false }
+        let key = UInt(bitPattern: watch)
+        let flags = dbus_watch_get_flags(watch)
+        let readable = flags & DBUS_WATCH_READABLE.rawValue != 0
+        let source: any DispatchSourceProtocol =
+            readable
+            ? DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+            : DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
+        let ready = readable ? DBUS_WATCH_READABLE.rawValue : DBUS_WATCH_WRITABLE.rawValue
+        source.setEventHandler { [weak self] in self?.isReady(key: key, flags: ready) }
+        source.setCancelHandler { close(descriptor) }
+        watches[key] = Watch(source: source, isRunning: false)
+        toggle(watch: watch)
+        return true
+    }
+
+    /// A source keeps its descriptor until it has been cancelled, which is later than libdbus closes its own. With the
+    /// same number, the next connection to be opened would never be woken.
+    private static func duplicate(_ descriptor: Int32) -> Int32? {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        return copy >= 0 ? copy : nil
+    }
+
+    private func isReady(key: UInt, flags: UInt32) {
+        // The watch may have been removed after the event was queued.
+        guard watches[key]?.isRunning == true, let watch = OpaquePointer(bitPattern: key) else { return }
+        _ = dbus_watch_handle(watch, flags)
+        dispatch()
+    }
+
+    private func toggle(watch: OpaquePointer?) {
+        guard let watch, let known = watches[UInt(bitPattern: watch)] else { return }
+        let wanted = dbus_watch_get_enabled(watch) != 0
+        guard wanted != known.isRunning else { return }
+        if wanted { known.source.resume() } else { known.source.suspend() }
+        watches[UInt(bitPattern: watch)]?.isRunning = wanted
+    }
+
+    private func remove(watch: OpaquePointer?) {
+        guard let watch, let known = watches.removeValue(forKey: UInt(bitPattern: watch)) else { return }
+        if !known.isRunning { known.source.resume() }
+        known.source.cancel()
+    }
+
+    // MARK: - Time-outs
+
+    private func add(timeout: OpaquePointer?) {
+        guard let timeout, dbus_timeout_get_enabled(timeout) != 0 else { return }
+        let key = UInt(bitPattern: timeout)
+        let interval = DispatchTimeInterval.milliseconds(Int(dbus_timeout_get_interval(timeout)))
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: .now() + interval, repeating: interval)
+        timer.setEventHandler { [weak self] in
+            guard let self, timers[key] != nil, let timeout = OpaquePointer(bitPattern: key) else { return }
+            _ = dbus_timeout_handle(timeout)
+            dispatch()
+        }
+        timers[key] = timer
+        timer.resume()
+    }
+
+    private func remove(timeout: OpaquePointer?) {
+        guard let timeout else { return }
+        timers.removeValue(forKey: UInt(bitPattern: timeout))?.cancel()
+    }
+}

@@ -1,0 +1,134 @@
+import CDBus
+
+/// A method call, before it is sent.
+public struct DBusCall: Sendable {
+    public var destination: String
+    public var path: String
+    public var interface: String
+    public var member: String
+    public var arguments: [DBusValue]
+
+    public init(_ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = []) {
+        self.destination = destination
+        self.path = path
+        self.interface = interface
+        self.member = member
+        self.arguments = arguments
+    }
+}
+
+/// A signal that arrived.
+public struct DBusSignal: Sendable, Hashable {
+    /// The sender's unique name (`:1.42`), or `org.freedesktop.DBus` for the bus itself.
+    public var sender: String
+    public var path: String
+    public var interface: String
+    public var member: String
+    public var arguments: [DBusValue]
+}
+
+/// Which signals are meant: what is `nil` matches anything.
+public struct DBusMatch: Hashable, Sendable {
+    /// A well-known name is followed to its present owner, so that a signal from anybody else does not count.
+    public var sender: String?
+    public var path: String?
+    /// Matches this path and everything below it.
+    public var pathNamespace: String?
+    public var interface: String?
+    public var member: String?
+    /// The first argument, where it is a string.
+    public var firstArgument: String?
+
+    public init(
+        sender: String? = nil, path: String? = nil, pathNamespace: String? = nil, interface: String? = nil, member: String? = nil,
+        firstArgument: String? = nil
+    ) {
+        self.sender = sender
+        self.path = path
+        self.pathNamespace = pathNamespace
+        self.interface = interface
+        self.member = member
+        self.firstArgument = firstArgument
+    }
+
+    /// As the bus wants it (D-Bus specification, "Match Rules").
+    var rule: String {
+        let parts = [
+            ("sender", sender), ("path", path), ("path_namespace", pathNamespace), ("interface", interface), ("member", member),
+            ("arg0", firstArgument),
+        ]
+        return "type='signal'" + parts.compactMap { name, value in value.map { ",\(name)='\(quoted($0))'" } }.joined()
+    }
+
+    /// Apostrophes end the quoting: they are written outside of it.
+    private func quoted(_ text: String) -> String {
+        text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+    }
+
+    /// Whether the signal is meant. `owner` is the unique name behind `sender`.
+    func matches(_ signal: DBusSignal, owner: String?) -> Bool {
+        if sender != nil, signal.sender != owner { return false }
+        if let path, signal.path != path { return false }
+        if let pathNamespace, pathNamespace != "/", signal.path != pathNamespace, !signal.path.hasPrefix(pathNamespace + "/") { return false }
+        if let interface, signal.interface != interface { return false }
+        if let member, signal.member != member { return false }
+        if let firstArgument {
+            guard case .string(firstArgument)? = signal.arguments.first else { return false }
+        }
+        return true
+    }
+}
+
+/// A libdbus message with an owner.
+final class OwnedMessage {
+    let pointer: OpaquePointer
+
+    /// - Parameter pointer: a reference that this object gives back.
+    init(_ pointer: OpaquePointer) { self.pointer = pointer }
+    deinit { dbus_message_unref(pointer) }
+
+    /// A method call with its arguments.
+    convenience init(_ call: DBusCall) throws(DBusFailure) {
+        guard dbus_validate_bus_name(call.destination, nil) != 0, dbus_validate_path(call.path, nil) != 0,
+            dbus_validate_interface(call.interface, nil) != 0, dbus_validate_member(call.member, nil) != 0,
+            let pointer = dbus_message_new_method_call(call.destination, call.path, call.interface, call.member)
+        else { throw DBusFailure(DBusFailure.unsendable, "\(call.interface).\(call.member) at \(call.destination) \(call.path) is no method") }
+        self.init(pointer)
+        try DBusMessageCoding.append(call.arguments, to: pointer)
+    }
+
+    /// A signal with its arguments.
+    convenience init(path: String, interface: String, signal: String, _ arguments: [DBusValue]) throws(DBusFailure) {
+        guard dbus_validate_path(path, nil) != 0, dbus_validate_interface(interface, nil) != 0, dbus_validate_member(signal, nil) != 0,
+            let pointer = dbus_message_new_signal(path, interface, signal)
+        else { throw DBusFailure(DBusFailure.unsendable, "\(interface).\(signal) at \(path) is no signal") }
+        self.init(pointer)
+        try DBusMessageCoding.append(arguments, to: pointer)
+    }
+
+    /// The answer to a method call. An answer that cannot be sent becomes an error that can.
+    static func answer(to call: OpaquePointer, _ answer: Result<[DBusValue], DBusFailure>) -> OwnedMessage? {
+        switch answer {
+        case .success(let values):
+            guard let message = dbus_message_new_method_return(call).map(OwnedMessage.init) else { return nil }
+            do throws(DBusFailure) {
+                try DBusMessageCoding.append(values, to: message.pointer)
+                return message
+            } catch {
+                return self.answer(to: call, .failure(error))
+            }
+        case .failure(let failure):
+            let name = dbus_validate_error_name(failure.name, nil) != 0 ? failure.name : DBusFailure.failed
+            let text = failure.message.utf8.contains(0) ? "" : failure.message
+            return dbus_message_new_error(call, name, text).map(OwnedMessage.init)
+        }
+    }
+
+    /// A reply as a result.
+    var result: Result<[DBusValue], DBusFailure> {
+        let arguments = DBusMessageCoding.arguments(of: pointer)
+        guard dbus_message_get_type(pointer) == DBUS_MESSAGE_TYPE_ERROR else { return .success(arguments) }
+        let name = dbus_message_get_error_name(pointer).map { String(cString: $0) } ?? DBusFailure.failed
+        return .failure(DBusFailure(name, arguments.first?.text ?? ""))
+    }
+}

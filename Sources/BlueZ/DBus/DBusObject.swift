@@ -1,0 +1,90 @@
+/// An interface that an exported object has: its shape (for Introspectable) and what its methods do.
+public struct DBusInterface: Sendable {
+    public var name: String
+    public var methods: [DBusMethod]
+    public var properties: [String: DBusProperty]
+    public var signals: [DBusSignalShape]
+
+    public init(_ name: String, methods: [DBusMethod] = [], properties: [String: DBusProperty] = [:], signals: [DBusSignalShape] = []) {
+        self.name = name
+        self.methods = methods
+        self.properties = properties
+        self.signals = signals
+    }
+}
+
+/// A named argument with its signature, e.g. `("options", "a{sv}")`.
+public struct DBusArgument: Sendable, Hashable {
+    public var name: String
+    public var signature: String
+    public init(_ name: String, _ signature: String) {
+        self.name = name
+        self.signature = signature
+    }
+}
+
+public struct DBusMethod: Sendable {
+    public var name: String
+    public var input: [DBusArgument]
+    public var output: [DBusArgument]
+    /// Called on the connection's queue, in the order of the calls. Arguments have the types of `input` already.
+    public var answer: @Sendable (DBusInvocation) -> DBusAnswer
+
+    public init(
+        _ name: String, input: [DBusArgument] = [], output: [DBusArgument] = [], answer: @escaping @Sendable (DBusInvocation) -> DBusAnswer
+    ) {
+        self.name = name
+        self.input = input
+        self.output = output
+        self.answer = answer
+    }
+}
+
+/// A signal's name and arguments, for Introspectable.
+public struct DBusSignalShape: Sendable {
+    public var name: String
+    public var arguments: [DBusArgument]
+    public init(_ name: String, arguments: [DBusArgument] = []) {
+        self.name = name
+        self.arguments = arguments
+    }
+}
+
+/// A property with its present value. Nobody else can set it unless `set` is there.
+public struct DBusProperty: Sendable {
+    public var value: DBusValue
+    /// Asked on the connection's queue before a new value of the same type is taken: a failure refuses it.
+    public var set: (@Sendable (DBusValue) -> DBusFailure?)?
+
+    public init(_ value: DBusValue, set: (@Sendable (DBusValue) -> DBusFailure?)? = nil) {
+        self.value = value
+        self.set = set
+    }
+}
+
+/// A method call that arrived at an exported object.
+public struct DBusInvocation: Sendable {
+    /// Names the call when it is answered `later`.
+    public struct Token: Hashable, Sendable {
+        let number: UInt64
+    }
+
+    public var token: Token
+    public var sender: String
+    public var path: String
+    public var interface: String
+    public var member: String
+    public var arguments: [DBusValue]
+    /// Whether the caller waits for an answer.
+    public var wantsReply: Bool
+}
+
+public enum DBusAnswer: Sendable {
+    case values([DBusValue])
+    case failure(DBusFailure)
+    /// The answer follows, by `DBusConnection.answer`.
+    case later
+
+    public static let done = DBusAnswer.values([])
+    public static func failure(_ name: String, _ message: String) -> DBusAnswer { .failure(DBusFailure(name, message)) }
+}

@@ -1,0 +1,220 @@
+/// The objects that a connection exports, and the standard interfaces over them: Introspectable, Properties and
+/// ObjectManager. It answers and says which signals follow; it sends nothing itself.
+struct DBusObjectTree {
+    /// A signal that a change brings with it.
+    struct Emission {
+        var path: String
+        var interface: String
+        var signal: String
+        var arguments: [DBusValue]
+    }
+
+    private struct Object {
+        var interfaces: [String: DBusInterface]
+        var isManager: Bool
+    }
+
+    private var objects: [String: Object] = [:]
+
+    static let introspectable = "org.freedesktop.DBus.Introspectable"
+    static let properties = "org.freedesktop.DBus.Properties"
+    static let objectManager = "org.freedesktop.DBus.ObjectManager"
+
+    /// Adds or replaces an object.
+    mutating func add(_ path: String, _ interfaces: [DBusInterface], isManager: Bool) -> [Emission] {
+        objects[path] = Object(interfaces: Dictionary(interfaces.map { ($0.name, $0) }) { $1 }, isManager: isManager)
+        guard !interfaces.isEmpty, let manager = manager(of: path) else { return [] }
+        return [Emission(path: manager, interface: Self.objectManager, signal: "InterfacesAdded", arguments: [.objectPath(path), described(path)])]
+    }
+
+    mutating func remove(_ path: String) -> [Emission] {
+        guard let object = objects.removeValue(forKey: path), !object.interfaces.isEmpty, let manager = manager(of: path) else { return [] }
+        let names = DBusValue.strings(object.interfaces.keys.sorted())
+        return [Emission(path: manager, interface: Self.objectManager, signal: "InterfacesRemoved", arguments: [.objectPath(path), names])]
+    }
+
+    /// A value of ours that changed.
+    mutating func set(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) -> [Emission] {
+        guard objects[path]?.interfaces[interface]?.properties[property] != nil else { return [] }
+        objects[path]?.interfaces[interface]?.properties[property]?.value = value
+        return [changed(path, interface, [property: value])]
+    }
+
+    /// What a call comes to. Handlers are named here and called outside, so that they may change the tree.
+    enum Step {
+        case answer(DBusAnswer)
+        case method(DBusMethod)
+        case set(interface: String, property: String, DBusValue, asking: @Sendable (DBusValue) -> DBusFailure?)
+
+        static func failure(_ name: String, _ message: String) -> Step { .answer(.failure(name, message)) }
+    }
+
+    func step(for invocation: DBusInvocation) -> Step {
+        guard objects[invocation.path] != nil || !children(of: invocation.path).isEmpty else {
+            return .failure(DBusFailure.unknownObject, "there is no object \(invocation.path)")
+        }
+        // A call without interface goes to whoever has the method.
+        let name = invocation.interface.isEmpty ? interface(having: invocation.member, at: invocation.path) : invocation.interface
+        switch name {
+        case Self.introspectable where invocation.member == "Introspect":
+            return .answer(.values([.string(introspection(of: invocation.path))]))
+        case Self.properties:
+            return propertiesStep(for: invocation)
+        case Self.objectManager where invocation.member == "GetManagedObjects" && objects[invocation.path]?.isManager == true:
+            return .answer(.values([managedObjects(below: invocation.path)]))
+        default:
+            guard let interface = objects[invocation.path]?.interfaces[name] else {
+                return .failure(DBusFailure.unknownInterface, "\(invocation.path) has no interface '\(name)'")
+            }
+            guard let method = interface.methods.first(where: { $0.name == invocation.member }) else {
+                return .failure(DBusFailure.unknownMethod, "\(name) has no method '\(invocation.member)'")
+            }
+            let wanted = method.input.map(\.signature).joined()
+            let given = invocation.arguments.map(\.type.signature).joined()
+            guard wanted == given else {
+                return .failure(DBusFailure.invalidArguments, "\(name).\(method.name) takes '\(wanted)', not '\(given)'")
+            }
+            return .method(method)
+        }
+    }
+
+    private func interface(having member: String, at path: String) -> String {
+        let own = objects[path]?.interfaces.values.filter { $0.methods.contains { $0.name == member } }.map(\.name).sorted().first
+        return own ?? (member == "Introspect" ? Self.introspectable : member == "GetManagedObjects" ? Self.objectManager : Self.properties)
+    }
+}
+
+// MARK: - Properties
+
+extension DBusObjectTree {
+    private func changed(_ path: String, _ interface: String, _ values: [String: DBusValue]) -> Emission {
+        let arguments: [DBusValue] = [.string(interface), .properties(values), .array(.string, [])]
+        return Emission(path: path, interface: Self.properties, signal: "PropertiesChanged", arguments: arguments)
+    }
+
+    private func propertiesStep(for invocation: DBusInvocation) -> Step {
+        let arguments = invocation.arguments
+        guard let name = arguments.first?.text else {
+            return .failure(DBusFailure.invalidArguments, "the first argument is the name of an interface")
+        }
+        guard let interface = objects[invocation.path]?.interfaces[name] else {
+            return .failure(DBusFailure.unknownInterface, "\(invocation.path) has no interface '\(name)'")
+        }
+        switch (invocation.member, arguments.count) {
+        case ("GetAll", 1):
+            return .answer(.values([.properties(interface.properties.mapValues(\.value))]))
+        case ("Get", 2), ("Set", 3):
+            guard let key = arguments[1].text, let property = interface.properties[key] else {
+                return .failure(DBusFailure.unknownProperty, "\(name) has no property '\(arguments[1].text ?? "")'")
+            }
+            if arguments.count == 2 { return .answer(.values([.variant(property.value)])) }
+            guard let set = property.set else { return .failure(DBusFailure.readOnly, "\(name).\(key) cannot be set") }
+            guard case .variant(let value) = arguments[2], value.type == property.value.type else {
+                return .failure(DBusFailure.invalidArguments, "\(name).\(key) is of type '\(property.value.type.signature)'")
+            }
+            return .set(interface: name, property: key, value, asking: set)
+        case ("GetAll", _), ("Get", _), ("Set", _):
+            return .failure(DBusFailure.invalidArguments, "\(invocation.member) does not take \(arguments.count) arguments")
+        default:
+            return .failure(DBusFailure.unknownMethod, "there is no method '\(invocation.member)'")
+        }
+    }
+}
+
+// MARK: - ObjectManager and Introspectable
+
+extension DBusObjectTree {
+    private func manager(of path: String) -> String? {
+        objects.filter { $0.value.isManager && $0.key != path && isBelow(path, $0.key) }.keys.max { $0.utf8.count < $1.utf8.count }
+    }
+
+    private func isBelow(_ path: String, _ root: String) -> Bool { root == "/" ? path != "/" : path.hasPrefix(root + "/") }
+
+    /// `a{sa{sv}}`: interfaces and their properties.
+    private func described(_ path: String) -> DBusValue {
+        let interfaces = objects[path]?.interfaces ?? [:]
+        let entries = interfaces.sorted { $0.key < $1.key }.map { name, interface in
+            DBusValue.Entry(.string(name), .properties(interface.properties.mapValues(\.value)))
+        }
+        return .dictionary(.string, .dictionary(.string, .variant), entries)
+    }
+
+    private func managedObjects(below root: String) -> DBusValue {
+        let paths = objects.filter { isBelow($0.key, root) && !$0.value.interfaces.isEmpty }.keys.sorted()
+        return .dictionary(
+            .objectPath, .dictionary(.string, .dictionary(.string, .variant)), paths.map { .init(.objectPath($0), described($0)) })
+    }
+
+    /// Names of the next level below a path.
+    private func children(of path: String) -> [String] {
+        let prefix = path == "/" ? "/" : path + "/"
+        let names = objects.keys.filter { $0.hasPrefix(prefix) && $0 != path }
+            .compactMap { $0.dropFirst(prefix.count).split(separator: "/").first.map(String.init) }
+        return Array(Set(names)).sorted()
+    }
+
+    private func introspection(of path: String) -> String {
+        var text = """
+            <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN" \
+            "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">
+            <node>
+
+            """
+        let object = objects[path]
+        text += Self.xml(
+            DBusInterface(Self.introspectable, methods: [Self.shape("Introspect", [], [.init("xml_data", "s")])]))
+        if let object, !object.interfaces.isEmpty {
+            text += Self.xml(Self.propertiesShape)
+            for interface in object.interfaces.values.sorted(by: { $0.name < $1.name }) { text += Self.xml(interface) }
+        }
+        if object?.isManager == true { text += Self.xml(Self.objectManagerShape) }
+        for child in children(of: path) { text += " <node name=\"\(child)\"/>\n" }
+        return text + "</node>\n"
+    }
+
+    private static func shape(_ name: String, _ input: [DBusArgument], _ output: [DBusArgument]) -> DBusMethod {
+        DBusMethod(name, input: input, output: output) { _ in .done }
+    }
+
+    private static let propertiesShape = DBusInterface(
+        properties,
+        methods: [
+            shape("Get", [.init("interface", "s"), .init("name", "s")], [.init("value", "v")]),
+            shape("GetAll", [.init("interface", "s")], [.init("properties", "a{sv}")]),
+            shape("Set", [.init("interface", "s"), .init("name", "s"), .init("value", "v")], []),
+        ],
+        signals: [
+            .init("PropertiesChanged", arguments: [.init("interface", "s"), .init("changed", "a{sv}"), .init("invalidated", "as")])
+        ])
+
+    private static let objectManagerShape = DBusInterface(
+        objectManager,
+        methods: [shape("GetManagedObjects", [], [.init("objects", "a{oa{sa{sv}}}")])],
+        signals: [
+            .init("InterfacesAdded", arguments: [.init("object", "o"), .init("interfaces", "a{sa{sv}}")]),
+            .init("InterfacesRemoved", arguments: [.init("object", "o"), .init("interfaces", "as")]),
+        ])
+
+    private static func xml(_ interface: DBusInterface) -> String {
+        func argument(_ argument: DBusArgument, _ direction: String?) -> String {
+            "   <arg name=\"\(argument.name)\" type=\"\(argument.signature)\"\(direction.map { " direction=\"\($0)\"" } ?? "")/>\n"
+        }
+        var text = " <interface name=\"\(interface.name)\">\n"
+        for method in interface.methods {
+            text += "  <method name=\"\(method.name)\">\n"
+            for input in method.input { text += argument(input, "in") }
+            for output in method.output { text += argument(output, "out") }
+            text += "  </method>\n"
+        }
+        for signal in interface.signals {
+            text += "  <signal name=\"\(signal.name)\">\n"
+            for input in signal.arguments { text += argument(input, nil) }
+            text += "  </signal>\n"
+        }
+        for (name, property) in interface.properties.sorted(by: { $0.key < $1.key }) {
+            let access = property.set == nil ? "read" : "readwrite"
+            text += "  <property name=\"\(name)\" type=\"\(property.value.type.signature)\" access=\"\(access)\"/>\n"
+        }
+        return text + " </interface>\n"
+    }
+}

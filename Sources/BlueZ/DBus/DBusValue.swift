@@ -1,0 +1,118 @@
+/// A value of any D-Bus type. Arrays and dictionaries carry their element types, so that empty ones can be sent.
+public indirect enum DBusValue: Hashable, Sendable {
+    case byte(UInt8)
+    case boolean(Bool)
+    case int16(Int16)
+    case uint16(UInt16)
+    case int32(Int32)
+    case uint32(UInt32)
+    case int64(Int64)
+    case uint64(UInt64)
+    case double(Double)
+    case string(String)
+    case objectPath(String)
+    case signature(String)
+    case fileDescriptor(OwnedDescriptor)
+    case variant(DBusValue)
+    /// `ay`, the array that Bluetooth is full of, without a case for each byte.
+    case bytes([UInt8])
+    case array(DBusType, [DBusValue])
+    /// In the order of the message. A repeated key is a fault of the sender; the last one counts when it is looked up.
+    case dictionary(DBusType, DBusType, [Entry])
+    case structure([DBusValue])
+
+    public struct Entry: Hashable, Sendable {
+        public var key: DBusValue
+        public var value: DBusValue
+        public init(_ key: DBusValue, _ value: DBusValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    public var type: DBusType {
+        switch self {
+        case .byte: .byte
+        case .boolean: .boolean
+        case .int16: .int16
+        case .uint16: .uint16
+        case .int32: .int32
+        case .uint32: .uint32
+        case .int64: .int64
+        case .uint64: .uint64
+        case .double: .double
+        case .string: .string
+        case .objectPath: .objectPath
+        case .signature: .signature
+        case .fileDescriptor: .fileDescriptor
+        case .variant: .variant
+        case .bytes: .array(.byte)
+        case .array(let element, _): .array(element)
+        case .dictionary(let key, let value, _): .dictionary(key, value)
+        case .structure(let members): .structure(members.map(\.type))
+        }
+    }
+
+    /// `a{sv}` from names and values, sorted by name so that a message is the same each time.
+    public static func properties(_ values: [String: DBusValue]) -> DBusValue {
+        .dictionary(.string, .variant, values.sorted { $0.key < $1.key }.map { Entry(.string($0.key), .variant($0.value)) })
+    }
+
+    public static func strings(_ values: [String]) -> DBusValue { .array(.string, values.map { .string($0) }) }
+}
+
+/// What is asked of a value that somebody else sent: the answer, or `nil` where it is of another type.
+extension DBusValue {
+    /// The value without the variants around it.
+    public var unwrapped: DBusValue {
+        if case .variant(let inner) = self { inner.unwrapped } else { self }
+    }
+
+    public var bool: Bool? { if case .boolean(let value) = unwrapped { value } else { nil } }
+    public var byteArray: [UInt8]? { if case .bytes(let value) = unwrapped { value } else { nil } }
+    public var descriptor: OwnedDescriptor? { if case .fileDescriptor(let value) = unwrapped { value } else { nil } }
+
+    /// A string, an object path or a signature.
+    public var text: String? {
+        switch unwrapped {
+        case .string(let value), .objectPath(let value), .signature(let value): value
+        default: nil
+        }
+    }
+
+    /// Any whole number that fits.
+    public var integer: Int? {
+        switch unwrapped {
+        case .byte(let value): Int(value)
+        case .int16(let value): Int(value)
+        case .uint16(let value): Int(value)
+        case .int32(let value): Int(value)
+        case .uint32(let value): Int(value)
+        case .int64(let value): Int(exactly: value)
+        case .uint64(let value): Int(exactly: value)
+        default: nil
+        }
+    }
+
+    public var elements: [DBusValue]? {
+        switch unwrapped {
+        case .array(_, let values), .structure(let values): values
+        case .bytes(let bytes): bytes.map { .byte($0) }
+        default: nil
+        }
+    }
+
+    /// The texts of an array; what is no text is left out.
+    public var texts: [String]? { elements?.compactMap(\.text) }
+
+    /// A dictionary with text keys; the values without the variants around them.
+    public var named: [String: DBusValue]? {
+        guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
+        var result: [String: DBusValue] = [:]
+        for entry in entries {
+            guard let name = entry.key.text else { return nil }
+            result[name] = entry.value.unwrapped
+        }
+        return result
+    }
+}

@@ -1,0 +1,34 @@
+import Glibc
+import Synchronization
+
+/// A file descriptor with an owner: closed with the last reference, unless somebody took it.
+public final class OwnedDescriptor: Sendable {
+    private let held: Mutex<Int32?>
+
+    /// - Parameter descriptor: an open descriptor that nobody else will close.
+    public init(_ descriptor: Int32) {
+        held = Mutex(descriptor)
+    }
+
+    deinit {
+        held.withLock { descriptor in
+            if let descriptor { Glibc.close(descriptor) }
+        }
+    }
+
+    /// Hands the descriptor over: the caller closes it. `nil` when somebody else already took it.
+    public func take() -> Int32? {
+        held.withLock { descriptor in
+            defer { descriptor = nil }
+            return descriptor
+        }
+    }
+
+    /// The number, while it is held. Valid as long as this object is referenced.
+    public var number: Int32? { held.withLock { $0 } }
+}
+
+extension OwnedDescriptor: Hashable {
+    public static func == (left: OwnedDescriptor, right: OwnedDescriptor) -> Bool { left === right }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,22 @@
+import Dispatch
+
+/// Runs actors on one serial queue: the queue on which libdbus is called and on which its descriptors are watched.
+///
+/// Everything that shares this executor runs one at a time and in order, so a signal handler can call into an actor at
+/// once, and the state that it sees is that of the moment when the signal arrived.
+public final class QueueExecutor: SerialExecutor {
+    public let queue: DispatchQueue
+
+    public init(_ label: String) {
+        queue = DispatchQueue(label: label)
+    }
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    public func checkIsolated() {
+        dispatchPrecondition(condition: .onQueue(queue))
+    }
+}

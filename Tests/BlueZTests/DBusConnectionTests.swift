@@ -1,0 +1,157 @@
+import BlueZ
+import Foundation
+import Support
+import Testing
+
+@Suite struct DBusConnectionTests {
+    static func counter(_ path: String, _ heard: Collected<Int>) -> DBusInterface {
+        DBusInterface("test.Counter", methods: [
+            DBusMethod("Hear", input: [.init("number", "i")]) { heard.add($0.arguments[0].integer ?? -1); return .done },
+            DBusMethod("Wait") { _ in .later },
+            DBusMethod("Fail") { _ in .failure("test.Error.Asked", "as you wished") },
+        ])
+    }
+
+    @Test func callsOfOneObjectAreServedInOrder() async throws {
+        let bus = try await PrivateBus()
+        let (server, client) = (try await bus.connect(), try await bus.connect())
+        let heard = Collected<Int>()
+        await server.export("/c", [Self.counter("/c", heard)])
+        let name = await server.uniqueName
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<500 {
+                let answered = Collected<Void>()
+                await client.call(DBusCall(name, "/c", "test.Counter", "Hear", [.int32(Int32(number))])) { _ in answered.add(()) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(await heard.wait(for: 500) == Array(0..<500))
+        await server.close()
+        await client.close()
+    }
+
+    @Test func everyCallEnds() async throws {
+        let bus = try await PrivateBus()
+        let (server, client) = (try await bus.connect(), try await bus.connect())
+        await server.export("/c", [Self.counter("/c", Collected())])
+        let name = await server.uniqueName
+        let waiting = DBusCall(name, "/c", "test.Counter", "Wait")
+        let late = await #expect(throws: DBusFailure.self) { try await client.call(waiting, limit: .milliseconds(100)) }
+        #expect(late?.name == DBusFailure.noReply)
+        let refused = await #expect(throws: DBusFailure.self) { try await client.call(DBusCall(name, "/c", "test.Counter", "Fail")) }
+        #expect(refused == DBusFailure("test.Error.Asked", "as you wished"))
+        for (call, error) in [
+            (DBusCall(name, "/nobody", "test.Counter", "Hear"), DBusFailure.unknownObject), (DBusCall(name, "/c", "test.Other", "Hear"), DBusFailure.unknownInterface),
+            (DBusCall(name, "/c", "test.Counter", "Nothing"), DBusFailure.unknownMethod),
+            (DBusCall(name, "/c", "test.Counter", "Hear", [.string("1")]), DBusFailure.invalidArguments),
+            (DBusCall("test.Nobody", "/", "test.Any", "Any"), DBusFailure.serviceUnknown),
+        ] {
+            let failure = await #expect(throws: DBusFailure.self) { try await client.call(call) }
+            #expect(failure?.name == error)
+        }
+        let cancelled = Task { try await client.call(waiting) }
+        cancelled.cancel()
+        await #expect(throws: DBusFailure.self) { try await cancelled.value }
+        let cut = Task { try await client.call(waiting) }
+        let asked = Task { await client.close() }
+        await #expect(throws: DBusFailure.self) { try await cut.value }
+        await asked.value
+        await server.close()
+    }
+
+    @Test func theEndOfTheBusIsTold() async throws {
+        let bus = try await PrivateBus()
+        let connection = try await bus.connect()
+        let stream = try await connection.signals(DBusMatch(interface: "test.Never"))
+        let told = Collected<Void>()
+        await connection.whenClosed { told.add(()) }
+        let pending = Task { try await connection.call(DBusCall(await connection.uniqueName, "/", "test.Any", "Any")) }
+        bus.stop()
+        for try await _ in stream {}
+        #expect(await told.wait(for: 1).count == 1)
+        await #expect(throws: DBusFailure.self) { try await pending.value }
+        let after = await #expect(throws: DBusFailure.self) {
+            try await connection.call(DBusCall("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "GetId"))
+        }
+        #expect(after?.name == DBusFailure.disconnected)
+    }
+
+    @Test func noBusIsASentence() async throws {
+        let failure = await #expect(throws: DBusFailure.self) {
+            try await DBusConnection.open(.address("unix:path=/nonexistent/bus"), on: QueueExecutor("test"))
+        }
+        #expect(failure?.message.contains("/nonexistent/bus") == true)
+    }
+
+    /// A listener that accepts and says nothing must not hold us for ever.
+    @Test func aBusThatSaysNothingHasALimit() async throws {
+        let folder = try TemporaryFolder()
+        let socat = try #require(Program(system: "python3"), "this test needs python3")
+        let server = try socat.start(["-c", """
+            import socket, time
+            s = socket.socket(socket.AF_UNIX); s.bind('\(folder.file("mute"))'); s.listen(); print('ready', flush=True)
+            c = s.accept(); time.sleep(60)
+            """])
+        _ = try await server.line { $0 == "ready" }
+        await #expect(throws: DBusFailure.self) {
+            try await DBusConnection.open(.address("unix:path=\(folder.file("mute"))"), on: QueueExecutor("test"), limit: .milliseconds(300))
+        }
+    }
+}
+
+@Suite struct DBusSignalTests {
+    @Test func signalsComeInOrderAndOnlyFromTheirSender() async throws {
+        let bus = try await PrivateBus()
+        let (sender, liar, reader) = (try await bus.connect(), try await bus.connect(), try await bus.connect())
+        #expect(try await sender.requestName("test.Sender"))
+        #expect(try await !liar.requestName("test.Sender"))
+        let heard = Collected<DBusSignal>()
+        _ = try await reader.subscribe(DBusMatch(sender: "test.Sender", pathNamespace: "/a", interface: "test.I")) { heard.add($0) }
+        // Somebody else's signals do not count, whatever they look like.
+        let everything = Collected<DBusSignal>()
+        _ = try await reader.subscribe(DBusMatch(interface: "test.I")) { everything.add($0) }
+        try await liar.emit(path: "/a", interface: "test.I", "Count", [.int32(-1)])
+        for number in 0..<1000 { try await sender.emit(path: number % 2 == 0 ? "/a" : "/a/b", interface: "test.I", "Count", [.int32(Int32(number))]) }
+        try await sender.emit(path: "/ab", interface: "test.I", "Count", [.int32(-2)])
+        _ = await everything.wait(for: 1002)
+        #expect(heard.items.map { $0.arguments[0].integer } == (0..<1000).map { $0 })
+        for connection in [sender, liar, reader] { await connection.close() }
+    }
+
+    @Test func aSlowReaderIsToldThatItMissedSome() async throws {
+        let bus = try await PrivateBus()
+        let (sender, reader) = (try await bus.connect(), try await bus.connect())
+        let stream = try await reader.signals(DBusMatch(interface: "test.I"), limit: 10)
+        let all = Collected<DBusSignal>()
+        _ = try await reader.subscribe(DBusMatch(interface: "test.I")) { all.add($0) }
+        for number in 0..<50 { try await sender.emit(path: "/a", interface: "test.I", "Count", [.int32(Int32(number))]) }
+        _ = await all.wait(for: 50)
+        var read: [Int?] = []
+        let failure = await #expect(throws: DBusFailure.self) { for try await signal in stream { read.append(signal.arguments.first?.integer) } }
+        #expect(read == Array(0..<10))
+        #expect(failure?.name == DBusFailure.overflow)
+        await sender.close()
+        await reader.close()
+    }
+
+    @Test func ownersAreFollowed() async throws {
+        let bus = try await PrivateBus()
+        let (first, reader) = (try await bus.connect(), try await bus.connect())
+        let owners = Collected<String?>()
+        _ = try await reader.watchName("test.Service") { owners.add($0) }
+        let heard = Collected<Int?>()
+        _ = try await reader.subscribe(DBusMatch(sender: "test.Service", interface: "test.I")) { heard.add($0.arguments.first?.integer) }
+        #expect(try await first.requestName("test.Service"))
+        try await first.emit(path: "/a", interface: "test.I", "Count", [.int32(1)])
+        #expect(await heard.wait(for: 1) == [1])
+        await first.close()
+        #expect(await owners.wait(for: 2).count == 2)
+        let second = try await bus.connect()
+        #expect(try await second.requestName("test.Service"))
+        try await second.emit(path: "/a", interface: "test.I", "Count", [.int32(2)])
+        #expect(await heard.wait(for: 2) == [1, 2])
+        #expect(await owners.wait(for: 3).map { $0 == nil } == [false, true, false])
+        await second.close()
+        await reader.close()
+    }
+}

@@ -1,0 +1,56 @@
+import BlueZ
+import Foundation
+import Support
+import Testing
+
+/// A dbus-daemon of our own, without rules and without services. Needs dbus-daemon (Debian: package dbus).
+final class PrivateBus: Sendable {
+    let address: String
+    private let folder: TemporaryFolder
+    private let daemon: RunningProgram
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        let program = try #require(Program(system: "dbus-daemon"), "this test needs dbus-daemon: apt-get install dbus-daemon")
+        address = "unix:path=\(folder.file("bus"))"
+        let configuration = """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig>
+              <type>session</type><limit name="max_replies_per_connection">50000</limit><listen>\(address)</listen><auth>EXTERNAL</auth>
+              <policy context="default">
+                <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/><allow user="*"/>
+              </policy>
+            </busconfig>
+            """
+        try Data(configuration.utf8).write(to: folder.url("bus.conf"))
+        daemon = try program.start(["--config-file=\(folder.file("bus.conf"))", "--nofork", "--print-address"])
+        _ = try await daemon.line { $0.contains("unix:path") }
+    }
+
+    func connect() async throws -> DBusConnection {
+        try await DBusConnection.open(.address(address), on: QueueExecutor("test"))
+    }
+
+    /// Not SIGTERM: a process started from a dispatch thread may have inherited it blocked.
+    func stop() { daemon.send(signal: SIGKILL) }
+
+    /// Runs busctl or gdbus against this bus.
+    func run(_ tool: String, _ arguments: [String]) async throws -> Program.Result {
+        let program = try #require(Program(system: tool), "this test needs \(tool): apt-get install systemd libglib2.0-bin")
+        let address = tool == "busctl" ? ["--address=\(address)"] : []
+        return try await program.run(address + arguments)
+    }
+}
+
+/// Collects what handlers say, and can be waited for.
+final class Collected<Item: Sendable>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var held: [Item] = []
+    var items: [Item] { lock.withLock { held } }
+    func add(_ item: Item) { lock.withLock { held.append(item) } }
+
+    /// Waits until there are that many.
+    func wait(for count: Int, limit: Double = 20) async -> [Item] {
+        await event(within: limit) { self.items.count >= count ? self.items : nil } ?? items
+    }
+}
