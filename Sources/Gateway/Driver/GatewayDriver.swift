@@ -2,9 +2,10 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// Performs what `GatewayEngine` decides, over a link and a journal: one loop, one event at a time.
+/// Performs what `GatewayEngine` decides, over a link and a journal: one event at a time, each taken from the link only
+/// when the one before is dealt with, so that a peer that floods us is slowed down instead of filling our memory.
 public actor GatewayDriver {
-    /// Where sentences and figures go while a poll runs. Called in the loop: must return soon.
+    /// Where sentences and figures go while a poll runs. Called between events: must return soon.
     public struct Outlets: Sendable {
         public var diagnostic: @Sendable (Diagnostic) -> Void = { _ in }
         public var progress: @Sendable (PollProgress) -> Void = { _ in }
@@ -16,22 +17,14 @@ public actor GatewayDriver {
         public init() {}
     }
 
-    private enum Input: Sendable {
-        case link(CentralEvent)
-        case linkEnded
-        case tick
-        case cancel
-    }
-
     private let link: any CentralLink
     private let journal: any Journal
     private let clock: DriverClock
     private let outlets: Outlets
-    private let inbox: AsyncStream<Input>
-    private let inboxEnd: AsyncStream<Input>.Continuation
+    private var engine: GatewayEngine?
+    private var waiter: CheckedContinuation<PollReport, Never>?
     private var pump: Task<Void, Never>?
     private var timer: (due: MonotonicInstant, task: Task<Void, Never>)?
-    private var isPolling = false
     private var isLinkGone = false
 
     public init(link: any CentralLink, journal: any Journal, clock: DriverClock, outlets: Outlets = Outlets()) {
@@ -39,74 +32,53 @@ public actor GatewayDriver {
         self.journal = journal
         self.clock = clock
         self.outlets = outlets
-        (inbox, inboxEnd) = AsyncStream.makeStream()
     }
 
     /// One poll, from scan to disconnect. Never throws: what went wrong stands in the report. Cancelling the task stops
-    /// the poll politely: disconnect, keep what came, acknowledge nothing more. Polls do not overlap.
+    /// the poll politely: disconnect, keep what came, acknowledge nothing more. Polls of one driver never overlap.
     public func poll(_ options: PollOptions) async -> PollReport {
-        precondition(!isPolling, "polls of one driver never overlap")
-        isPolling = true
-        defer { isPolling = false }
+        precondition(engine == nil, "polls of one driver never overlap")
         startPump()
-        // The loop runs in a task of its own: cancelling the consumer of a stream would end the stream for ever.
-        let loop = Task { await self.loop(options) }
+        engine = GatewayEngine(options: options, linkName: link.name, hasRadio: link.hasRadio)
         return await withTaskCancellationHandler {
-            await loop.value
+            await withCheckedContinuation { continuation in
+                waiter = continuation
+                take(.start)
+                if isLinkGone { linkEnded() }
+            }
         } onCancel: {
-            inboxEnd.yield(.cancel)
+            Task { await self.take(.cancel) }
         }
     }
 
     /// Closes the link. The driver is spent.
     public func close() async {
         await link.close()
-        pump?.cancel()
         timer?.task.cancel()
-        inboxEnd.finish()
     }
 
     private func startPump() {
         guard pump == nil else { return }
         let events = link.events
-        let inboxEnd = inboxEnd
         pump = Task {
-            for await event in events { inboxEnd.yield(.link(event)) }
-            inboxEnd.yield(.linkEnded)
+            for await event in events { self.take(.link(event)) }
+            self.linkEnded()
         }
     }
 
-    private func loop(_ options: PollOptions) async -> PollReport {
-        var engine = GatewayEngine(options: options, linkName: link.name, hasRadio: link.hasRadio)
-        if let report = perform(.start, &engine) { return report }
-        var inputs = inbox.makeAsyncIterator()
-        while true {
-            arm(engine.nextDeadline)
-            let event: EngineEvent
-            switch isLinkGone ? .linkEnded : await inputs.next() ?? .linkEnded {
-            case .link(let linkEvent): event = .link(linkEvent)
-            case .tick:
-                timer = nil
-                event = .tick
-            case .cancel: event = .cancel
-            case .linkEnded:
-                isLinkGone = true
-                let gone = LinkError(.serviceLost, "The link \(link.name) was closed.")
-                for last in [EngineEvent.link(.disconnected(gone)), .link(.unavailable(gone)), .cancel, .link(.disconnected(nil))] {
-                    if let report = perform(last, &engine) { return report }
-                }
-                continue
-            }
-            if let report = perform(event, &engine) { return report }
-        }
+    private func linkEnded() {
+        isLinkGone = true
+        let gone = LinkError(.serviceLost, "The link \(link.name) was closed.")
+        for event in [EngineEvent.link(.disconnected(gone)), .link(.unavailable(gone)), .cancel, .link(.disconnected(nil))] { take(event) }
     }
 
     /// Hands an event to the engine and performs what it wants, and what the answers to that bring, until it rests.
-    private func perform(_ event: EngineEvent, _ engine: inout GatewayEngine) -> PollReport? {
+    private func take(_ event: EngineEvent) {
+        guard var running = engine else { return }
         var events = [event][...]
         var done: PollReport?
         while let event = events.popFirst() {
-            for effect in engine.handle(event, at: clock.now(), wall: clock.wall()) {
+            for effect in running.handle(event, at: clock.now(), wall: clock.wall()) {
                 switch effect {
                 case .link(let request): link.perform(request)
                 case .journal(let request): events.append(.journal(answer(request)))
@@ -119,7 +91,16 @@ public actor GatewayDriver {
                 }
             }
         }
-        return done
+        engine = running
+        if let done { finish(done) } else { arm(running.nextDeadline) }
+    }
+
+    private func finish(_ report: PollReport) {
+        engine = nil
+        timer?.task.cancel()
+        timer = nil
+        waiter?.resume(returning: report)
+        waiter = nil
     }
 
     private func answer(_ request: JournalRequest) -> JournalReply {
@@ -155,11 +136,16 @@ public actor GatewayDriver {
         guard let deadline else { return }
         if let timer, timer.due <= deadline { return }
         timer?.task.cancel()
-        let (clock, inboxEnd) = (clock, inboxEnd)
+        let clock = clock
         let task = Task {
             await clock.sleep(deadline)
-            if !Task.isCancelled { inboxEnd.yield(.tick) }
+            if !Task.isCancelled { self.tick() }
         }
         timer = (deadline, task)
+    }
+
+    private func tick() {
+        timer = nil
+        take(.tick)
     }
 }
