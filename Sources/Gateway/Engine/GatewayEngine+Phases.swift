@@ -1,0 +1,103 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+// The way from scan to session and from there to what comes next.
+extension GatewayEngine {
+    mutating func scan() {
+        guard !isOutOfTime else { return close(nil) }
+        phase = .scanning
+        phaseDeadline = work.now.advanced(by: work.limits.scan)
+        work.show(.scanning)
+        work.perform(.startScan)
+    }
+
+    mutating func consider(_ advertisement: Advertisement) {
+        guard !strangers.contains(advertisement.peer) else { return }
+        if work.hasRadio {
+            if let wanted = work.options.bottle {
+                guard BottleSelector(text: wanted).matches(address: advertisement.address, name: advertisement.name) else { return }
+            } else {
+                guard BottleSelector.looksLikeBottle(advertisement) else { return }
+            }
+        }
+        peer = advertisement.peer
+        work.address = advertisement.address
+        work.report.name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }
+        work.perform(.stopScan)
+        phase = .connecting(advertisement.peer)
+        // The link gives up by itself; ours is the limit for a link that does not.
+        phaseDeadline = work.now.advanced(by: work.limits.connect + .milliseconds(500))
+        work.show(.connecting)
+        work.perform(.connect(advertisement.peer, limit: work.limits.connect))
+    }
+
+    mutating func scanTimedOut() {
+        work.perform(.stopScan)
+        let who = work.options.bottle ?? "a WaterH bottle"
+        if !strangers.isEmpty, work.report.failure != nil { return close(work.report.failure) }
+        work.report.history.failedScans += 1
+        fail(LinkError(.notFound, "Could not find bottle. Make sure it's nearby. (\(who), \(work.limits.scan) on \(work.linkName))", isTransient: true))
+    }
+
+    mutating func beginSession(mtu: Int) {
+        sessions += 1
+        phaseDeadline = nil
+        work.report.history.failedScans = 0
+        phase = .session
+        session = BottleSession(mtu: mtu)
+        session?.begin(&work)
+    }
+
+    // MARK: - Ends of a session
+
+    /// Moves on once the session has ended and the journal has answered for what it left.
+    mutating func followSession() {
+        guard phase == .session, let session, let end = session.end, session.isSettled else { return }
+        phaseDeadline = nil
+        if let sentence = session.keeper.failure, work.report.failure == nil, end == .finished || !isFailure(end) {
+            work.report.failure = PollFailure(
+                .cannotStore, sentence, advice: "What was not stored was not acknowledged: the bottle still has it. Mend the store and poll again.")
+            return disconnect(then: .finish)
+        }
+        switch end {
+        case .finished:
+            work.report.failure = nil
+            work.report.history.suspectPeer = nil
+            disconnect(then: .finish)
+        case .failed(let failure):
+            work.report.failure = failure
+            disconnect(then: .finish)
+        case .stranger(let failure):
+            work.report.failure = failure
+            if let peer { strangers.insert(peer) }
+            let goesOn = work.hasRadio && work.options.bottle == nil && sessions < work.limits.sessions
+            if goesOn { work.say(.info, failure.sentence + " Looking further.") }
+            disconnect(then: goesOn ? .scan : .finish)
+        case .lost(let error):
+            disconnect(then: .recover(error))
+        }
+    }
+
+    func isFailure(_ end: BottleSession.End) -> Bool {
+        if case .failed = end { return true }
+        return false
+    }
+
+    mutating func disconnect(then next: Next) {
+        session = nil
+        self.next = next
+        phase = .disconnecting
+        phaseDeadline = work.now.advanced(by: work.limits.closing)
+        work.show(.disconnecting)
+        work.perform(.disconnect)
+    }
+
+    mutating func afterDisconnect() {
+        switch next {
+        case .scan: scan()
+        case .recover(let error): fail(error)
+        case .finish: close(work.report.failure)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+// The log: values to the assembler, its findings to the drain, the drain's wishes to link and journal.
+extension BottleSession {
+    mutating func beginLog(_ table: BottleTable, _ work: inout PollWork) {
+        work.show(.polling)
+        drain = LogDrain(
+            profile: table.profile, reads: table.responseReads, keep: work.options.keep, hasRadio: work.hasRadio, limits: work.limits)
+        if let actions = drain?.begin() { follow(actions, &work) }
+    }
+
+    mutating func receive(_ value: [UInt8], _ work: inout PollWork) {
+        work.notifications += 1
+        guard work.notifications + junk <= work.limits.notifications else {
+            keepRest(&work)
+            end = .failed(
+                PollFailure(
+                    .unexpectedResponse, "more than \(work.limits.notifications) notifications came in one poll.",
+                    advice: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."))
+            return
+        }
+        if !isCut, mtu < Self.logMTU, value.count == mtu - 3 {
+            isCut = true
+            work.say(
+                .warning,
+                "The connection's MTU is \(mtu): notifications end at \(mtu - 3) bytes and the rest of them is lost. A log needs \(Self.logMTU); nothing that is cut is acknowledged.")
+        }
+        let before = assembler.progress?.received
+        take(assembler.receive(value), &work)
+        guard end == nil, let progress = assembler.progress, progress.received != before else { return }
+        drain?.progress(at: work.now)
+        if drain != nil { work.show(.polling, PollProgress.Transfer(received: progress.received, announced: progress.expected)) }
+    }
+
+    mutating func read(_ value: [UInt8], _ work: inout PollWork) {
+        guard let drain, drain.phase == .reading else { return }
+        let isPacket = value.starts(with: [0x50, 0x54])
+        if !drain.isRepetition(value) {
+            if isPacket || !value.isEmpty { take(assembler.receive(value) + assembler.finish(), &work) }
+        }
+        guard end == nil, self.drain?.phase == .reading, let actions = self.drain?.readValue(value, isPacket: isPacket) else { return }
+        follow(actions, &work)
+    }
+
+    mutating func take(_ events: [AssemblyEvent], _ work: inout PollWork) {
+        for event in events where end == nil {
+            switch event {
+            case .message(let frame):
+                answered(frame, &work)
+            case .log(let transfer):
+                if drain == nil { work.say(.info, "The bottle sent log records unasked; they come again when asked for.") }
+                if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, at: work.now) { follow(actions, &work) }
+            case .unfinished(let transfer, let reason):
+                drain?.loose(isCut ? [] : transfer.rawRecords)
+                work.say(.info, "A log transfer broke off: \(reason).")
+                if transfer.count == 0 || isCut { unreadable(transfer.payload, reason.description, &work) }
+            case .repeated:
+                break
+            case .malformed(let bytes, let reason):
+                drain?.flaw("unreadable bytes came in between")
+                unreadable(bytes, reason.description, &work)
+            }
+        }
+    }
+
+    mutating func unreadable(_ bytes: [UInt8], _ reason: String, _ work: inout PollWork) {
+        junk += 1
+        if junk <= 3 { work.say(.warning, "Bytes that could not be understood were kept apart: \(reason).") }
+        keeper.quarantine(bytes, reason, bottle: work.report.bottle ?? work.linkName, &work)
+    }
+
+    mutating func follow(_ actions: [LogDrain.Action], _ work: inout PollWork) {
+        for action in actions where end == nil {
+            switch action {
+            case .ask:
+                // What still waits for its other half never will be whole.
+                take(assembler.finish(), &work)
+                if let question = drain?.question { write(question.encoded, &work) }
+            case .read:
+                if let table { expect(.read(handle: table.response), &work, within: work.limits.request) }
+            case .settle:
+                settle(&work)
+            case .acknowledge(let records):
+                guard let count = UInt16(exactly: records * DrinkRecord.size) else { continue }
+                write(HostCommand.acknowledge(bytes: count).encoded, &work)
+            case .finish:
+                finishLog(&work)
+            }
+        }
+    }
+
+    mutating func settle(_ work: inout PollWork) {
+        take(assembler.finish(), &work)
+        guard let round = drain?.takeRound() else { return }
+        keeper.store(round.sequence + round.loose, bottle: work.report.bottle ?? work.linkName, &work)
+        if keeper.isSettled, let actions = drain?.settled() { follow(actions, &work) }
+    }
+
+    mutating func finishLog(_ work: inout PollWork) {
+        guard let drain else { return }
+        work.report.acknowledged += drain.acknowledged
+        work.report.complete = drain.complete
+        if let note = drain.note { work.say(drain.complete ? .info : .warning, "About the log: \(note).") }
+        if drain.unanswered || !drain.complete, work.report.received == 0, junk > 0 {
+            end = .failed(
+                PollFailure(
+                    .unexpectedResponse, "what came back is not the WaterH protocol (\(junk) unreadable pieces were kept).",
+                    advice: "Run waterh-gateway poll again; if it stays so, record the connection and report it."))
+        } else if drain.unanswered {
+            end = .failed(
+                PollFailure(
+                    .didNotAnswer, "it was asked for its log \(work.limits.sendings) times.",
+                    advice: "Wake the bottle (lid or a shake) and poll again: nothing was lost."))
+        } else {
+            advance(&work)
+        }
+    }
+}
+
+extension LogTransfer {
+    /// The records one by one, 13 bytes each.
+    var rawRecords: [[UInt8]] {
+        stride(from: 0, to: count * DrinkRecord.size, by: DrinkRecord.size).map { Array(recordBytes[$0..<($0 + DrinkRecord.size)]) }
+    }
+}
