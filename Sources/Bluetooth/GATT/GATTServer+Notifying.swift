@@ -19,13 +19,18 @@ extension GATTServer {
             // Who asked for both gets notifications.
             bearers[bearer].outbox.append(
                 Outgoing(delivery: lastDelivery, handle: handle, value: value, isIndication: bits & 1 == 0))
-            flush(bearer, at: now)
+            if bearers[bearer].continueAt == nil { flush(bearer, at: now) }
         }
     }
 
-    /// Sends what may leave: nothing while the way is full, nothing past an indication that is not confirmed.
+    /// Sends what may leave: nothing while the way is full, nothing past an indication that is not confirmed, and only so
+    /// much in one go that the way can be found full in time; the rest follows at the next `tick`.
     mutating func flush(_ bearer: Int, at now: MonotonicInstant) {
-        while bearers[bearer].congestedUntil == nil, bearers[bearer].indication == nil, !bearers[bearer].outbox.isEmpty {
+        bearers[bearer].continueAt = nil
+        var room = Limit.valuesInOneGo
+        while bearers[bearer].mayLeave {
+            guard room > 0 else { return bearers[bearer].continueAt = now }
+            room -= 1
             let next = bearers[bearer].outbox.removeFirst()
             // Cut as every stack cuts (Vol 3 Part F, 3.4.7.1): the rest is not sent.
             let value = Array(next.value.prefix(bearers[bearer].mtu - 3))

@@ -38,6 +38,7 @@ public struct GATTServer: Sendable {
         static let preparedBytes = 1024
         /// Values on their way to a central that does not take them.
         static let waitingValues = 4096
+        static let valuesInOneGo = 32
         static let logLines = 20
         /// Core Vol 3 Part F, 3.3.3: a transaction that is not over in 30 s never will be.
         static let transaction = Duration.seconds(30)
@@ -78,7 +79,7 @@ public struct GATTServer: Sendable {
         case .request(let request):
             perform(request, at: now)
         case .congested(let id):
-            if let bearer = index(of: id) { bearers[bearer].congestedUntil = now.advanced(by: Limit.transaction) }
+            if let bearer = index(of: id) { wait(bearer, at: now) }
         case .drained(let id):
             guard let bearer = index(of: id) else { break }
             bearers[bearer].congestedUntil = nil
@@ -89,6 +90,11 @@ public struct GATTServer: Sendable {
         completeDeliveries()
         defer { effects = [] }
         return effects
+    }
+
+    private mutating func wait(_ bearer: Int, at now: MonotonicInstant) {
+        bearers[bearer].congestedUntil = now.advanced(by: Limit.transaction)
+        bearers[bearer].continueAt = nil
     }
 
     private mutating func perform(_ request: PeripheralRequest, at now: MonotonicInstant) {
@@ -142,6 +148,8 @@ public struct GATTServer: Sendable {
             guard let bearer = index(of: id) else { continue }
             if let until = bearers[bearer].congestedUntil, until <= now {
                 close(bearer, because: "takes no data since 30 s")
+            } else if bearers[bearer].continueAt != nil {
+                flush(bearer, at: now)
             } else if let indication = bearers[bearer].indication, indication.deadline <= now {
                 close(bearer, because: "did not confirm an indication in 30 s")
             } else if let transaction = bearers[bearer].transaction, transaction.deadline <= now {

@@ -18,6 +18,8 @@ struct ServerBearer: Sendable {
     var indication: (delivery: UInt64, deadline: MonotonicInstant)?
     /// Set while the way to the central is full.
     var congestedUntil: MonotonicInstant?
+    /// Set while values wait only for the next `tick`.
+    var continueAt: MonotonicInstant?
     var logLines = 0
 
     init(id: CentralID) {
@@ -25,8 +27,10 @@ struct ServerBearer: Sendable {
     }
 
     var deadline: MonotonicInstant? {
-        [congestedUntil, indication?.deadline, transaction?.deadline].compactMap { $0 }.min()
+        [congestedUntil, continueAt, indication?.deadline, transaction?.deadline].compactMap { $0 }.min()
     }
+
+    var mayLeave: Bool { congestedUntil == nil && indication == nil && !outbox.isEmpty }
 
     var preparedBytes: Int { prepared.reduce(0) { $0 + $1.value.count } }
 }

@@ -1,0 +1,135 @@
+/// What goes wrong on a link, and when: words that a command line takes, `disconnect@12,lose=0.05,late@3:5s`.
+///
+/// `WORD@N` strikes once, at the N-th of its kind since the link was made (from 1); `WORD=P` strikes each with chance P.
+/// `:TIME` (`500ms`, `2s`) where the word needs one.
+public struct FaultPlan: Hashable, Sendable {
+    /// A kind of fault.
+    public enum Kind: String, CaseIterable, Hashable, Sendable {
+        case disconnect, lose, `repeat`, delay, swap, late, silent, deaf
+
+        /// One line for people.
+        public var meaning: String {
+            switch self {
+            case .disconnect: "the connection ends instead of carrying the N-th PDU, of either direction"
+            case .lose: "the N-th notification or indication is lost"
+            case .repeat: "the N-th notification arrives twice"
+            case .delay: "the N-th notification, and all that follows it, arrives TIME late (1s)"
+            case .swap: "the N-th notification is overtaken by the next PDU"
+            case .late: "the N-th answer, and all that follows it, arrives TIME late (5s)"
+            case .silent: "the N-th answer never arrives"
+            case .deaf: "the N-th write without response is lost"
+            }
+        }
+
+        var defaultTime: Duration {
+            switch self {
+            case .delay: .seconds(1)
+            case .late: .seconds(5)
+            // How long an overtaken PDU waits for one to overtake it.
+            case .swap: .milliseconds(200)
+            case .disconnect, .lose, .repeat, .silent, .deaf: .zero
+            }
+        }
+
+        var takesTime: Bool { self == .delay || self == .late }
+    }
+
+    public enum Moment: Hashable, Sendable {
+        /// At the N-th of its kind, from 1.
+        case at(Int)
+        /// Each, with this chance from 0 to 1.
+        case chance(Double)
+    }
+
+    public struct Fault: Hashable, Sendable {
+        public var kind: Kind
+        public var moment: Moment
+        /// How late, for `delay` and `late`.
+        public var time: Duration
+
+        public init(_ kind: Kind, _ moment: Moment, time: Duration? = nil) {
+            self.kind = kind
+            self.moment = moment
+            self.time = time ?? kind.defaultTime
+        }
+    }
+
+    public var faults: [Fault]
+    /// No MTU above this is agreed on; `nil`: as the two ends like.
+    public var mtu: Int?
+
+    public init(_ faults: [Fault] = [], mtu: Int? = nil) {
+        self.faults = faults
+        self.mtu = mtu
+    }
+
+    /// Every word with its one line.
+    public static var vocabulary: [(word: String, meaning: String)] {
+        Kind.allCases.map { kind in
+            let time = kind.takesTime ? "[:TIME]" : ""
+            return ("\(kind.rawValue)@N\(time) or \(kind.rawValue)=P\(time)", kind.meaning)
+        } + [("mtu=N", "no ATT MTU above N (23 to 517) is agreed on")]
+    }
+}
+
+extension FaultPlan {
+    /// A plan that nothing can be made of.
+    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+        public let word: String
+        public let reason: String
+        public var description: String { "'\(word)' is no fault: \(reason)" }
+    }
+
+    /// Whether a word is one of these, right or wrong: other parts of a program may have words of their own.
+    public static func knows(_ word: some StringProtocol) -> Bool {
+        let name = word.prefix { $0 != "@" && $0 != "=" && $0 != ":" }
+        return name == "mtu" || Kind(rawValue: String(name)) != nil
+    }
+
+    /// Words with commas between them.
+    public init(_ text: String) throws(Malformed) {
+        self.init()
+        for word in text.split(separator: ",") { try add(String(word)) }
+    }
+
+    private mutating func add(_ word: String) throws(Malformed) {
+        func malformed(_ reason: String) -> Malformed { Malformed(word: word, reason: reason) }
+        guard let sign = word.firstIndex(where: { $0 == "@" || $0 == "=" }) else {
+            throw malformed("say when, as in lose@3 (the third) or lose=0.1 (each tenth)")
+        }
+        let name = String(word[..<sign])
+        let parts = word[word.index(after: sign)...].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let number = String(parts.first ?? "")
+        if name == "mtu" {
+            guard word[sign] == "=", parts.count == 1, let mtu = Int(number), 23...517 ~= mtu else {
+                throw malformed("an MTU is a number from 23 to 517, as in mtu=23")
+            }
+            self.mtu = mtu
+            return
+        }
+        guard let kind = Kind(rawValue: name) else {
+            throw malformed("the words are mtu, " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        let moment: Moment
+        if word[sign] == "@" {
+            guard let count = Int(number), count >= 1 else { throw malformed("after @ comes a count from 1") }
+            moment = .at(count)
+        } else {
+            guard let chance = Double(number), 0...1 ~= chance else { throw malformed("after = comes a chance from 0 to 1") }
+            moment = .chance(chance)
+        }
+        var time: Duration?
+        if parts.count == 2 {
+            guard kind.takesTime else { throw malformed("\(name) takes no time") }
+            guard let parsed = Self.duration(parts[1]) else { throw malformed("a time is written 500ms or 2s, up to an hour") }
+            time = parsed
+        }
+        faults.append(Fault(kind, moment, time: time))
+    }
+
+    private static func duration(_ text: Substring) -> Duration? {
+        if text.hasSuffix("ms"), let value = Int(text.dropLast(2)), 0...3_600_000 ~= value { return .milliseconds(value) }
+        if text.hasSuffix("s"), let value = Double(text.dropLast()), 0...3600 ~= value { return .seconds(value) }
+        return nil
+    }
+}

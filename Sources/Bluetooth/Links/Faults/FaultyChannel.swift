@@ -1,0 +1,157 @@
+/// Enters the faults of a plan between two ends: PDUs go in, what is left of them comes out. Pure: the same plan, seed,
+/// PDUs and times give the same faults, on a socket as in a simulation.
+public struct FaultyChannel: Sendable {
+    public enum Effect: Hashable, Sendable {
+        /// This PDU arrives now.
+        case deliver(connection: Int, PDUDirection, [UInt8])
+        /// This connection ends now.
+        case disconnect(connection: Int)
+        /// One line for a person: which fault was entered.
+        case log(String)
+    }
+
+    private struct Held {
+        var connection: Int
+        var direction: PDUDirection
+        var bytes: [UInt8]
+        var due: MonotonicInstant
+        /// May be overtaken by the next PDU, and then goes at once.
+        var isSwapped: Bool
+    }
+
+    private let plan: FaultPlan
+    private var generator: SplitMix64
+    private var counts: [FaultPlan.Kind: Int] = [:]
+    /// PDUs that arrive later, in the order in which they will.
+    private var held: [Held] = []
+
+    /// - Parameter seed: of the chances.
+    public init(_ plan: FaultPlan, seed: UInt64) {
+        self.plan = plan
+        generator = SplitMix64(state: seed)
+    }
+
+    /// The earliest time at which `tick` has something to deliver.
+    public var nextDeadline: MonotonicInstant? { held.map(\.due).min() }
+
+    /// A PDU is sent. `connection` tells several at a time apart; their numbers are the caller's.
+    public mutating func pass(
+        _ bytes: [UInt8], _ direction: PDUDirection, connection: Int = 1, at now: MonotonicInstant
+    ) -> [Effect] {
+        let bytes = limitMTU(bytes)
+        if strikes(.disconnect) != nil {
+            closed(connection: connection)
+            return [.log("fault: disconnected"), .disconnect(connection: connection)]
+        }
+        var copies = 1
+        var wait = Duration.zero
+        var isSwapped = false
+        var log: [Effect] = []
+        for kind in Self.kinds(of: bytes, direction) {
+            guard let fault = strikes(kind) else { continue }
+            log.append(.log("fault: \(kind.rawValue) \(ATTOpcode(bytes.first ?? 0))"))
+            switch kind {
+            case .lose, .silent, .deaf: copies = 0
+            case .repeat: copies = 2
+            case .delay, .late: wait += fault.time
+            case .swap: isSwapped = true
+            case .disconnect: break
+            }
+        }
+        return log + send(bytes, direction, connection, copies: copies, wait: wait, isSwapped: isSwapped, at: now)
+    }
+
+    /// What has waited long enough.
+    public mutating func tick(at now: MonotonicInstant) -> [Effect] {
+        let due = held.filter { $0.due <= now }
+        held.removeAll { $0.due <= now }
+        return due.map { .deliver(connection: $0.connection, $0.direction, $0.bytes) }
+    }
+
+    /// The connection has ended: what waits on it will never arrive.
+    public mutating func closed(connection: Int) {
+        held.removeAll { $0.connection == connection }
+    }
+
+    private mutating func send(
+        _ bytes: [UInt8], _ direction: PDUDirection, _ connection: Int, copies: Int, wait: Duration, isSwapped: Bool,
+        at now: MonotonicInstant
+    ) -> [Effect] {
+        let before = held.filter { $0.connection == connection && $0.direction == direction }
+        // A bearer keeps its order: nothing arrives before what was sent earlier, but for what is to be overtaken.
+        let order = before.filter { !$0.isSwapped }.map(\.due).max()
+        let due = max(now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), order ?? now)
+        var effects: [Effect] = []
+        for _ in 0..<copies {
+            if due <= now {
+                effects.append(.deliver(connection: connection, direction, bytes))
+            } else {
+                held.append(Held(connection: connection, direction: direction, bytes: bytes, due: due, isSwapped: isSwapped))
+            }
+        }
+        guard !isSwapped, copies > 0, before.contains(where: \.isSwapped) else { return effects }
+        // This one has overtaken: those that let it pass follow at once, or right behind it.
+        let overtaken = held.indices.filter { held[$0].connection == connection && held[$0].direction == direction && held[$0].isSwapped }
+        for index in overtaken {
+            held[index].due = due
+            held[index].isSwapped = false
+        }
+        let follow = overtaken.map { held[$0] }
+        for index in overtaken.reversed() { held.remove(at: index) }
+        if due <= now {
+            effects += follow.map { .deliver(connection: connection, direction, $0.bytes) }
+        } else {
+            held += follow
+        }
+        return effects
+    }
+
+    /// Which faults may strike a PDU.
+    private static func kinds(of bytes: [UInt8], _ direction: PDUDirection) -> [FaultPlan.Kind] {
+        let opcode = ATTOpcode(bytes.first ?? 0)
+        switch opcode {
+        case .notification, .indication, .multipleNotification: return [.lose, .repeat, .delay, .swap]
+        case .writeCommand where direction == .toPeripheral: return [.deaf]
+        case _ where opcode.isResponse && direction == .toCentral: return [.late, .silent]
+        default: return []
+        }
+    }
+
+    /// Counts one more of this kind and says which fault strikes it.
+    private mutating func strikes(_ kind: FaultPlan.Kind) -> FaultPlan.Fault? {
+        let count = counts[kind, default: 0] + 1
+        counts[kind] = count
+        var struck: FaultPlan.Fault?
+        // Every chance is drawn, whether or not another fault strikes: so plans do not disturb each other's luck.
+        for fault in plan.faults where fault.kind == kind {
+            switch fault.moment {
+            case .at(let moment): if moment == count { struck = struck ?? fault }
+            case .chance(let chance): if Double.random(in: 0..<1, using: &generator) < chance { struck = struck ?? fault }
+            }
+        }
+        return struck
+    }
+
+    /// Both sides hear of a smaller MTU than was said.
+    private func limitMTU(_ bytes: [UInt8]) -> [UInt8] {
+        guard let mtu = plan.mtu else { return bytes }
+        switch try? ATTPDU(decoding: bytes) {
+        case .exchangeMTURequest(let said): return ATTPDU.exchangeMTURequest(mtu: min(said, UInt16(clamping: mtu))).encoded
+        case .exchangeMTUResponse(let said): return ATTPDU.exchangeMTUResponse(mtu: min(said, UInt16(clamping: mtu))).encoded
+        default: return bytes
+        }
+    }
+}
+
+/// Sebastiano Vigna's SplitMix64: small, seeded, the same everywhere.
+private struct SplitMix64: RandomNumberGenerator, Sendable {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

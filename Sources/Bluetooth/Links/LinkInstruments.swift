@@ -1,0 +1,49 @@
+/// What a link that carries ATT PDUs is equipped with: a clock, an ear, faults, and somewhere to complain.
+public struct LinkInstruments: Sendable {
+    public var clock: MonotonicClock
+    /// Faults to enter between this end and the other; see `FaultPlan`.
+    public var faults: FaultPlan?
+    /// Of the faults' chances: the same seed and the same PDUs give the same faults.
+    public var seed: UInt64
+    /// Hears every PDU that passes on the link, as it passes: called on the link's own queue, so it must be quick.
+    public var observe: (@Sendable (LinkObservation) -> Void)?
+    /// Takes one line for a person about something odd.
+    public var log: @Sendable (String) -> Void
+
+    public init(
+        clock: MonotonicClock = .system, faults: FaultPlan? = nil, seed: UInt64 = 0,
+        observe: (@Sendable (LinkObservation) -> Void)? = nil, log: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.clock = clock
+        self.faults = faults
+        self.seed = seed
+        self.observe = observe
+        self.log = log
+    }
+}
+
+/// Which way a PDU goes.
+public enum PDUDirection: Hashable, Sendable {
+    case toPeripheral
+    case toCentral
+}
+
+/// Something that passed on a link: what a recording is made of.
+public struct LinkObservation: Hashable, Sendable {
+    public enum Event: Hashable, Sendable {
+        case connected
+        case pdu(PDUDirection, [UInt8])
+        case disconnected
+    }
+
+    /// Number of the connection, from 1 upwards since the link was made.
+    public var connection: Int
+    public var at: MonotonicInstant
+    public var event: Event
+
+    public init(connection: Int, at: MonotonicInstant, event: Event) {
+        self.connection = connection
+        self.at = at
+        self.event = event
+    }
+}

@@ -1,0 +1,193 @@
+import Dispatch
+import Glibc
+
+/// One connected (or connecting) SEQPACKET socket on a queue: one message is one ATT PDU. Never blocks, never polls.
+///
+/// All state belongs to the queue; that is what makes it safe to send.
+final class PacketSocket: @unchecked Sendable {
+    enum Event {
+        case connected
+        case connectFailed(errno: Int32)
+        case received([UInt8])
+        /// The other end has gone; `nil` in order. The socket is closed.
+        case ended(errno: Int32?)
+        /// The system takes no more for now; what is sent waits here.
+        case congested
+        case drained
+    }
+
+    /// PDUs that wait here at most; more than this is never in flight unless the other end reads nothing.
+    private static let outboxLimit = 1024
+    /// Longer than any PDU, so that an over-long one is seen as such.
+    private static let bufferSize = 1024
+    /// PDUs taken in one turn, so that one busy peer leaves room for the others.
+    private static let turn = 64
+
+    private let descriptor: Int32
+    private let onEvent: (Event) -> Void
+    private let reader: any DispatchSourceRead
+    private let writer: any DispatchSourceWrite
+    private var outbox: [[UInt8]] = []
+    private var isConnecting: Bool
+    private var isClosed = false
+    /// A source may only be suspended and resumed in pairs.
+    private var isReaderRunning = false
+    private var isWriterRunning = false
+    private var wantsToRead = true
+
+    /// Takes the descriptor over. It must be non-blocking.
+    init(descriptor: Int32, isConnecting: Bool, queue: DispatchQueue, onEvent: @escaping (Event) -> Void) {
+        self.descriptor = descriptor
+        self.isConnecting = isConnecting
+        self.onEvent = onEvent
+        reader = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        writer = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
+        reader.setEventHandler { [weak self] in self?.read() }
+        writer.setEventHandler { [weak self] in self?.write() }
+        // The descriptor is free when both sources have let go of it.
+        let both = DispatchGroup()
+        for source in [reader as any DispatchSourceProtocol, writer] {
+            both.enter()
+            source.setCancelHandler { both.leave() }
+        }
+        both.notify(queue: queue) { Glibc.close(descriptor) }
+        update()
+    }
+
+    /// A source may not be forgotten while it is suspended.
+    deinit { close() }
+
+    /// Sends a PDU, or keeps it until the system takes it.
+    func send(_ bytes: [UInt8]) {
+        guard !isClosed else { return }
+        guard outbox.isEmpty, !isConnecting else { return keep(bytes) }
+        switch transmit(bytes) {
+        case nil: break
+        case EAGAIN, ENOBUFS:
+            keep(bytes)
+            onEvent(.congested)
+        case let error?: end(error)
+        }
+    }
+
+    var isReading: Bool {
+        get { wantsToRead }
+        set {
+            wantsToRead = newValue
+            update()
+        }
+    }
+
+    var isCongested: Bool { !outbox.isEmpty }
+
+    /// Takes in what has arrived already, an end included, without waiting for the queue's turn.
+    func readNow() {
+        if !isConnecting { read() }
+    }
+
+    /// Closes; silent.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        outbox = []
+        // A suspended source does not hear that it is cancelled.
+        if !isReaderRunning { reader.resume() }
+        if !isWriterRunning { writer.resume() }
+        reader.cancel()
+        writer.cancel()
+    }
+
+    // MARK: On the queue
+
+    private func keep(_ bytes: [UInt8]) {
+        guard outbox.count < Self.outboxLimit else { return end(ENOBUFS) }
+        outbox.append(bytes)
+        update()
+    }
+
+    private func write() {
+        if isConnecting {
+            isConnecting = false
+            let error = pendingError()
+            guard error == 0 else {
+                close()
+                return onEvent(.connectFailed(errno: error))
+            }
+            update()
+            onEvent(.connected)
+        }
+        while !isClosed, let next = outbox.first {
+            switch transmit(next) {
+            case nil: outbox.removeFirst()
+            case EAGAIN, ENOBUFS: return
+            case let error?: return end(error)
+            }
+            if outbox.isEmpty {
+                update()
+                onEvent(.drained)
+            }
+        }
+        update()
+    }
+
+    private func transmit(_ bytes: [UInt8]) -> Int32? {
+        while true {
+            let sent = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            if sent >= 0 { return nil }
+            if errno != EINTR { return errno }
+        }
+    }
+
+    private func read() {
+        var buffer = [UInt8](repeating: 0, count: Self.bufferSize)
+        for _ in 0..<Self.turn where wantsToRead && !isClosed {
+            let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+            if count > 0 {
+                onEvent(.received(Array(buffer[..<count])))
+            } else if count == 0 {
+                // An empty message, or the end: the system says which.
+                guard !hasHungUp() else { return end(nil) }
+                onEvent(.received([]))
+            } else if errno == EINTR {
+                continue
+            } else if errno == EAGAIN {
+                return
+            } else {
+                return end(errno)
+            }
+        }
+    }
+
+    private func hasHungUp() -> Bool {
+        var query = pollfd(fd: descriptor, events: Int16(POLLIN) | 0x2000 /* POLLRDHUP */, revents: 0)
+        guard poll(&query, 1, 0) > 0 else { return false }
+        return query.revents & (0x2000 | Int16(POLLHUP) | Int16(POLLERR)) != 0
+    }
+
+    private func pendingError() -> Int32 {
+        var error: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno
+    }
+
+    private func end(_ error: Int32?) {
+        guard !isClosed else { return }
+        close()
+        onEvent(.ended(errno: error))
+    }
+
+    /// Runs each source exactly while it is needed: an idle socket costs nothing.
+    private func update() {
+        guard !isClosed else { return }
+        let read = wantsToRead && !isConnecting
+        if read != isReaderRunning {
+            isReaderRunning = read
+            if read { reader.resume() } else { reader.suspend() }
+        }
+        let write = isConnecting || !outbox.isEmpty
+        if write != isWriterRunning {
+            isWriterRunning = write
+            if write { writer.resume() } else { writer.suspend() }
+        }
+    }
+}

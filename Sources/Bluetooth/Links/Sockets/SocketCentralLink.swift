@@ -1,0 +1,99 @@
+import Dispatch
+
+/// A central on a SEQPACKET socket: `unix:PATH`, or L2CAP with a dialer of its own. One ATT PDU a message.
+public final class SocketCentralLink: CentralLink {
+    public let name: String
+    public let hasRadio: Bool
+    public let events: AsyncStream<CentralEvent>
+    private let driver: CentralDriver
+    private let transport: SocketCentralTransport
+
+    public init(_ dialer: some SocketDialer, instruments: LinkInstruments = LinkInstruments()) {
+        name = dialer.name
+        hasRadio = dialer.hasRadio
+        driver = CentralDriver(queue: DispatchQueue(label: "central " + dialer.name), instruments: instruments)
+        transport = SocketCentralTransport(dialer, driver: driver)
+        driver.transport = transport
+        events = driver.events.stream()
+    }
+
+    public func perform(_ request: CentralRequest) { driver.perform(request) }
+
+    public func close() async { await driver.close() }
+}
+
+/// The socket under the central's driver. All state belongs to the driver's queue.
+private final class SocketCentralTransport: CentralTransport, @unchecked Sendable {
+    private let dialer: any SocketDialer
+    private let driver: CentralDriver
+    private var socket: PacketSocket?
+    /// Which attempt is under way; a retry of an older one finds itself out of date.
+    private var attempt = 0
+
+    init(_ dialer: any SocketDialer, driver: CentralDriver) {
+        self.dialer = dialer
+        self.driver = driver
+    }
+
+    func look() {
+        do throws(LinkError) {
+            driver.feed(.found(try dialer.look()))
+        } catch {
+            driver.feed(.notFound(error))
+        }
+    }
+
+    func open(_ peer: PeerID) {
+        attempt += 1
+        dial(peer, attempt)
+    }
+
+    private func dial(_ peer: PeerID, _ current: Int) {
+        guard attempt == current else { return }
+        do throws(LinkError) {
+            switch try dialer.dial(peer) {
+            case .connected(let descriptor):
+                take(descriptor, isConnecting: false)
+                driver.feed(.opened)
+            case .connecting(let descriptor):
+                take(descriptor, isConnecting: true)
+            case .busy:
+                driver.queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.dial(peer, current) }
+            }
+        } catch {
+            driver.feed(.openFailed(error))
+        }
+    }
+
+    private func take(_ descriptor: Int32, isConnecting: Bool) {
+        let current = attempt
+        socket = PacketSocket(descriptor: descriptor, isConnecting: isConnecting, queue: driver.queue) { [weak self] event in
+            guard let self, self.attempt == current else { return }
+            self.handle(event)
+        }
+    }
+
+    private func handle(_ event: PacketSocket.Event) {
+        switch event {
+        case .connected: driver.feed(.opened)
+        case .connectFailed(let error): driver.feed(.openFailed(dialer.explain(error)))
+        case .received(let bytes): driver.received(bytes)
+        case .ended(let error):
+            socket = nil
+            let sentence = "the other end of \(dialer.name) has closed the connection"
+            driver.feed(.closed(LinkError(.disconnected, sentence, cause: error.map { dialer.explain($0).cause ?? "" }, isTransient: true)))
+        // Only commands could pile up here, and the socket's own limit holds for them.
+        case .congested, .drained: break
+        }
+    }
+
+    func send(_ bytes: [UInt8]) { socket?.send(bytes) }
+
+    func close() {
+        attempt += 1
+        socket?.close()
+        socket = nil
+    }
+
+    func setReading(fromPeripheral isReading: Bool) { socket?.isReading = isReading }
+}

@@ -1,0 +1,186 @@
+import Dispatch
+import Glibc
+
+/// A peripheral on a listening SEQPACKET socket: `unix:PATH`, or L2CAP with a listener of its own. Each accepted
+/// connection is one ATT bearer, one PDU a message.
+///
+/// While nobody should see the peripheral (`advertise(false)`), new connections wait a second for that to change and are
+/// then hung up on: whoever comes just after another has left gets in, whoever comes beside another does not.
+public final class SocketPeripheralLink: PeripheralLink {
+    public let name: String
+    public let events: AsyncStream<PeripheralEvent>
+    private let driver: PeripheralDriver
+    private let transport: SocketPeripheralTransport
+
+    public init(_ listener: some SocketListener, instruments: LinkInstruments = LinkInstruments()) {
+        name = listener.name
+        driver = PeripheralDriver(queue: DispatchQueue(label: "peripheral " + listener.name), instruments: instruments)
+        transport = SocketPeripheralTransport(listener, driver: driver)
+        driver.transport = transport
+        events = driver.events.stream()
+    }
+
+    public func perform(_ request: PeripheralRequest) { driver.perform(request) }
+
+    public func open(_ application: GATTApplication) async throws(LinkError) {
+        try await driver.open(application) { [transport] () throws(LinkError) in try transport.open() }
+    }
+
+    public func close() async {
+        await driver.close { [transport] in transport.close() }
+    }
+}
+
+/// The sockets under the peripheral's driver. All state belongs to the driver's queue.
+private final class SocketPeripheralTransport: PeripheralTransport, @unchecked Sendable {
+    /// Connections at a time; the next wait in the system's queue.
+    private static let mostConnections = 8
+    private static let grace = DispatchTimeInterval.seconds(1)
+
+    private let listener: any SocketListener
+    private let driver: PeripheralDriver
+    private var source: (any DispatchSourceRead)?
+    private var descriptor: Int32 = -1
+    private var mark: SocketMark?
+    private var sockets: [CentralID: PacketSocket] = [:]
+    private var lastNumber = 0
+    private var isVisible = true
+    private var isReading = true
+    private var isAccepting = false
+    /// Which wait for visibility is under way.
+    private var wait = 0
+
+    init(_ listener: any SocketListener, driver: PeripheralDriver) {
+        self.listener = listener
+        self.driver = driver
+    }
+
+    /// A source may not be forgotten while it is suspended.
+    deinit { close() }
+
+    func open() throws(LinkError) {
+        let descriptor = try listener.listen()
+        self.descriptor = descriptor
+        mark = listener.mark
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: driver.queue)
+        source.setEventHandler { [weak self] in self?.somebodyComes() }
+        source.setCancelHandler { Glibc.close(descriptor) }
+        self.source = source
+        update()
+    }
+
+    func close() {
+        listener.withdraw(mark)
+        mark = nil
+        guard let source else { return }
+        if !isAccepting { source.resume() }
+        source.cancel()
+        self.source = nil
+        isAccepting = true
+    }
+
+    // MARK: Connections
+
+    private func somebodyComes() {
+        // Those who have left must be seen to have left first: the same central may be back already.
+        for socket in sockets.values { socket.readNow() }
+        guard isVisible else { return waitForVisibility() }
+        guard sockets.count < Self.mostConnections, let accepted = accept() else { return }
+        lastNumber += 1
+        let central = listener.central(accepted, number: lastNumber)
+        let socket = PacketSocket(descriptor: accepted, isConnecting: false, queue: driver.queue) { [weak self] event in
+            self?.handle(event, of: central)
+        }
+        socket.isReading = isReading
+        sockets[central] = socket
+        update()
+        driver.feed(.opened(central))
+    }
+
+    private func accept() -> Int32? {
+        let accepted = Glibc.accept(descriptor, nil, nil)
+        guard accepted >= 0 else {
+            if errno == EMFILE || errno == ENFILE {
+                driver.instruments.log("\(listener.name): no more files may be open; a connection waits")
+                pause()
+            }
+            return nil
+        }
+        _ = fcntl(accepted, F_SETFL, fcntl(accepted, F_GETFL) | O_NONBLOCK)
+        _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+        return accepted
+    }
+
+    /// Leaves them in the system's queue for a while; who is still there afterwards is hung up on.
+    private func waitForVisibility() {
+        wait += 1
+        let current = wait
+        pauseAccepting()
+        driver.queue.asyncAfter(deadline: .now() + Self.grace) { [weak self] in
+            guard let self, self.wait == current, !self.isVisible, self.source != nil else { return }
+            while let late = self.accept() {
+                self.driver.instruments.log("\(self.listener.name): hung up on a central that came while the peripheral was not to be seen")
+                Glibc.close(late)
+            }
+            self.update()
+        }
+    }
+
+    private func handle(_ event: PacketSocket.Event, of central: CentralID) {
+        switch event {
+        case .received(let bytes): driver.received(bytes, from: central)
+        // Who does not take answers may not ask either.
+        case .congested:
+            sockets[central]?.isReading = false
+            driver.feed(.congested(central))
+        case .drained:
+            sockets[central]?.isReading = isReading
+            driver.feed(.drained(central))
+        case .ended:
+            sockets[central] = nil
+            update()
+            driver.feed(.closed(central))
+        case .connected, .connectFailed: break
+        }
+    }
+
+    func send(_ bytes: [UInt8], to central: CentralID) { sockets[central]?.send(bytes) }
+
+    func close(_ central: CentralID) {
+        sockets.removeValue(forKey: central)?.close()
+        update()
+    }
+
+    func advertise(_ visible: Bool) {
+        isVisible = visible
+        wait += 1
+        listener.advertise(visible)
+        update()
+    }
+
+    func setReading(fromCentrals isReading: Bool) {
+        self.isReading = isReading
+        for socket in sockets.values { socket.isReading = isReading && !socket.isCongested }
+    }
+
+    // MARK: Accepting
+
+    private func update() {
+        setAccepting(sockets.count < Self.mostConnections)
+    }
+
+    private func pauseAccepting() { setAccepting(false) }
+
+    /// Tries again in a second.
+    private func pause() {
+        pauseAccepting()
+        driver.queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.update() }
+    }
+
+    /// A source may only be suspended and resumed in pairs.
+    private func setAccepting(_ accepting: Bool) {
+        guard let source, accepting != isAccepting else { return }
+        isAccepting = accepting
+        if accepting { source.resume() } else { source.suspend() }
+    }
+}

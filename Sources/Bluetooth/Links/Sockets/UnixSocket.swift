@@ -1,0 +1,143 @@
+import Glibc
+
+/// A place in the file system where a SEQPACKET socket listens: the `unix:` link's way to connect and to be connected to.
+public struct UnixSocket: Sendable {
+    public let path: String
+
+    /// The system's limit for such a path, in bytes.
+    public static let longestPath = 107
+
+    /// Refuses paths that no socket can have.
+    public init(path: String) throws(LinkError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw LinkError(.notFound, "a socket needs a path")
+        }
+        guard path.utf8.count <= Self.longestPath else {
+            throw LinkError(
+                .notFound, "the socket path '\(path)' has \(path.utf8.count) bytes; the system takes \(Self.longestPath): use a shorter one")
+        }
+        self.path = path
+    }
+
+    static func open() throws(LinkError) -> Int32 {
+        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { throw system(.system, "no socket could be made", errno) }
+        return descriptor
+    }
+
+    /// Calls `body` with this path as the system wants it.
+    func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { place in
+            // The rest is zero already, so the text ends where it ends.
+            for (index, byte) in path.utf8.enumerated() where index < Self.longestPath { place[index] = byte }
+        }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+    }
+
+    /// What stands at the path: `nil` when nothing does.
+    var file: stat? {
+        var information = stat()
+        return lstat(path, &information) == 0 ? information : nil
+    }
+
+    static func isSocket(_ file: stat) -> Bool { file.st_mode & S_IFMT == S_IFSOCK }
+
+    static func system(_ code: LinkError.Code, _ sentence: String, _ error: Int32, isTransient: Bool = false) -> LinkError {
+        LinkError(code, sentence, cause: String(cString: strerror(error)), isTransient: isTransient)
+    }
+}
+
+extension UnixSocket: SocketDialer {
+    public var name: String { "unix:\(path)" }
+    public var hasRadio: Bool { false }
+
+    public func look() throws(LinkError) -> Advertisement {
+        guard let file else {
+            throw LinkError(.notFound, "there is no socket \(path): start the peripheral first", isTransient: true)
+        }
+        guard Self.isSocket(file) else { throw LinkError(.notFound, "\(path) is no socket") }
+        return Advertisement(peer: PeerID(path))
+    }
+
+    public func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
+        let descriptor = try Self.open()
+        let error = withAddress { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
+        switch error {
+        case 0: return .connected(descriptor)
+        case EINPROGRESS: return .connecting(descriptor)
+        default: break
+        }
+        Glibc.close(descriptor)
+        // The listener's queue is full: it has not come to accepting yet.
+        if error == EAGAIN { return .busy }
+        throw explain(error)
+    }
+
+    public func explain(_ error: Int32) -> LinkError {
+        switch error {
+        case ENOENT: Self.system(.notFound, "there is no socket \(path): start the peripheral first", error, isTransient: true)
+        case ECONNREFUSED: Self.system(.connectFailed, "nobody listens on \(path) any more: start the peripheral again", error, isTransient: true)
+        case EACCES, EPERM: Self.system(.permissionDenied, "the socket \(path) may not be used by this user", error)
+        case EPROTOTYPE, ENOTSOCK: Self.system(.connectFailed, "\(path) is no SEQPACKET socket; something else than a peripheral listens there", error)
+        default: Self.system(.connectFailed, "\(path) could not be connected to", error, isTransient: true)
+        }
+    }
+}
+
+extension UnixSocket: SocketListener {
+    /// Binds and listens. A file that a dead process left is replaced; one where somebody listens is not.
+    public func listen() throws(LinkError) -> Int32 {
+        try clear()
+        let descriptor = try Self.open()
+        let error = withAddress { bind(descriptor, $0, $1) == 0 && Glibc.listen(descriptor, 8) == 0 ? 0 : errno }
+        guard error == 0 else {
+            Glibc.close(descriptor)
+            switch error {
+            case EADDRINUSE: throw Self.system(.inProgress, "somebody else has just taken \(path)", error)
+            case ENOENT, ENOTDIR: throw Self.system(.notFound, "there is no directory for the socket \(path)", error)
+            case EACCES, EPERM, EROFS: throw Self.system(.permissionDenied, "the socket \(path) may not be made there by this user", error)
+            default: throw Self.system(.system, "no socket could be made at \(path)", error)
+            }
+        }
+        return descriptor
+    }
+
+    /// Makes way for a new socket, or says why not.
+    private func clear() throws(LinkError) {
+        guard let file else { return }
+        guard Self.isSocket(file) else {
+            throw LinkError(.inProgress, "\(path) exists and is no socket: remove it or use another path")
+        }
+        let descriptor = try Self.open()
+        let error = withAddress { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
+        Glibc.close(descriptor)
+        switch error {
+        case ECONNREFUSED:
+            guard unlink(path) == 0 || errno == ENOENT else {
+                throw Self.system(.permissionDenied, "the stale socket \(path) could not be removed", errno)
+            }
+        case ENOENT: break
+        case EACCES, EPERM: throw Self.system(.permissionDenied, "the socket \(path) belongs to another user", error)
+        default: throw LinkError(.inProgress, "somebody listens on \(path) already: stop it or use another path")
+        }
+    }
+
+    /// Removes the file, if it is still the one that was made.
+    public func withdraw(_ mark: SocketMark?) {
+        guard let mark, mark == self.mark else { return }
+        unlink(path)
+    }
+
+    public var mark: SocketMark? {
+        file.map { SocketMark(device: UInt64($0.st_dev), file: UInt64($0.st_ino)) }
+    }
+
+    public func central(_ descriptor: Int32, number: Int) -> CentralID { CentralID("\(number)") }
+
+    public func advertise(_ visible: Bool) {}
+}
