@@ -1,0 +1,89 @@
+/// One amount of water as health files know it (`tracker.md` D4).
+public struct HealthSample: Hashable, Sendable {
+    public var at: Instant
+    public var ml: Int
+    /// Our own drink's key, where the sample carries one (`HKExternalUUID`).
+    public var uuid: String?
+    /// What wrote it, where the file says.
+    public var sourceName: String?
+
+    public init(at: Instant, ml: Int, uuid: String? = nil, sourceName: String? = nil) {
+        self.at = at
+        self.ml = ml
+        self.uuid = uuid
+        self.sourceName = sourceName
+    }
+
+    public init(_ drink: Drink) { self.init(at: drink.at, ml: drink.ml, uuid: drink.key, sourceName: HealthFiles.sourceName) }
+
+    /// The key that the sample is stored under. Our own keeps its key, so that the bottle's next poll does not add it
+    /// again; a foreign one is start, value and source, so that a file read twice adds nothing.
+    public var importKey: String {
+        if let uuid, sourceName == nil || sourceName == HealthFiles.sourceName { return uuid }
+        return "health|\(at)|\(ml)|\(sourceName ?? "")"
+    }
+
+    /// The drink to store; `nil` where our own drink is there already.
+    public func drink(known: (String) -> Bool, calendar: DayCalendar, now: Instant) -> Drink? {
+        if let uuid, known(uuid) { return nil }
+        guard !known(importKey) else { return nil }
+        return Drink(key: importKey, at: at, calendar: calendar, ml: ml, source: .health, updatedAt: now)
+    }
+}
+
+/// What an import makes of a file: whole, or refused by a sentence.
+public struct HealthFileError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// 1-based line, where the trouble lies in one.
+    public var line: Int?
+    public var reason: String
+
+    public init(line: Int? = nil, reason: String) {
+        self.line = line
+        self.reason = reason
+    }
+
+    public var description: String { (line.map { "Line \($0): " } ?? "") + reason }
+}
+
+/// Names and units that the three formats share.
+public enum HealthFiles {
+    public static let sourceName = "waterh-bench"
+    public static let waterType = "HKQuantityTypeIdentifierDietaryWater"
+
+    /// Ml in one of the unit, by the name that Apple's export gives it.
+    static func millilitres(per unit: String) -> Double? {
+        switch unit.lowercased() {
+        case "ml": 1
+        case "l": 1000
+        case "fl_oz_us": 29.5735
+        case "cup_us": 236.588
+        default: nil
+        }
+    }
+
+    /// Halves up; `nil` for what cannot be an amount of water: below 0, over 100 litres, no number.
+    static func amount(_ value: Double, unit: String) -> Int? {
+        guard let factor = millilitres(per: unit), value.isFinite else { return nil }
+        let ml = value * factor
+        return ml >= 0 && ml <= 100_000 ? Int((ml + 0.5).rounded(.down)) : nil
+    }
+
+    /// `2026-10-25 02:30:00 +0200`: the wall clock of the drink's own zone, with that instant's offset.
+    static func date(_ instant: Instant, zone: Zone) -> String {
+        let wall = zone.wall(at: instant).description.replacing("T", with: " ")
+        let offset = zone.offsetSeconds(at: instant)
+        let minutes = abs(offset) / 60
+        return "\(wall) \(offset < 0 ? "-" : "+")\(padded(minutes / 60, 2))\(padded(minutes % 60, 2))"
+    }
+
+    /// Zones by id, each looked up once; unknown ones are UTC.
+    struct Zones {
+        private var known: [String: Zone] = [:]
+        mutating func callAsFunction(_ id: String) -> Zone {
+            if let zone = known[id] { return zone }
+            let zone = (try? Zone(id)) ?? .utc
+            known[id] = zone
+            return zone
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// The one local user (`tracker.md` E2, E8): made on first run.
+public struct WaterlineUser: Hashable, Sendable, Codable, Identifiable {
+    public var id: String
+    public var createdAt: Instant
+    /// Only where an import brought one.
+    public var appleUserId: String?
+
+    public init(id: String, createdAt: Instant, appleUserId: String? = nil) {
+        self.id = id
+        self.createdAt = createdAt
+        self.appleUserId = appleUserId
+    }
+}
+
+/// What setup says to a new user (E8).
+public enum Onboarding {
+    public static let welcome = "Waterline helps you pace and drink less by adding water breaks."
+    public static let guardrail =
+        "This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow."
+    public static let notifications =
+        "Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges."
+}
+
+extension LogEntry {
+    /// The session's water as the day's intake (`hydration.countSessionWater`); `nil` for what is no water, has no
+    /// volume, or came through the bottle and counts already.
+    public func hydrationDrink(calendar: DayCalendar, defaultWaterOz: Int) -> Drink? {
+        guard kind == .water, source != .bottle else { return nil }
+        let ml = Ounces.millilitres(amountOz ?? Double(defaultWaterOz))
+        guard ml > 0 else { return nil }
+        return Drink(key: "session|\(id)", at: timestamp, calendar: calendar, ml: ml, source: .session, updatedAt: updatedAt)
+    }
+}

@@ -1,0 +1,100 @@
+import Testing
+
+@testable import TrackerCore
+
+/// A small world around the core: drinks and entries that become known at their time, a sink, the state that a store
+/// would keep, and a clock that is advanced minute by minute.
+struct World {
+    var settings = Settings()
+    let zone: Zone
+    var ledger = DrinkLedger()
+    var session: WaterlineSession?
+    var logs: [LogEntry] = []
+    var sips: [Sip] = []
+    var engineDay: EngineDay?
+    var waterline: WaterlineReminderState?
+    let sink = MemorySink()
+    /// What was accepted, with the wall clock of the moment.
+    private(set) var events: [Event] = []
+
+    struct Event: Equatable, CustomStringConvertible {
+        var wall: String
+        var kind: NotificationKind
+        var text: String
+        var description: String { "\(wall) \(kind.rawValue) \(text)" }
+    }
+
+    init(zone: String) throws { self.zone = try Zone(zone) }
+
+    var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
+
+    /// The first instant at which the wall clock shows `2026-06-15 09:30`.
+    func moment(_ wall: String) throws -> Instant {
+        let day = try day(String(wall.prefix(10)))
+        return calendar.instant(on: day, at: try time(String(wall.suffix(5))))
+    }
+
+    func facts(at now: Instant) -> TrackerFacts {
+        let day = calendar.day(of: now)
+        var facts = TrackerFacts(settings: settings, zone: zone, days: [day: ledger.intake(on: day)], engineDay: engineDay)
+        if let session, session.isActive {
+            facts.waterline = WaterlineFacts(session: session, logs: logs, sips: sips, reminders: waterline)
+        }
+        return facts
+    }
+
+    /// One evaluation, delivered; a second one of the same moment must find nothing left to do.
+    @discardableResult
+    mutating func evaluate(at now: Instant) -> Evaluation {
+        let wall = String(zone.wall(at: now).description.dropFirst(11).prefix(5))
+        var evaluation = Tracker.evaluate(facts(at: now), now: now)
+        let before = sink.delivered.count
+        evaluation.deliver(to: [sink])
+        for notification in sink.delivered[before...] {
+            let words = notification.body.isEmpty ? notification.title : notification.body
+            events.append(Event(wall: wall, kind: notification.kind, text: words))
+        }
+        (engineDay, waterline) = (evaluation.engineDay, evaluation.waterlineReminders)
+        guard sink.accepts else { return evaluation }
+        let again = Tracker.evaluate(facts(at: now), now: now)
+        if settings.engine != .all { #expect(again.decisions.isEmpty, "evaluated twice at \(now): \(again.decisions)") }
+        #expect(again.engineDay == engineDay && again.waterlineReminders == waterline)
+        return evaluation
+    }
+
+    /// Evaluates every minute from one moment to another, both included; `each` runs before the evaluation.
+    mutating func run(
+        from start: Instant, to end: Instant, before each: (inout World, Instant) throws -> Void = { _, _ in },
+        after: (inout World, Instant, Evaluation) throws -> Void = { _, _, _ in }
+    ) rethrows {
+        var now = start
+        while now <= end {
+            try each(&self, now)
+            let evaluation = evaluate(at: now)
+            try after(&self, now, evaluation)
+            now = now.advanced(seconds: 60)
+        }
+    }
+
+    mutating func drink(_ ml: Int, at now: Instant) {
+        let key = "drink\(ledger.drinks.count)"
+        ledger.ingest([Drink(key: key, at: now, calendar: calendar, ml: ml, source: .cli, updatedAt: now)])
+    }
+
+    mutating func log(_ kind: LogEntry.Kind, at time: Instant, estimate: Double = 1) {
+        let number = logs.count + 1
+        logs.append(
+            LogEntry(
+                id: "log\(number)", sessionID: session?.id ?? "", timestamp: time, kind: kind,
+                standardDrinkEstimate: kind == .alcohol ? estimate : nil, amountOz: kind == .water ? 8 : nil, source: .cli,
+                updatedAt: time, seq: number))
+    }
+
+    /// Events of these kinds as `09:30 text`.
+    func told(_ kinds: NotificationKind...) -> [String] {
+        events.filter { kinds.contains($0.kind) }.map { "\($0.wall) \($0.text)" }
+    }
+}
+
+/// Zones in which whole days are run: none, one with summer time, one that changes at 23:00, one that changes by 30 minutes.
+let worldZones = ["UTC", "Europe/Berlin", "America/Nuuk", "Australia/Lord_Howe"]

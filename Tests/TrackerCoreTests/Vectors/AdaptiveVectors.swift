@@ -1,0 +1,92 @@
+import Testing
+import TrackerCore
+
+/// D1: greeting. D2: the adaptive reminder. D3: streak, calendar, reset.
+@Suite struct AdaptiveVectors {
+    static let table: [Vector] = greetings + paces + firings + streaks + resets
+
+    @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
+
+    private static let greetings = Vector.numbered("D1", [
+        ("04:00", "Good morning!"), ("11:59", "Good morning!"), ("12:00", "Good afternoon!"), ("16:59", "Good afternoon!"),
+        ("17:00", "Good evening!"), ("21:59", "Good evening!"), ("22:00", "Good night!"), ("03:59", "Good night!"),
+    ]) { wall, words in
+        try #expect(Greeting.text(at: time(wall)) == words)
+    }
+
+    private static func reminder() throws -> AdaptiveReminder {
+        AdaptiveReminder(start: try local("2026-06-15 08:00"), end: try local("2026-06-15 22:00"), intervalHours: 2)
+    }
+
+    private static let paces = Vector.numbered("D2", [
+        (1300, "16:00", 6, 200, 200), (1000, "14:00", 8, 187.5, 190), (1000, "14:30", 8, 187.5, 190), (0, "08:00", 14, 178.6, 180),
+        (2000, "21:30", 1, 500, 500), (2499, "21:59", 1, 1, 10), (2500, "15:00", 7, 0, nil),
+    ] as [(Int, String, Int, Double, Int?)]) { total, wall, hours, pace, shown in
+        let now = try local("2026-06-15 \(wall)")
+        let reminder = try reminder()
+        #expect(reminder.hoursLeft(at: now) == hours)
+        #expect(abs(reminder.pace(remainingMl: 2500 - total, at: now) - pace) < 0.05)
+        #expect(reminder.shownPace(remainingMl: 2500 - total, at: now) == shown)
+    }
+
+    private static let firings = Vector.numbered("D2-F", [
+        (nil, ["10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]),
+        ("2026-06-14 21:00", ["10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]),
+        ("2026-06-15 07:30", ["10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]),
+        ("2026-06-15 10:30", ["12:30", "14:30", "16:30", "18:30", "20:30"]), ("2026-06-15 19:59", ["21:59"]), ("2026-06-15 20:00", []),
+    ] as [(String?, [String])]) { last, expected in
+        let reminder = try reminder()
+        let lastDrink = try last.map { try local($0) }
+        let expected = try expected.map { try local("2026-06-15 \($0)") }
+        #expect(reminder.firings(lastDrink: lastDrink) == expected)
+        // Asked minute by minute, the latest firing changes at exactly those minutes.
+        var seen: [Instant] = []
+        var now = try local("2026-06-15 08:00")
+        while now < reminder.end {
+            if let firing = reminder.firing(at: now, lastDrink: lastDrink.map { min($0, now) }), firing != seen.last {
+                seen.append(firing)
+                #expect(firing == now)
+            }
+            now = now.advanced(seconds: 60)
+        }
+        if lastDrink.map({ $0 <= reminder.start }) ?? true { #expect(seen == expected) }
+    }
+
+    private static let streaks = Vector.numbered("D3", [
+        ([], 0, "none"), ([(2500, 2500)], 1, "met"), ([(500, 2500), (2500, 2500), (2600, 2500), (100, 2500)], 2, "partial"),
+        ([nil, (2500, 2500)], 1, "none"), ([nil, nil, (2500, 2500)], 0, "none"),
+        ([(1600, 1600), (1700, 1600), (2000, 2500)], 2, "met"), (Array(repeating: (2500, 2500), count: 7), 7, "met"),
+    ] as [([(Int, Int)?], Int, String)]) { days, streak, todayClass in
+        let today = try day("2026-06-15")
+        var totals: [LocalDay: Int] = [:]
+        var goals: [LocalDay: Int] = [:]
+        for (back, entry) in days.enumerated() {
+            guard let entry else { continue }
+            totals[today.adding(days: -back)] = entry.0
+            goals[today.adding(days: -back)] = entry.1
+        }
+        let history = History(totals: totals, goals: GoalHistory(goals: goals, current: 2500))
+        #expect(history.streak(today: today) == streak)
+        #expect(history[today].dayClass.rawValue == todayClass)
+    }
+
+    /// Reset today, then the bottle sends the same three again, then a fourth.
+    private static let resets: [Vector] = [
+        Vector("D3-R1") {
+            let calendar = DayCalendar(zone: .utc)
+            let start = try at("2026-02-03T12:00:00")
+            func record(_ index: Int) -> Drink {
+                let at = start.advanced(seconds: Double(index) * 60)
+                return Drink(key: "b1|\(index)", at: at, calendar: calendar, ml: 100, source: .bottle, updatedAt: at)
+            }
+            var ledger = DrinkLedger((0..<3).map(record))
+            let today = try day("2026-02-03")
+            #expect(ledger.reset(today, at: start) == 3)
+            ledger.ingest((0..<3).map(record))
+            #expect(ledger.intake(on: today).totalMl == 0)
+            ledger.ingest((0..<4).map(record))
+            #expect(ledger.intake(on: today).totalMl == 100)
+            #expect(ledger.intake(on: today).lastDrink == record(3).at)
+        }
+    ]
+}
