@@ -184,9 +184,8 @@ public struct LogAssembler: Sendable {
         guard let open = frame else { return }
         if let failure = open.failure {
             frame = nil
-            let transfer = open.transfer(isAcknowledgeable: false)
-            missing.note(transfer)
-            events.append(.unfinished(transfer, failure))
+            missing.noteUnknown()
+            events.append(.unfinished(open.transfer(isAcknowledgeable: false), failure))
         } else if open.isComplete {
             events += closeFrame()
         }
@@ -227,6 +226,7 @@ public struct LogAssembler: Sendable {
         guard !header.isEmpty else { return }
         let bytes = header
         header = []
+        missing.noteUnknown()
         reject(bytes[...], "the beginning of a frame without the rest", &events)
     }
 
@@ -240,7 +240,8 @@ public struct LogAssembler: Sendable {
     }
 
     private mutating func reject(_ bytes: ArraySlice<UInt8>, _ why: String, _ events: inout [AssemblyEvent]) {
-        missing.note(foreign: bytes.count)
+        // They may be part of a log whose header was lost, if they could hold a record.
+        if bytes.count >= DrinkRecord.size { missing.noteUnknown() }
         events.append(.malformed(Array(bytes), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: bytes.count)))
     }
 }
@@ -255,27 +256,21 @@ extension PartialFrame {
 /// What is known to be missing from a dump, so that no later frame of it is acknowledged in its place.
 private struct MissingParts: Sendable {
     private var records: Set<DrinkRecord> = []
-    /// The longest frame that ended without one whole record.
-    private var longestEmpty = 0
-    /// Something came that no restart explains.
+    /// Something went missing of which too little is known to recognise it in a restart.
     private var isHopeless = false
 
     mutating func note(_ transfer: LogTransfer) {
-        guard records.count < Frame.maximumPayload / DrinkRecord.size else {
+        guard transfer.count > 0, records.count < Frame.maximumPayload / DrinkRecord.size else {
             isHopeless = true
             return
         }
-        if transfer.count == 0 { longestEmpty = max(longestEmpty, transfer.length ?? 0) }
         records.formUnion(transfer.records().accepted)
     }
 
-    /// Foreign bytes that could have held a record may be part of a log whose header was lost.
-    mutating func note(foreign size: Int) {
-        if size >= DrinkRecord.size { isHopeless = true }
-    }
+    mutating func noteUnknown() { isHopeless = true }
 
     func isCovered(by transfer: LogTransfer) -> Bool {
-        guard !isHopeless, transfer.length ?? 0 >= longestEmpty else { return false }
+        guard !isHopeless else { return false }
         return records.isEmpty || records.isSubset(of: transfer.records().accepted)
     }
 }

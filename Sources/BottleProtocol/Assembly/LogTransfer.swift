@@ -13,6 +13,9 @@ public struct LogTransfer: Hashable, Sendable {
     /// Whether acknowledging these records drops exactly them. An acknowledgement names the bottle's *oldest* records, so after an earlier part
     /// of the log went missing (an unfinished frame, entries without a header) a later complete frame must not be acknowledged either,
     /// unless it holds all that was seen of the missing part: then the bottle had started over.
+    ///
+    /// What leaves no trace can not be known here: of a dump of *several* PT frames (the draft profile's packets) a whole frame may be lost
+    /// on the way. Such a dump may be acknowledged only when a second dump brings the same records in the same order.
     public let isAcknowledgeable: Bool
 
     /// Number of whole records.

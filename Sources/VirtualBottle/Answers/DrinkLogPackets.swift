@@ -1,0 +1,47 @@
+import BottleProtocol
+
+/// A value on its way out, and the numbers of the records that it is the last carrier of.
+struct Outgoing: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+        case answer
+        case report
+        case log
+        /// Rubbish of the `endless` fault; followed by more of it.
+        case rubbish
+    }
+
+    var value: [UInt8]
+    var kind: Kind
+    var records: [UInt64] = []
+}
+
+/// How the log leaves a bottle (`waterh-protocol.md` section 3).
+enum DrinkLogPackets {
+    /// Records in one entry of a real bottle.
+    static let recordsPerEntry = 8
+
+    /// Retail: one PT frame; its header travels with the first entry, each further entry in a notification of its own.
+    static func retail(_ records: [BottleFlash.Stored]) -> [Outgoing] {
+        var values = entries(records).map { Outgoing(value: $0.bytes, kind: .log, records: $0.numbers) }
+        let length = values.reduce(0) { $0 + $1.value.count }
+        guard !values.isEmpty else { return [] }
+        values[0].value = [0x50, 0x54, UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)] + values[0].value
+        return values
+    }
+
+    /// Draft: packets of at most 8 records, each a PT frame of its own, and an empty frame after the last.
+    static func draft(_ records: [BottleFlash.Stored]) -> [Outgoing] {
+        let packets = entries(records).map { Outgoing(value: Frame(.put, payload: $0.bytes).encoded, kind: .log, records: $0.numbers) }
+        return packets + [Outgoing(value: end, kind: .log)]
+    }
+
+    /// `50 54 00 00`.
+    static let end = Frame(.put, payload: []).encoded
+
+    private static func entries(_ records: [BottleFlash.Stored]) -> [(bytes: [UInt8], numbers: [UInt64])] {
+        stride(from: 0, to: records.count, by: recordsPerEntry).map { start in
+            let part = records[start..<min(start + recordsPerEntry, records.count)]
+            return (Entry(.log, part.flatMap(\.bytes)).encoded, part.map(\.number))
+        }
+    }
+}

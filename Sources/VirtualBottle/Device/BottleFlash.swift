@@ -1,0 +1,86 @@
+import BottleProtocol
+
+/// What survives a restart of the bottle: the log, the settings, and how its clock stands against the host's.
+public struct BottleFlash: Hashable, Sendable, Codable {
+    /// A record in the ring; numbers grow and are never used twice, so that an acknowledgement drops what was sent and nothing else.
+    public struct Stored: Hashable, Sendable, Codable {
+        public let number: UInt64
+        /// 26 hex digits.
+        private let raw: String
+
+        public init(number: UInt64, raw: [UInt8]) {
+            self.number = number
+            self.raw = raw.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+        }
+
+        /// The 13 bytes; zeros where a store was tampered with.
+        public var bytes: [UInt8] {
+            let digits = Array(raw.utf8)
+            return (0..<DrinkRecord.size).map { index in
+                guard digits.count >= 2 * index + 2 else { return 0 }
+                return UInt8(String(decoding: digits[(2 * index)..<(2 * index + 2)], as: UTF8.self), radix: 16) ?? 0
+            }
+        }
+    }
+
+    /// Oldest first.
+    public private(set) var records: [Stored] = []
+    public private(set) var nextNumber: UInt64 = 1
+    /// Records that were pushed out by newer ones before anybody fetched them.
+    public private(set) var overwritten = 0
+    /// Records that were acknowledged or cleared.
+    public private(set) var dropped = 0
+
+    public var goalMl: UInt16 = 2500
+    public var amountMl: UInt16 = 0
+    /// Day of the bottle's clock to which `amountMl` belongs.
+    public var amountDay: Int64 = 0
+    public var levelMl: UInt16 = BottleFlash.fullMl
+    public var batteryPercent: UInt8 = 97
+    public var charging: UInt8 = 0
+    public var language: UInt8 = 0
+    /// °C, Vita.
+    public var temperatureC: Int8 = 21
+    /// ppm, Vita.
+    public var tdsPpm: UInt16 = 120
+    /// Six bytes, see `ReminderSetting`.
+    public var reminder: [UInt8] = ReminderSetting.standard.encoded
+    /// Four bytes, see `ReminderLight`.
+    public var light: [UInt8] = [0, 0, 0, 0]
+    public var isRegistered = false
+    /// The bottle's clock minus the host's, milliseconds; `nil` while the clock is lost.
+    public var clockOffset: Int64? = 0
+    /// Host's clock when power was lost.
+    public var lostAt: LocalTime?
+
+    /// A full bottle on the app's scale (`waterh-protocol.md`, type 08).
+    public static let fullMl: UInt16 = 530
+
+    public init() {}
+
+    /// A log filled beforehand, oldest first; of more than `capacity` records the oldest are gone.
+    public init(records raw: [[UInt8]], capacity: Int) {
+        for bytes in raw { append(bytes, capacity: capacity) }
+    }
+
+    mutating func append(_ raw: [UInt8], capacity: Int) {
+        records.append(Stored(number: nextNumber, raw: raw))
+        nextNumber += 1
+        let surplus = records.count - max(1, capacity)
+        if surplus > 0 {
+            records.removeFirst(surplus)
+            overwritten += surplus
+        }
+    }
+
+    mutating func drop(_ numbers: Set<UInt64>) {
+        let before = records.count
+        records.removeAll { numbers.contains($0.number) }
+        dropped += before - records.count
+    }
+
+    mutating func clear() {
+        dropped += records.count
+        records = []
+    }
+}

@@ -1,0 +1,50 @@
+import BottleProtocol
+import Bluetooth
+
+// The bottle's GATT tables (`waterh-protocol.md` section 1).
+
+extension BottleProfile {
+    var command: BluetoothUUID { BluetoothUUID(commandCharacteristic) }
+    var response: BluetoothUUID { BluetoothUUID(responseCharacteristic) }
+}
+
+enum GATTShape {
+    static let deviceInformation: BluetoothUUID = 0x180A
+    static let serialNumber: BluetoothUUID = 0x2A25
+    /// Of some bottles; its number is not published, so this one is chosen.
+    static let keepAlive: BluetoothUUID = 0xFFE6
+    /// Telink's over-the-air update, there for its shape: bottles on sale show it. What is written to it changes nothing.
+    static let firmwareService = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)
+    static let firmwareUpdate = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12)
+
+    static func application(_ identity: BottleIdentity, hasKeepAlive: Bool) -> GATTApplication {
+        let profile = identity.profile
+        // Real bottles take any write to the response characteristic, and drop the connection on some.
+        let response = LocalCharacteristic(
+            uuid: profile.response, properties: profile == .draft ? [.read, .notify] : [.notify],
+            userDescription: "WaterH responses", acceptsAnyWrite: true)
+        let command = LocalCharacteristic(
+            uuid: profile.command, properties: profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse],
+            userDescription: "WaterH commands")
+        var responses = [response]
+        if hasKeepAlive { responses.append(LocalCharacteristic(uuid: keepAlive, properties: [.notify])) }
+        let serial = LocalCharacteristic(uuid: serialNumber, properties: [.read], constant: Array(identity.address.description.utf8))
+        let information = LocalService(uuid: deviceInformation, characteristics: [serial])
+        switch profile {
+        case .draft:
+            let service = BluetoothUUID(profile.commandService)
+            return GATTApplication(
+                name: identity.name, advertisedServices: [service],
+                services: [information, LocalService(uuid: service, characteristics: [command] + responses)])
+        case .retail:
+            let firmware = LocalCharacteristic(uuid: firmwareUpdate, properties: [.read, .write, .writeWithoutResponse], userDescription: "OTA", constant: [0])
+            return GATTApplication(
+                name: identity.name,
+                services: [
+                    information, LocalService(uuid: BluetoothUUID(profile.commandService), characteristics: [command]),
+                    LocalService(uuid: BluetoothUUID(profile.responseService), characteristics: responses),
+                    LocalService(uuid: firmwareService, characteristics: [firmware]),
+                ])
+        }
+    }
+}

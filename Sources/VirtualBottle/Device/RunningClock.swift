@@ -1,0 +1,55 @@
+import BottleProtocol
+import Bluetooth
+
+/// The bottle's clock: runs by itself, drifts, can be set, and forgets all when power is lost.
+struct RunningClock: Sendable {
+    /// Parts per million; positive is fast.
+    let drift: Int
+    private var since: MonotonicInstant
+    private var base: LocalTime
+    /// Power was lost: `base` counts from zero, and the date is none.
+    private(set) var isLost: Bool
+
+    init(_ time: LocalTime, isLost: Bool, drift: Int, at now: MonotonicInstant) {
+        self.drift = drift
+        since = now
+        base = time
+        self.isLost = isLost
+    }
+
+    func time(at now: MonotonicInstant) -> LocalTime {
+        let elapsed = max(0, now.nanoseconds - since.nanoseconds) / 1000
+        // Microseconds: drift stays exact over years without overflow.
+        let drifted = elapsed + elapsed / 1_000_000 * Int64(drift)
+        return LocalTime(milliseconds: base.milliseconds + drifted / 1000)
+    }
+
+    /// What the bottle shows and writes. After power loss: year, month zero, days since then, time since then.
+    func reading(at now: MonotonicInstant) -> BottleClock {
+        let time = time(at: now)
+        guard isLost else { return time.clock }
+        var clock = time.clock
+        clock.yearByte = 0
+        clock.month = 0
+        clock.day = UInt8(clamping: time.day)
+        return clock
+    }
+
+    mutating func set(_ time: LocalTime, at now: MonotonicInstant) {
+        since = now
+        base = time
+        isLost = false
+    }
+
+    mutating func step(milliseconds: Int64, at now: MonotonicInstant) {
+        let stepped = LocalTime(milliseconds: time(at: now).milliseconds + milliseconds)
+        since = now
+        base = stepped
+    }
+
+    mutating func losePower(at now: MonotonicInstant) {
+        since = now
+        base = LocalTime(milliseconds: 0)
+        isLost = true
+    }
+}

@@ -1,0 +1,18 @@
+/// The seeded generator of the fault plan (SplitMix64): the same seed gives the same bad day.
+struct SplitMix: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    /// True in so many of 100 cases.
+    mutating func chance(_ percent: Int) -> Bool {
+        percent > 0 && Int.random(in: 0..<100, using: &self) < percent
+    }
+}

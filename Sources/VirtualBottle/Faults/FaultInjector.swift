@@ -1,0 +1,105 @@
+import BottleProtocol
+
+/// Applies the fault plan to what the bottle is about to say.
+struct FaultInjector: Sendable {
+    let plan: FaultPlan
+    private var generator: SplitMix
+
+    init(_ plan: FaultPlan, seed: UInt64) {
+        self.plan = plan
+        generator = SplitMix(seed: seed)
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { generator.chance(percent) }
+
+    /// An answer or report.
+    mutating func spoil(answer value: [UInt8]) -> [Outgoing] {
+        var value = value
+        if chance(plan.foreign) { value = foreignWord() }
+        lieAboutLength(&value)
+        return finish([Outgoing(value: value, kind: .answer)])
+    }
+
+    /// A log transfer, all its notifications in order.
+    mutating func spoil(log values: [Outgoing], report: [UInt8]) -> [Outgoing] {
+        var values = values
+        for index in values.indices {
+            lieAboutLength(&values[index].value)
+            lieAboutEntry(&values[index].value)
+        }
+        // A frame's header stays at the front, as the sender of one bearer would have it; draft packets are frames of their own.
+        if plan.shuffle, values.count > 2 {
+            var rest = Array(values.dropFirst())
+            rest.shuffle(using: &generator)
+            values = [values[0]] + rest
+        }
+        if values.count > 1, chance(plan.restart) {
+            let half = values.prefix(Int.random(in: 1..<values.count, using: &generator))
+            values = half.map { Outgoing(value: $0.value, kind: .log) } + values
+        }
+        if plan.interleave > 0 {
+            values = values.flatMap { chance(plan.interleave) ? [Outgoing(value: report, kind: .report), $0] : [$0] }
+        }
+        return finish(values)
+    }
+
+    /// Bytes without sense, of any length that fits a notification.
+    mutating func rubbish() -> [UInt8] {
+        (0..<Int.random(in: 1...60, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    /// What happens to single notifications, whatever they say.
+    private mutating func finish(_ values: [Outgoing]) -> [Outgoing] {
+        var result: [Outgoing] = []
+        for var value in values {
+            if chance(plan.cut), value.value.count > 1 {
+                value.value.removeLast(Int.random(in: 1..<value.value.count, using: &generator))
+            }
+            for piece in split(value) {
+                // A lost notification still counts as sent: the bottle does not know.
+                if chance(plan.lose) {
+                    result.append(Outgoing(value: [], kind: piece.kind, records: piece.records))
+                } else {
+                    result.append(piece)
+                    if chance(plan.repeat) { result.append(Outgoing(value: piece.value, kind: piece.kind)) }
+                }
+            }
+        }
+        return result
+    }
+
+    private func split(_ value: Outgoing) -> [Outgoing] {
+        guard plan.split > 0, value.value.count > plan.split else { return [value] }
+        var pieces = stride(from: 0, to: value.value.count, by: plan.split).map { start in
+            Outgoing(value: Array(value.value[start..<min(start + plan.split, value.value.count)]), kind: value.kind)
+        }
+        pieces[pieces.count - 1].records = value.records
+        return pieces
+    }
+
+    private mutating func lieAboutLength(_ value: inout [UInt8]) {
+        guard value.count >= Frame.headerSize, [0x50, 0x52].contains(value[0]), [0x54, 0x50].contains(value[1]), chance(plan.length) else { return }
+        let length = Int(value[2]) << 8 | Int(value[3])
+        let lie = UInt16(clamping: length + [-7, -1, 1, 13, 15, 300].randomElement(using: &generator, or: 1))
+        value[2] = UInt8(lie >> 8)
+        value[3] = UInt8(truncatingIfNeeded: lie)
+    }
+
+    private mutating func lieAboutEntry(_ value: inout [UInt8]) {
+        let at = value.first == 0x50 ? Frame.headerSize : 0
+        guard value.count > at, chance(plan.entry) else { return }
+        value[at] = [0x00, 0x01, 0xFF, value[at] &+ 1, value[at] &+ 13].randomElement(using: &generator, or: 0)
+    }
+
+    /// Frames that other makers' bottles send on the same characteristic numbers.
+    private mutating func foreignWord() -> [UInt8] {
+        let words: [[UInt8]] = [[0xAA, 0x55, 0x03, 0x01, 0x02], [0x42, 0x54, 0x00, 0x01, 0x64], [0x52, 0x50, 0x00, 0x04, 0x03, 0x99, 0x01], [0xFF]]
+        return words.randomElement(using: &generator, or: [0xFF])
+    }
+}
+
+extension Array {
+    fileprivate func randomElement(using generator: inout SplitMix, or fallback: Element) -> Element {
+        randomElement(using: &generator) ?? fallback
+    }
+}

@@ -1,0 +1,81 @@
+/// A bottle's bad day, in words: `lose=5,late=300,disconnect=12`. All of it is repeatable from the seed.
+public struct FaultPlan: Hashable, Sendable {
+    /// Percent of notifications that never leave.
+    public var lose = 0
+    /// Percent of notifications that leave twice.
+    public var `repeat` = 0
+    /// Milliseconds before each answer.
+    public var late = 0
+    /// Milliseconds between two notifications.
+    public var gap = 0
+    /// Percent of commands that are ignored.
+    public var ignore = 0
+    /// Milliseconds after the subscription during which commands are ignored.
+    public var early = 0
+    /// Drops the connection instead of the N-th notification of each connection.
+    public var disconnect = 0
+    /// The same, in the first connection only.
+    public var disconnectOnce = 0
+    /// Drops the first N connections as soon as they stand.
+    public var refuse = 0
+    /// Percent of notifications that lack their last bytes.
+    public var cut = 0
+    /// Sends log and answers in pieces of at most so many bytes.
+    public var split = 0
+    /// Log entries after the first go out in any order.
+    public var shuffle = false
+    /// Percent of log transfers that begin anew in the middle.
+    public var restart = 0
+    /// Percent of log notifications with a report in front of them.
+    public var interleave = 0
+    /// Percent of frames whose length field lies.
+    public var length = 0
+    /// Percent of log entries whose n lies.
+    public var entry = 0
+    /// Percent of answers that say the opposite: records that are not there, or none where there are.
+    public var lie = 0
+    /// Percent of answers in words that no WaterH bottle knows.
+    public var foreign = 0
+    /// After the log, notifies rubbish for as long as somebody listens.
+    public var endless = false
+    /// Percent of acknowledgements that the bottle forgets: it sends those records again.
+    public var forget = 0
+    /// Sends records again that were acknowledged, beside the new ones: the last N.
+    public var resend = 0
+    /// Records that the ring holds.
+    public var ring = 500
+    /// Parts per million by which the clock is fast, or slow if negative.
+    public var drift = 0
+    /// Seconds by which the clock jumps at each connection.
+    public var step = 0
+    /// Power is lost when the N-th connection ends.
+    public var power = 0
+    /// The ATT MTU is at most so much.
+    public var mtu = 517
+    /// A third characteristic notifies every 5 s.
+    public var keepAlive = false
+
+    public init() {}
+
+    /// A word that does not exist, or a number that it can not take.
+    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// From `WORD[=NUMBER],…`. An empty text is a good day.
+    public init(_ text: String) throws(Malformed) {
+        for part in text.split(separator: ",") {
+            let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
+            guard let name = pieces.first, let word = FaultWord.all.first(where: { $0.name == name }) else {
+                throw Malformed(description: "'\(part)' is no fault: 'waterh-emulator faults' lists the words")
+            }
+            switch (word.kind, pieces.count > 1 ? Int(pieces[1]) : nil) {
+            case (.plain(let path), _) where pieces.count == 1: self[keyPath: path] = true
+            case (.number(let path, let range), let number?) where range.contains(number): self[keyPath: path] = number
+            case (.plain, _): throw Malformed(description: "'\(name)' takes no number: write '\(name)'")
+            case (.number(_, let range), _):
+                throw Malformed(description: "'\(name)' takes a number from \(range.lowerBound) to \(range.upperBound): for example '\(word.example)'")
+            }
+        }
+    }
+}

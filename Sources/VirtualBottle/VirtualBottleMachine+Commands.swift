@@ -1,0 +1,197 @@
+import BottleProtocol
+import Bluetooth
+
+// What the bottle makes of a command, and what it answers (`waterh-protocol.md` section 2).
+extension VirtualBottleMachine {
+    private static let registrationLimit = Duration.seconds(30)
+    private static let calibration = Duration.seconds(1)
+    static let firmware: UInt16 = 0x0103
+
+    mutating func command(_ bytes: [UInt8], at now: MonotonicInstant) {
+        let command = HostCommand(decoding: bytes)
+        if plan.early > 0, let session, now < (session.subscribedAt ?? session.since).advanced(by: .milliseconds(plan.early)) {
+            return log("ignored, too early after the subscription: \(command.meaning)")
+        }
+        guard !injector.chance(plan.ignore) else { return log("ignored, fault 'ignore': \(command.meaning)") }
+        log(command.meaning)
+        switch command {
+        case .snapshot: answer(snapshot(at: now).frame(identity.model), at: now)
+        case .drinkLog: dumpRetail(at: now)
+        case .draftDump: dumpDraft(at: now)
+        case .acknowledge(let bytes): acknowledge(Int(bytes))
+        case .get(let type): get(type, at: now)
+        case .unknown: break
+        default: put(command, at: now)
+        }
+    }
+
+    private mutating func answer(_ frame: Frame, at now: MonotonicInstant) {
+        send(injector.spoil(answer: frame.encoded), at: now)
+    }
+
+    // MARK: The log
+
+    private mutating func dumpRetail(at now: MonotonicInstant) {
+        let records = beginDump()
+        let hasRecords = !records.isEmpty
+        let saysRecords = injector.chance(plan.lie) ? !hasRecords : hasRecords
+        answer((saysRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
+        guard hasRecords, saysRecords else { return }
+        // A read gives a whole frame or nothing of use.
+        let isRead = identity.profile == .draft && session?.subscriptions.contains(identity.profile.response) == false
+        sendLog(isRead ? DrinkLogPackets.draft(records) : DrinkLogPackets.retail(records), at: now)
+    }
+
+    /// Only the draft profile knows the one-byte command; a retail bottle ignores it.
+    private mutating func dumpDraft(at now: MonotonicInstant) {
+        guard identity.profile == .draft else { return log("a retail bottle does not know that command") }
+        sendLog(DrinkLogPackets.draft(beginDump()), at: now)
+    }
+
+    /// A new request starts over: what was waiting of the last one is not sent any more.
+    private mutating func beginDump() -> [BottleFlash.Stored] {
+        session?.sent = []
+        session?.outbox.removeAll { $0.outgoing.kind != .report }
+        session?.readable = []
+        session?.isEndless = false
+        return acknowledged.suffix(plan.resend) + flash.records
+    }
+
+    private mutating func sendLog(_ values: [Outgoing], at now: MonotonicInstant) {
+        let largest = values.map(\.value.count).max() ?? 0
+        if let mtu = session?.mtu, largest > mtu - 3, session?.subscriptions.contains(identity.profile.response) == true, plan.split == 0 {
+            log("the ATT MTU is \(mtu): notifications of \(largest) bytes will be cut to \(mtu - 3)")
+        }
+        let report = Frame(.report, [Entry(.level, flash.levelMl)]).encoded
+        send(injector.spoil(log: values, report: report), at: now)
+        if plan.endless { session?.isEndless = true }
+        log("\(values.reduce(0) { $0 + $1.records.count }) records on their way")
+    }
+
+    /// Drops exactly what is named: the oldest of the records that were sent, whatever came or went since.
+    private mutating func acknowledge(_ bytes: Int) {
+        let (count, rest) = bytes.quotientAndRemainder(dividingBy: DrinkRecord.size)
+        guard rest == 0 else { return log("the acknowledgement of \(bytes) bytes names no whole records; nothing is dropped") }
+        guard !injector.chance(plan.forget) else { return log("forgotten, fault 'forget'") }
+        let named = Set(session?.sent.prefix(count) ?? [])
+        session?.sent.removeFirst(named.count)
+        let records = flash.records.filter { named.contains($0.number) }
+        if plan.resend > 0 { acknowledged = (acknowledged + records).suffix(plan.resend) }
+        if !records.isEmpty { change { $0.drop(named) } }
+        log("\(records.count) of \(count) records dropped, \(flash.records.count) left")
+    }
+
+    // MARK: Questions
+
+    func snapshot(at now: MonotonicInstant) -> Snapshot {
+        var snapshot = Snapshot()
+        snapshot.model = identity.model
+        snapshot.batteryPercent = Int(flash.batteryPercent)
+        snapshot.charging = ChargingState(rawValue: flash.charging)
+        snapshot.clock = clock.reading(at: now)
+        snapshot.goalMl = Int(flash.goalMl)
+        snapshot.amountMl = Int(amount(at: now))
+        snapshot.firmware = Self.firmware
+        snapshot.reminder = ReminderSetting(flash.reminder)
+        snapshot.language = flash.language
+        snapshot.temperatureC = Int(flash.temperatureC)
+        snapshot.tdsPpm = Int(flash.tdsPpm)
+        snapshot.levelMl = Int(flash.levelMl)
+        return snapshot
+    }
+
+    /// Today's amount: a new day of the bottle's clock begins with nothing.
+    func amount(at now: MonotonicInstant) -> UInt16 {
+        clock.time(at: now).day == flash.amountDay ? flash.amountMl : 0
+    }
+
+    private mutating func get(_ type: EntryType, at now: MonotonicInstant) {
+        let isVita = identity.model == .vita
+        let entry: Entry? =
+            switch type {
+            case .battery: Entry(type, [flash.batteryPercent])
+            case .clock: Entry(type, clock.reading(at: now).encoded)
+            case .amount: Entry(type, amount(at: now))
+            case .goal: Entry(type, flash.goalMl)
+            case .charging: Entry(type, [flash.charging])
+            case .language: Entry(type, [flash.language])
+            case .reminder: Entry(type, flash.reminder)
+            case .level: Entry(type, flash.levelMl)
+            case .temperature: isVita ? Entry(type, [UInt8(bitPattern: flash.temperatureC)]) : nil
+            case .tds: isVita ? Entry(type, flash.tdsPpm) : nil
+            default: nil
+            }
+        if let entry { answer(Frame(.response, [entry]), at: now) }
+    }
+
+    // MARK: Settings and actions
+
+    /// Entry by entry; the answers go into one frame, as the published answer to goal + clock + reminder shows.
+    private mutating func put(_ command: HostCommand, at now: MonotonicInstant) {
+        guard let entries = try? Frame(decoding: command.encoded).entries() else { return }
+        var answers: [Entry] = []
+        for entry in entries {
+            if let reply = put(entry, at: now) { answers.append(reply) }
+        }
+        blinks += entries.isEmpty ? 0 : 1
+        if !answers.isEmpty { answer(Frame(.response, answers), at: now) }
+    }
+
+    private mutating func put(_ entry: Entry, at now: MonotonicInstant) -> Entry? {
+        switch entry.type {
+        case .goal:
+            guard let goal = entry.number else { return nil }
+            change { $0.goalMl = goal }
+            return entry
+        case .amount:
+            guard let amount = entry.number else { return nil }
+            let day = clock.time(at: now).day
+            change { ($0.amountMl, $0.amountDay) = (amount, day) }
+            return nil
+        case .reminder:
+            guard ReminderSetting(entry.data) != nil else { return nil }
+            change { $0.reminder = entry.data }
+            return entry
+        case .clock: return Entry(.clock, [setClock(entry.data, at: now) ? 0 : 1])
+        case .light:
+            guard ReminderLight(entry.data) != nil else { return nil }
+            change { $0.light = entry.data }
+            return nil
+        case .language:
+            guard let language = entry.byte else { return nil }
+            change { $0.language = language }
+            return nil
+        case .registration: return register(entry, at: now)
+        case .recalibrateFull, .recalibrateEmpty:
+            change { $0.levelMl = entry.type == .recalibrateFull ? BottleFlash.fullMl : 0 }
+            scheduled.append((now.advanced(by: Self.calibration), Frame(.report, [Entry(entry.type, [1])])))
+            return nil
+        case .screenText: return Entry(.screenText, [0])
+        // The light flashes; factory mode is left: nothing of it shows on the air.
+        default: return nil
+        }
+    }
+
+    /// False, and the clock stays, where the six bytes are no date.
+    mutating func setClock(_ bytes: [UInt8], at now: MonotonicInstant) -> Bool {
+        guard let time = BottleClock(bytes).flatMap(LocalTime.init) else { return false }
+        clock.set(time, at: now)
+        change { _ in }
+        return true
+    }
+
+    private mutating func register(_ entry: Entry, at now: MonotonicInstant) -> Entry? {
+        switch entry.byte.map(RegistrationCode.init(rawValue:)) {
+        case .register:
+            registrationDeadline = now.advanced(by: Self.registrationLimit)
+            return Entry(.registration, [RegistrationCode.pressButton.rawValue])
+        case .clear:
+            change { $0.clear() }
+            session?.sent = []
+            session?.outbox.removeAll { $0.outgoing.kind == .log }
+            session?.readable = []
+            return Entry(.registration, [RegistrationCode.cleared.rawValue])
+        default: return nil
+        }
+    }
+}

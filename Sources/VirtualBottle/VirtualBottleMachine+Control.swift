@@ -1,0 +1,130 @@
+import BottleProtocol
+import Bluetooth
+
+/// What a person does to the bottle in hand: drinks, refills, charges, presses its button.
+public enum ControlAction: Hashable, Sendable {
+    case sip(ml: Int)
+    case refill
+    case battery(percent: Int)
+    case charging(Bool)
+    /// Sets the bottle's clock, as its owner's app would.
+    case clock(BottleClock)
+    /// Takes the power away: the clock starts at zero.
+    case powerLoss
+    /// Drops the connection.
+    case drop
+    /// Presses the button: confirms a registration, wakes the bottle otherwise.
+    case press
+    case status
+}
+
+public enum ControlReply: Hashable, Sendable {
+    case done(BottleStatus)
+    /// Not done, and why.
+    case refused(String)
+}
+
+/// The bottle as its owner sees it.
+public struct BottleStatus: Hashable, Sendable {
+    public var identity: BottleIdentity
+    /// Records waiting in the log.
+    public var records: Int
+    /// Records pushed out of the ring unseen.
+    public var overwritten: Int
+    /// Records acknowledged or cleared.
+    public var dropped: Int
+    public var batteryPercent: Int
+    public var charging: ChargingState
+    public var clock: BottleClock
+    public var goalMl: Int
+    public var amountMl: Int
+    public var levelMl: Int
+    public var reminder: ReminderSetting?
+    public var light: ReminderLight?
+    public var isRegistered: Bool
+    /// How often the light blinked because somebody wrote settings.
+    public var blinks: Int
+    public var connections: Int
+    public var central: CentralID?
+    public var mtu: Int?
+    public var isSubscribed: Bool
+}
+
+extension VirtualBottleMachine {
+    mutating func perform(_ action: ControlAction, at now: MonotonicInstant) -> ControlReply {
+        switch action {
+        case .sip(let ml):
+            let limit = identity.dialect == .strict ? 255 : 65_535
+            guard (0...limit).contains(ml) else { return .refused("A sip of \(ml) ml can not be written: the record holds 0 to \(limit) ml.") }
+            sip(UInt16(ml), at: now)
+        case .refill:
+            change { $0.levelMl = BottleFlash.fullMl }
+            reportSensors()
+        case .battery(let percent):
+            guard (0...100).contains(percent) else { return .refused("The battery holds 0 to 100 percent, not \(percent).") }
+            change { $0.batteryPercent = UInt8(percent) }
+            report(Frame(.report, [Entry(.battery, [UInt8(percent)])]))
+        case .charging(let isOn):
+            let state: ChargingState = !isOn ? .no : flash.batteryPercent == 100 ? .charged : .charging
+            change { $0.charging = state.rawValue }
+            report(Frame(.report, [Entry(.charging, [state.rawValue])]))
+        case .clock(let clock):
+            guard setClock(clock.encoded, at: now) else { return .refused("\(clock) is no date and time that exists.") }
+        case .powerLoss:
+            clock.losePower(at: now)
+            change { _ in }
+        case .drop:
+            guard let central = session?.central else { return .refused("Nobody is connected.") }
+            emit(.link(.disconnect(central)))
+        case .press: press()
+        case .status: break
+        }
+        return .done(status(at: now))
+    }
+
+    private mutating func sip(_ ml: UInt16, at now: MonotonicInstant) {
+        let reading = clock.reading(at: now)
+        let isVita = identity.model == .vita
+        let record = DrinkRecord(
+            yearByte: identity.dialect == .strict ? 0x1A : reading.yearByte, month: reading.month, day: reading.day,
+            hour: reading.hour, minute: reading.minute, second: reading.second, amountMl: ml, tdsPpm: isVita ? flash.tdsPpm : 0,
+            sensor: isVita ? (UInt8(bitPattern: flash.temperatureC), 0) : (1, flash.batteryPercent))
+        let (amount, day) = (self.amount(at: now), clock.time(at: now).day)
+        let capacity = plan.ring
+        change { flash in
+            flash.append(record.encoded, capacity: capacity)
+            flash.levelMl -= min(flash.levelMl, ml)
+            flash.amountMl = UInt16(clamping: Int(amount) + Int(ml))
+            flash.amountDay = day
+        }
+        reportSensors()
+    }
+
+    private mutating func reportSensors() {
+        report(Frame(.report, [Entry(.level, flash.levelMl)]))
+        guard identity.model == .vita else { return }
+        report(Frame(.report, [Entry(.tds, flash.tdsPpm)]))
+        report(Frame(.report, [Entry(.temperature, [UInt8(bitPattern: flash.temperatureC)])]))
+    }
+
+    private mutating func press() {
+        guard registrationDeadline != nil else {
+            report(Frame(.report, [Entry(.battery, [flash.batteryPercent])]))
+            return reportSensors()
+        }
+        registrationDeadline = nil
+        change { $0.isRegistered = true }
+        report(Frame(.report, [Entry(.registration, [RegistrationCode.confirmed.rawValue])]))
+    }
+
+    /// The bottle as it is now.
+    public func status(at now: MonotonicInstant) -> BottleStatus {
+        BottleStatus(
+            identity: identity, records: flash.records.count, overwritten: flash.overwritten, dropped: flash.dropped,
+            batteryPercent: Int(flash.batteryPercent), charging: ChargingState(rawValue: flash.charging), clock: clock.reading(at: now),
+            goalMl: Int(flash.goalMl), amountMl: Int(amount(at: now)), levelMl: Int(flash.levelMl),
+            reminder: ReminderSetting(flash.reminder), light: ReminderLight(flash.light), isRegistered: flash.isRegistered, blinks: blinks,
+            connections: connections, central: session?.central, mtu: session?.mtu,
+            isSubscribed: session?.subscriptions.contains(identity.profile.response) ?? false)
+    }
+}

@@ -1,0 +1,191 @@
+import BottleProtocol
+import Bluetooth
+
+// Connections, writes, reads, and the way of a value out of the bottle.
+extension VirtualBottleMachine {
+    /// A value that the link does not report as gone by then never will be.
+    private static let stall = Duration.seconds(30)
+    private static let keepAlivePeriod = Duration.seconds(5)
+
+    mutating func handle(_ event: PeripheralEvent, at now: MonotonicInstant) {
+        switch event {
+        case .connected(let central): connect(central, at: now)
+        case .disconnected(let central) where central == session?.central: disconnect(at: now)
+        case .mtuChanged(let central, let mtu) where central == session?.central: session?.mtu = mtu
+        case .subscribed(let central, let uuid) where central == session?.central: subscribe(uuid, at: now)
+        case .unsubscribed(let central, let uuid) where central == session?.central:
+            session?.subscriptions.remove(uuid)
+            if uuid == identity.profile.response { session?.outbox = [] }
+            if uuid == GATTShape.keepAlive { session?.keepAliveAt = nil }
+        case .read(let central, let uuid, let offset, let token):
+            answerRead(central, uuid, offset: offset, token: token, at: now)
+        case .write(let central, let uuid, let value, let token):
+            take(value, to: uuid, from: central, token: token, at: now)
+        case .notified(let uuid) where uuid == identity.profile.response:
+            let next = now.advanced(by: .milliseconds(plan.gap))
+            session?.inFlightUntil = nil
+            session?.earliestNext = next
+        case .unavailable(let error):
+            if session != nil { disconnect(at: now) }
+            log("the link is gone: \(error)")
+        case .available: log("the link is back")
+        case .disconnected, .mtuChanged, .subscribed, .unsubscribed, .notified: break
+        }
+    }
+
+    /// One connection at a time: while it lasts the bottle is not seen, and whoever comes all the same is sent away.
+    private mutating func connect(_ central: CentralID, at now: MonotonicInstant) {
+        guard session == nil else {
+            log("\(central) is refused: \(session?.central.text ?? "somebody") is connected")
+            return emit(.link(.disconnect(central)))
+        }
+        connections += 1
+        guard connections > plan.refuse else {
+            log("\(central) is dropped: fault 'refuse', connection \(connections)")
+            return emit(.link(.disconnect(central)))
+        }
+        session = Session(central, at: now)
+        if plan.step != 0 {
+            clock.step(milliseconds: Int64(plan.step) * 1000, at: now)
+            change { _ in }
+        }
+        emit(.link(.advertise(false)))
+        log("\(central) connected")
+    }
+
+    private mutating func disconnect(at now: MonotonicInstant) {
+        guard let central = session?.central else { return }
+        session = nil
+        if plan.power == connections {
+            clock.losePower(at: now)
+            change { _ in }
+            log("power lost: the clock starts at zero")
+        }
+        emit(.link(.advertise(true)))
+        log("\(central) disconnected")
+    }
+
+    private mutating func subscribe(_ uuid: BluetoothUUID, at now: MonotonicInstant) {
+        session?.subscriptions.insert(uuid)
+        if uuid == identity.profile.response { session?.subscribedAt = now }
+        if uuid == GATTShape.keepAlive { session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod) }
+    }
+
+    // MARK: Writes and reads
+
+    private mutating func take(_ value: [UInt8], to uuid: BluetoothUUID, from central: CentralID, token: UInt64?, at now: MonotonicInstant) {
+        let writeNotPermitted: UInt8 = 0x03
+        guard central == session?.central else { return respond(token, .error(writeNotPermitted)) }
+        switch uuid {
+        case identity.profile.command:
+            command(value, at: now)
+            respond(token, .value([]))
+        case identity.profile.response:
+            guard [[0x01], [0x01, 0x00], [0xFF]].contains(value) else { return respond(token, .error(writeNotPermitted)) }
+            log("\(central) wrote to the response characteristic: the bottle hangs up")
+            emit(.link(.disconnect(central)))
+        case GATTShape.firmwareUpdate:
+            log("\(central) wrote \(value.count) bytes to the firmware update, which does nothing here")
+            respond(token, .value([]))
+        default:
+            respond(token, .error(writeNotPermitted))
+        }
+    }
+
+    private mutating func respond(_ token: UInt64?, _ response: PeripheralRequest.Response) {
+        if let token { emit(.link(.respond(token: token, response))) }
+    }
+
+    /// Each read from the start gives the next packet, then empty frames; a read from the middle goes on with the packet at hand.
+    private mutating func answerRead(_ central: CentralID, _ uuid: BluetoothUUID, offset: Int, token: UInt64, at now: MonotonicInstant) {
+        let (readNotPermitted, invalidOffset) = (UInt8(0x02), UInt8(0x07))
+        guard central == session?.central, uuid == identity.profile.response, identity.profile == .draft else {
+            return respond(token, .error(readNotPermitted))
+        }
+        if offset == 0, session?.subscriptions.contains(uuid) == false { nextPacket(at: now) }
+        let value = session?.lastRead ?? []
+        respond(token, offset <= value.count ? .value(Array(value.dropFirst(offset))) : .error(invalidOffset))
+    }
+
+    private mutating func nextPacket(at now: MonotonicInstant) {
+        session?.lastRead = DrinkLogPackets.end
+        while let next = session?.readable.first, next.notBefore <= now {
+            session?.readable.removeFirst()
+            session?.sent += next.outgoing.records
+            // An empty value is one that a fault swallowed.
+            guard !next.outgoing.value.isEmpty else { continue }
+            session?.lastRead = next.outgoing.value
+            return
+        }
+    }
+
+    // MARK: The way out
+
+    /// Answers and log, to whoever subscribed; in draft also to whoever reads.
+    mutating func send(_ values: [Outgoing], at now: MonotonicInstant) {
+        guard let session else { return }
+        let waiting = values.map { Session.Waiting(outgoing: $0, notBefore: now.advanced(by: .milliseconds(plan.late))) }
+        if session.subscriptions.contains(identity.profile.response) {
+            guard session.outbox.count + values.count <= Session.capacity else {
+                return log("\(session.central) asks more than it takes; an answer is dropped")
+            }
+            self.session?.outbox += waiting
+        } else if identity.profile == .draft, session.readable.count + values.count <= Session.capacity {
+            self.session?.readable += waiting
+        } else {
+            log("an answer is lost: \(session.central) has not subscribed to \(identity.profile.response)")
+        }
+    }
+
+    /// Reports go ahead of what waits, so that they come in the middle of a log.
+    mutating func report(_ frame: Frame) {
+        guard let session, session.subscriptions.contains(identity.profile.response), session.outbox.count < Session.capacity else { return }
+        let place = session.outbox.firstIndex { $0.outgoing.kind != .report } ?? session.outbox.count
+        let waiting = Session.Waiting(outgoing: Outgoing(value: frame.encoded, kind: .report), notBefore: session.since)
+        self.session?.outbox.insert(waiting, at: place)
+    }
+
+    /// Lets the next value go when the one before is through.
+    mutating func pump(at now: MonotonicInstant) {
+        keepAlive(at: now)
+        if let until = session?.inFlightUntil, until <= now {
+            session?.inFlightUntil = nil
+            log("the link did not say in 30 s that a notification has left; the next one follows")
+        }
+        rubbish(at: now)
+        while let session, session.inFlightUntil == nil, let next = session.outbox.first,
+            max(next.notBefore, session.earliestNext) <= now
+        {
+            self.session?.outbox.removeFirst()
+            self.session?.sent += next.outgoing.records
+            guard !next.outgoing.value.isEmpty else { continue }
+            self.session?.notifications += 1
+            guard session.notifications + 1 != dropAt else {
+                self.session?.outbox = []
+                self.session?.isEndless = false
+                log("the connection drops: fault 'disconnect', notification \(session.notifications + 1)")
+                return emit(.link(.disconnect(session.central)))
+            }
+            self.session?.inFlightUntil = now.advanced(by: Self.stall)
+            emit(.link(.notify(identity.profile.response, value: next.outgoing.value)))
+        }
+    }
+
+    /// The number of the notification instead of which the connection drops.
+    private var dropAt: Int? {
+        if plan.disconnect > 0 { return plan.disconnect }
+        return plan.disconnectOnce > 0 && connections == plan.refuse + 1 ? plan.disconnectOnce : nil
+    }
+
+    private mutating func keepAlive(at now: MonotonicInstant) {
+        guard let due = session?.keepAliveAt, due <= now else { return }
+        session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod)
+        emit(.link(.notify(GATTShape.keepAlive, value: [0x01])))
+    }
+
+    private mutating func rubbish(at now: MonotonicInstant) {
+        guard let session, session.isEndless, session.outbox.isEmpty, session.inFlightUntil == nil, session.earliestNext <= now else { return }
+        let pause = now.advanced(by: .milliseconds(max(5, plan.gap)))
+        self.session?.outbox.append(Session.Waiting(outgoing: Outgoing(value: injector.rubbish(), kind: .rubbish), notBefore: pause))
+    }
+}

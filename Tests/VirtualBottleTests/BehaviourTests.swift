@@ -1,0 +1,263 @@
+import BottleProtocol
+import Bluetooth
+import Testing
+import VirtualBottle
+
+@Suite("The bottle's answers, clock, connection and hands")
+struct BehaviourTests {
+    static let reminder = ReminderSetting(mode: 1, wakeHour: 7, wakeMinute: 30, sleepHour: 22, sleepMinute: 0, intervalMinutes: 45)
+    static let clock = BottleClock(yearByte: 26, month: 11, day: 21, hour: 13, minute: 14, second: 15)
+
+    static let answers: [(HostCommand, [String])] = [
+        (.goal(ml: 2000), ["52 50 00 04 03 05 07 D0"]),
+        (.reminder(.standard), ["52 50 00 08 07 26 00 08 00 14 00 3C"]),
+        (.clock(clock), ["52 50 00 03 02 03 00"]),
+        (.clock(BottleClock(yearByte: 26, month: 13, day: 1, hour: 0, minute: 0, second: 0)), ["52 50 00 03 02 03 01"]),
+        (.settings(goalMl: 2000, clock: clock, reminder: reminder), ["52 50 00 0F 03 05 07 D0 02 03 00 07 26 01 07 1E 16 00 2D"]),
+        (.register, ["52 50 00 03 02 1C 02"]),
+        (.clearLog, ["52 50 00 03 02 1C 06"]),
+        (.amount(ml: 700), []), (.flash, []), (.language(1), []), (.leaveFactoryMode, []),
+        (.light(ReminderLight(mode: 3, red: 1, green: 2, blue: 3)), []),
+        (.get(.battery), ["52 50 00 03 02 02 61"]), (.get(.goal), ["52 50 00 04 03 05 09 C4"]), (.get(EntryType(0x77)), []),
+        (.unknown(hex("50 54 00 09 02")), []), (.unknown([]), []), (.unknown([0xFF]), []),
+        (.put([Entry(.goal, [1])]), []),
+    ]
+
+    @Test("answers, byte for byte", arguments: answers)
+    func answer(_ command: HostCommand, _ expected: [String]) throws {
+        var bench = try Bench()
+        bench.connect()
+        #expect(bench.write(command) == expected.map(hex))
+    }
+
+    @Test("the snapshot shows what was set", arguments: BottleModel.allCases)
+    func snapshot(_ model: BottleModel) throws {
+        var bench = try Bench(BottleIdentity(model: model))
+        bench.connect()
+        bench.write(.settings(goalMl: 1800, clock: Self.clock, reminder: Self.reminder))
+        bench.write(.amount(ml: 640))
+        bench.control(.battery(percent: 55))
+        bench.control(.charging(true))
+        let value = try #require(bench.write(.snapshot).first)
+        #expect(value.count == (model == .boost ? 43 : 53))
+        let snapshot = try Snapshot(decoding: Frame(decoding: value))
+        #expect(snapshot.model == model && snapshot.goalMl == 1800 && snapshot.amountMl == 640 && snapshot.batteryPercent == 55)
+        #expect(snapshot.clock == Self.clock && snapshot.reminder == Self.reminder && snapshot.charging == .charging)
+        if model == .vita { #expect(snapshot.levelMl == 530 && snapshot.tdsPpm == 120 && snapshot.temperatureC == 21) }
+    }
+
+    @Test("a sip is a live report, in the middle of a log too")
+    func liveReports() throws {
+        var bench = try Bench(BottleIdentity(model: .vita))
+        bench.sip(Array(1...20))
+        bench.connect()
+        bench.notified = []
+        bench.control(.sip(ml: 30))
+        #expect(bench.notified == [hex("52 54 00 04 03 08 01 22"), hex("52 54 00 04 03 28 00 78"), hex("52 54 00 03 02 01 15")])
+        bench.takesNotifications = false
+        bench.write(.drinkLog)
+        bench.link(.notified(BluetoothUUID(0xFFE4)))
+        bench.control(.sip(ml: 5))
+        bench.takesNotifications = true
+        bench.link(.notified(BluetoothUUID(0xFFE4)))
+        let operations = bench.notified.map { $0.prefix(2) == [0x52, 0x54] }
+        #expect(operations == [false, false, true, true, true, false, false])
+    }
+
+    @Test("the day's amount grows with sips and begins anew at midnight")
+    func amount() throws {
+        var bench = try Bench()
+        bench.sip([100, 50])
+        #expect(bench.status.amountMl == 150 && bench.status.levelMl == 380)
+        bench.wait(.seconds(12 * 3600))
+        #expect(bench.status.amountMl == 0)
+        bench.control(.refill)
+        bench.control(.sip(ml: 40))
+        #expect(bench.status.amountMl == 40 && bench.status.levelMl == 490)
+    }
+
+    @Test("registration: confirmed by the button, failed without")
+    func registration() throws {
+        var bench = try Bench()
+        bench.connect()
+        bench.write(.register)
+        bench.notified = []
+        bench.control(.press)
+        #expect(bench.notified == [hex("52 54 00 03 02 1C 03")] && bench.status.isRegistered)
+        bench.write(.register)
+        bench.notified = []
+        bench.wait(.seconds(31))
+        #expect(bench.notified == [hex("52 54 00 03 02 1C 04")])
+    }
+
+    @Test("recalibration reports its result", arguments: [(HostCommand.recalibrateFull, "A1", 530), (.recalibrateEmpty, "A6", 0)])
+    func recalibration(_ command: HostCommand, _ type: String, _ level: Int) throws {
+        var bench = try Bench()
+        bench.connect()
+        bench.write(command)
+        bench.wait(.seconds(2))
+        #expect(bench.notified == [hex("52 54 00 03 02 \(type) 01")] && bench.status.levelMl == level)
+    }
+
+    // MARK: Connection
+
+    @Test("one connection at a time: not seen while connected, a second central is sent away")
+    func oneConnection() throws {
+        var bench = try Bench()
+        bench.connect()
+        #expect(bench.effects.contains(.link(.advertise(false))))
+        let second = CentralID("central 2")
+        bench.link(.connected(second))
+        #expect(bench.effects.contains(.link(.disconnect(second))))
+        bench.link(.write(second, 0xFFE9, value: HostCommand.clearLog.encoded, token: 9))
+        #expect(bench.effects.contains(.link(.respond(token: 9, .error(0x03)))))
+        #expect(bench.status.central == Bench.central && !bench.effects.contains(.link(.advertise(true))))
+        bench.disconnect()
+        #expect(bench.effects.contains(.link(.advertise(true))) && bench.status.central == nil)
+    }
+
+    @Test("forbidden writes to the response characteristic drop the connection", arguments: ["01", "01 00", "FF"], BottleProfile.allCases)
+    func forbiddenWrites(_ bytes: String, _ profile: BottleProfile) throws {
+        for withResponse in [false, true] {
+            var bench = try Bench(BottleIdentity(profile: profile))
+            bench.connect()
+            bench.write(hex(bytes), to: profile.responseCharacteristic, withResponse: withResponse)
+            #expect(bench.status.central == nil && bench.effects.contains(.link(.disconnect(Bench.central))))
+        }
+    }
+
+    @Test("any other write there is refused, and the connection stays")
+    func otherWrites() throws {
+        var bench = try Bench()
+        bench.connect()
+        bench.write([0x02], to: 0xFFE4, withResponse: true)
+        #expect(bench.effects.contains(.link(.respond(token: 1, .error(0x03)))) && bench.status.central != nil)
+    }
+
+    @Test("answers need a subscription; unsubscribing silences")
+    func unsubscribed() throws {
+        var bench = try Bench()
+        bench.connect(subscribe: false)
+        #expect(bench.write(.snapshot).isEmpty)
+        bench.link(.subscribed(Bench.central, 0xFFE4))
+        #expect(bench.write(.snapshot).count == 1)
+        bench.link(.unsubscribed(Bench.central, 0xFFE4))
+        #expect(bench.write(.snapshot).isEmpty)
+    }
+
+    @Test("the GATT table", arguments: BottleProfile.allCases)
+    func table(_ profile: BottleProfile) throws {
+        let bench = try Bench(BottleIdentity(profile: profile, name: "WaterH-Test"))
+        let application = bench.machine.application
+        let all = application.services.flatMap(\.characteristics)
+        #expect(application.name == "WaterH-Test" && application.advertisedServices == (profile == .draft ? [0xFF00] : []))
+        #expect(all.first { $0.uuid == 0x2A25 }?.constant == Array(bench.machine.identity.address.description.utf8))
+        let command = try #require(all.first { $0.uuid == BluetoothUUID(profile.commandCharacteristic) })
+        let response = try #require(all.first { $0.uuid == BluetoothUUID(profile.responseCharacteristic) })
+        #expect(command.properties == (profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse]))
+        #expect(response.properties == (profile == .draft ? [.read, .notify] : [.notify]) && response.userDescription != nil)
+        #expect(application.services.contains { $0.uuid.fullDescription == "00010203-0405-0607-0809-0A0B0C0D1912" } == (profile == .retail))
+    }
+
+    @Test("names and addresses by default")
+    func identity() {
+        #expect(BottleIdentity().name == "WaterH-Boost-24oz" && BottleIdentity(model: .vita).name == "WaterH-Bottle-1")
+        let address = BottleIdentity().address.description
+        #expect(address.hasPrefix("A4:C1:38:") && address == BottleIdentity(model: .boost).address.description)
+        // For ever: stores know the bottle by it.
+        #expect(address == "A4:C1:38:31:D1:D2" && BottleIdentity(name: "Other").address != BottleIdentity().address)
+    }
+
+    // MARK: Clock
+
+    @Test("the clock runs, drifts, steps and is set")
+    func clockRuns() throws {
+        var bench = try Bench(faults: "drift=1000,step=3600")
+        bench.wait(.seconds(10_000))
+        #expect(bench.status.clock.description == "2026-11-21T14:46:50")
+        bench.connect()
+        #expect(bench.status.clock.description == "2026-11-21T15:46:50")
+        bench.write(.clock(Self.clock))
+        #expect(bench.status.clock == Self.clock)
+    }
+
+    @Test("after power loss the clock starts at zero, and records carry impossible dates")
+    func powerLoss() throws {
+        var bench = try Bench()
+        bench.control(.powerLoss)
+        bench.wait(.seconds(61))
+        bench.control(.sip(ml: 40))
+        bench.connect()
+        let record = try #require(bench.poll().first)
+        #expect(record.isSuspect && record.raw.prefix(6) == [0, 0, 0, 0, 1, 1])
+        bench.write(.clock(Self.clock))
+        bench.control(.sip(ml: 41))
+        #expect(bench.poll().first?.isSuspect == false)
+    }
+
+    @Test("fault 'power': lost when the connection ends")
+    func powerFault() throws {
+        var bench = try Bench(faults: "power=1")
+        bench.connect()
+        bench.disconnect()
+        #expect(bench.status.clock.month == 0)
+    }
+
+    // MARK: Flash
+
+    @Test("the flash survives a restart: log, settings, the clock's offset")
+    func restart() throws {
+        var bench = try Bench()
+        bench.sip([1, 2, 3])
+        bench.connect()
+        bench.write(.settings(goalMl: 1234, clock: Self.clock, reminder: Self.reminder))
+        bench.write(.drinkLog)
+        bench.write(.acknowledge(bytes: 13))
+        let later = LocalTime(milliseconds: Bench.noon.milliseconds + 3_600_000)
+        var restarted = try Bench(flash: bench.saved, hostTime: later)
+        #expect(restarted.status.goalMl == 1234 && restarted.status.reminder == Self.reminder)
+        #expect(restarted.status.clock.description == "2026-11-21T14:11:15")
+        restarted.connect()
+        #expect(restarted.poll().map(\.amountMl) == [2, 3])
+    }
+
+    @Test("a lost clock stays lost over a restart and goes on counting")
+    func restartLost() throws {
+        var bench = try Bench()
+        bench.control(.powerLoss)
+        bench.wait(.seconds(10))
+        bench.sip([1])
+        let restarted = try Bench(flash: bench.saved, hostTime: LocalTime(milliseconds: Bench.noon.milliseconds + 3_600_000))
+        #expect(restarted.status.clock == BottleClock(yearByte: 0, month: 0, day: 0, hour: 1, minute: 0, second: 0))
+    }
+
+    @Test("saved before anything leaves that depends on it")
+    func saveFirst() throws {
+        var bench = try Bench(BottleIdentity(profile: .draft))
+        bench.sip([1])
+        bench.connect()
+        bench.write([1])
+        for body in [{ $0.write(HostCommand.acknowledge(bytes: 13).encoded, withResponse: true) }, { $0.control(.sip(ml: 1)); return [] }]
+            as [(inout Bench) -> [[UInt8]]]
+        {
+            bench.effects = []
+            _ = body(&bench)
+            let save = bench.effects.firstIndex { if case .save = $0 { true } else { false } }
+            #expect(save == 0, "\(bench.effects)")
+            #expect(bench.saved == bench.machine.flash)
+        }
+    }
+
+    // MARK: Hands
+
+    @Test("what can not be done is refused in words")
+    func refusals() throws {
+        var bench = try Bench()
+        for action in [ControlAction.sip(ml: -1), .sip(ml: 70_000), .battery(percent: 101), .drop] {
+            guard case .refused(let why)? = bench.control(action) else { Issue.record("\(action) was done"); continue }
+            #expect(why.hasSuffix("."))
+        }
+        bench.connect()
+        #expect(bench.control(.drop) != nil && bench.status.central == nil)
+    }
+}

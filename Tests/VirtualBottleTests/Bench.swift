@@ -1,0 +1,125 @@
+import BottleProtocol
+import Bluetooth
+import VirtualBottle
+
+func hex(_ text: String) -> [UInt8] {
+    text.split(separator: " ").compactMap { UInt8($0, radix: 16) }
+}
+
+/// A bottle on a bench without a link: events by hand, effects collected, every notification taken at once.
+struct Bench {
+    var machine: VirtualBottleMachine
+    var now = MonotonicInstant(nanoseconds: 0)
+    /// Everything since the last look.
+    var effects: [VirtualBottleMachine.Effect] = []
+    /// Values notified by the response characteristic since the last look.
+    var notified: [[UInt8]] = []
+    /// Whether the link says that values have left.
+    var takesNotifications = true
+    /// The last flash saved: what a restart finds.
+    var saved: BottleFlash
+    private var token: UInt64 = 0
+    private var lastReply: ControlReply?
+
+    static let central = CentralID("central 1")
+    /// 2026-11-21 12:00:00.
+    static let noon = LocalTime(BottleClock(yearByte: 26, month: 11, day: 21, hour: 12, minute: 0, second: 0))!
+
+    init(
+        _ identity: BottleIdentity = BottleIdentity(), flash: BottleFlash = BottleFlash(), faults: String = "", seed: UInt64 = 1, hostTime: LocalTime = noon
+    ) throws {
+        saved = flash
+        machine = VirtualBottleMachine(identity, flash: flash, faults: try FaultPlan(faults), seed: seed, hostTime: hostTime, at: now)
+    }
+
+    var profile: BottleProfile { machine.identity.profile }
+
+    mutating func handle(_ event: VirtualBottleMachine.Event) {
+        var pending = [event]
+        while !pending.isEmpty {
+            for effect in machine.handle(pending.removeFirst(), at: now) {
+                effects.append(effect)
+                switch effect {
+                case .save(let flash): saved = flash
+                case .reply(_, let reply): lastReply = reply
+                case .link(.notify(let uuid, let value)):
+                    if uuid == BluetoothUUID(profile.responseCharacteristic) { notified.append(value) }
+                    if takesNotifications { pending.append(.link(.notified(uuid))) }
+                case .link(.disconnect(let central)): pending.append(.link(.disconnected(central)))
+                case .link, .log: break
+                }
+            }
+        }
+    }
+
+    mutating func link(_ event: PeripheralEvent) { handle(.link(event)) }
+
+    mutating func connect(subscribe: Bool = true) {
+        link(.connected(Self.central))
+        link(.mtuChanged(Self.central, 517))
+        if subscribe { link(.subscribed(Self.central, BluetoothUUID(profile.responseCharacteristic))) }
+    }
+
+    mutating func disconnect() { link(.disconnected(Self.central)) }
+
+    /// Writes a command and returns what was notified in answer.
+    @discardableResult
+    mutating func write(_ command: HostCommand) -> [[UInt8]] { write(command.encoded) }
+
+    @discardableResult
+    mutating func write(_ bytes: [UInt8], to uuid: UInt16? = nil, withResponse: Bool = false) -> [[UInt8]] {
+        notified = []
+        token += 1
+        link(.write(Self.central, BluetoothUUID(uuid ?? profile.commandCharacteristic), value: bytes, token: withResponse ? token : nil))
+        return notified
+    }
+
+    /// Reads the response characteristic.
+    mutating func read(offset: Int = 0) -> PeripheralRequest.Response? {
+        token += 1
+        link(.read(Self.central, BluetoothUUID(profile.responseCharacteristic), offset: offset, token: token))
+        for case .link(.respond(token, let response)) in effects { return response }
+        return nil
+    }
+
+    @discardableResult
+    mutating func control(_ action: ControlAction) -> ControlReply? {
+        lastReply = nil
+        handle(.control(action, id: 1))
+        return lastReply
+    }
+
+    var status: BottleStatus { machine.status(at: now) }
+
+    /// Lets time pass, deadline by deadline.
+    mutating func wait(_ duration: Duration) {
+        let end = now.advanced(by: duration)
+        while let next = machine.nextDeadline, next <= end {
+            now = max(now, next)
+            handle(.tick)
+        }
+        now = end
+        handle(.tick)
+    }
+
+    /// Sips a minute apart.
+    mutating func sip(_ amounts: [Int]) {
+        for amount in amounts {
+            control(.sip(ml: amount))
+            wait(.seconds(60))
+        }
+    }
+
+    /// A whole poll: the log, and where it completes, its acknowledgement.
+    mutating func poll(acknowledge: Bool = true) -> [DrinkRecord] {
+        var assembler = LogAssembler()
+        var records: [DrinkRecord] = []
+        for value in write(.drinkLog) {
+            for case .log(let transfer) in assembler.receive(value) {
+                records += transfer.records().accepted
+                if acknowledge, let bytes = transfer.acknowledgement { write(.acknowledge(bytes: bytes)) }
+            }
+        }
+        return records
+    }
+}

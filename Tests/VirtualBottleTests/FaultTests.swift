@@ -1,0 +1,164 @@
+import BottleProtocol
+import Bluetooth
+import Testing
+import VirtualBottle
+
+@Suite("The fault plan")
+struct FaultTests {
+    @Test("every word parses as it is listed, and is named once")
+    func words() throws {
+        #expect(Set(FaultWord.all.map(\.name)).count == FaultWord.all.count)
+        for word in FaultWord.all {
+            #expect(try FaultPlan(word.example) != FaultPlan(), "\(word.example)")
+            #expect(!word.meaning.isEmpty && !word.meaning.contains("\n"))
+        }
+        #expect(try FaultPlan(FaultWord.all.map(\.example).joined(separator: ", ")).lose == 5)
+        #expect(try FaultPlan("") == FaultPlan())
+    }
+
+    @Test("what is no plan is refused by name", arguments: ["nonsense", "lose", "lose=x", "lose=101", "lose=-1", "shuffle=1", "mtu=22", "=", "lose=5=5"])
+    func malformed(_ text: String) {
+        #expect(throws: FaultPlan.Malformed.self) { try FaultPlan(text) }
+    }
+
+    /// A bottle with 40 records and a bad day, polled: what came, and what is left.
+    private func poll(_ faults: String, seed: UInt64 = 7, profile: BottleProfile = .retail) throws -> (bench: Bench, values: [[UInt8]]) {
+        var bench = try Bench(BottleIdentity(profile: profile), faults: faults, seed: seed)
+        bench.sip(Array(1...40))
+        bench.connect()
+        bench.notified = []
+        bench.write(profile == .draft ? .draftDump(1) : .drinkLog)
+        bench.wait(.seconds(5))
+        return (bench, bench.notified)
+    }
+
+    @Test("the same seed gives the same day, another seed another")
+    func deterministic() throws {
+        let plan = "lose=20,repeat=20,cut=20,interleave=30,length=10,entry=10"
+        #expect(try poll(plan).values == poll(plan).values)
+        #expect(try poll(plan).values != poll(plan, seed: 8).values)
+    }
+
+    /// The promise that the gateway leans on, seen from the bottle: whatever goes wrong, an honest receiver keeps all drinks.
+    @Test("no fault makes an honest receiver acknowledge what it has not got", arguments: FaultWord.all.map(\.example))
+    func nothingLost(_ word: String) throws {
+        for profile in BottleProfile.allCases {
+            for seed in 0..<20 as Range<UInt64> {
+                var bench = try Bench(BottleIdentity(profile: profile), faults: word, seed: seed)
+                bench.sip(Array(1...40))
+                var kept: Set<Int> = []
+                for _ in 0..<6 {
+                    bench.connect()
+                    bench.wait(.seconds(1))
+                    // A lost packet of a draft dump leaves no trace: only what two dumps agree on is acknowledged.
+                    let dumps = (profile == .draft ? [0, 1] : [0]).map { _ in receive(&bench) }
+                    for dump in dumps { kept.formUnion(dump.amounts) }
+                    if let bytes = dumps[0].acknowledgement, dumps.allSatisfy({ $0 == dumps[0] }) { bench.write(.acknowledge(bytes: bytes)) }
+                    bench.disconnect()
+                }
+                let remaining = Set(bench.machine.flash.records.map { Int($0.bytes[7]) })
+                let lost = Set(1...40).subtracting(kept).subtracting(remaining)
+                #expect(lost.count == bench.status.overwritten, "\(word) seed \(seed) \(profile): lost \(lost)")
+            }
+        }
+    }
+
+    private struct Received: Equatable {
+        var amounts: [Int]
+        /// `nil` where a part is missing.
+        var acknowledgement: UInt16?
+    }
+
+    private func receive(_ bench: inout Bench) -> Received {
+        bench.notified = []
+        bench.write(bench.profile == .draft ? .draftDump(1) : .drinkLog)
+        bench.wait(.seconds(5))
+        var assembler = LogAssembler()
+        let events = bench.notified.flatMap { assembler.receive($0) } + assembler.finish()
+        let transfers = events.compactMap { if case .log(let log) = $0 { log } else { nil } }
+        let isWhole = transfers.allSatisfy(\.isAcknowledgeable)
+        return Received(
+            amounts: transfers.flatMap { $0.records().accepted.map(\.amountMl) },
+            acknowledgement: isWhole ? transfers.reduce(0) { $0 + ($1.acknowledgement ?? 0) } : nil)
+    }
+
+    @Test("disconnect, disconnect-once and refuse")
+    func connections() throws {
+        var (bench, values) = try poll("disconnect=3")
+        #expect(values.count == 2 && bench.status.central == nil)
+        bench.connect()
+        bench.notified = []
+        #expect(bench.write(.drinkLog).count == 2)
+        (bench, values) = try poll("disconnect-once=3")
+        #expect(values.count == 2)
+        bench.connect()
+        #expect(bench.write(.drinkLog).count == 6)
+        bench = try Bench(faults: "refuse=1")
+        bench.connect()
+        #expect(bench.status.central == nil)
+        bench.connect()
+        #expect(bench.status.central != nil)
+    }
+
+    @Test("late, gap, early, ignore")
+    func timing() throws {
+        var bench = try Bench(faults: "late=300")
+        bench.connect()
+        #expect(bench.write(.snapshot).isEmpty)
+        bench.wait(.milliseconds(299))
+        #expect(bench.notified.isEmpty)
+        bench.wait(.milliseconds(1))
+        #expect(bench.notified.count == 1)
+
+        bench = try Bench(faults: "gap=100")
+        bench.sip(Array(1...20))
+        bench.connect()
+        #expect(bench.write(.drinkLog).count == 1)
+        bench.wait(.milliseconds(250))
+        #expect(bench.notified.count == 3)
+
+        bench = try Bench(faults: "early=500")
+        bench.connect()
+        #expect(bench.write(.snapshot).isEmpty)
+        bench.wait(.milliseconds(500))
+        #expect(bench.write(.snapshot).count == 1)
+
+        bench = try Bench(faults: "ignore=100")
+        bench.connect()
+        #expect(bench.write(.snapshot).isEmpty && bench.write(.drinkLog).isEmpty)
+    }
+
+    @Test("split, shuffle, repeat and interleave still carry the whole log", arguments: ["split=20", "shuffle", "repeat=100", "interleave=100", "restart=100"])
+    func wholeLog(_ word: String) throws {
+        let values = try poll(word).values
+        var assembler = LogAssembler()
+        let records = values.flatMap { assembler.receive($0) }.compactMap { if case .log(let log) = $0 { log.records().accepted } else { nil } }.flatMap { $0 }
+        #expect(Set(records.map(\.amountMl)) == Set(1...40))
+        #expect(values != (try poll("").values))
+    }
+
+    @Test("endless rubbish ends with the connection, and takes its time")
+    func endless() throws {
+        var (bench, values) = try poll("endless")
+        #expect((100...2000).contains(values.count))
+        bench.disconnect()
+        #expect(bench.machine.nextDeadline == nil)
+    }
+
+    @Test("lie, forget, resend, keep-alive")
+    func lies() throws {
+        #expect(try poll("lie=100").values == [hex("52 50 00 03 02 06 00")])
+        var bench = try poll("forget=100").bench
+        bench.write(.acknowledge(bytes: 13))
+        #expect(bench.status.records == 40)
+        bench = try poll("resend=2").bench
+        bench.write(.acknowledge(bytes: 520))
+        bench.sip([99])
+        #expect(bench.poll().map(\.amountMl) == [39, 40, 99] && bench.status.records == 0)
+        bench = try Bench(faults: "keep-alive")
+        bench.connect()
+        bench.link(.subscribed(Bench.central, 0xFFE6))
+        bench.wait(.seconds(16))
+        #expect(bench.effects.count { if case .link(.notify(0xFFE6, _)) = $0 { true } else { false } } == 3)
+    }
+}

@@ -1,0 +1,236 @@
+import BottleProtocol
+import Bluetooth
+import Testing
+import VirtualBottle
+
+@Suite("The bottle's log: ring, dump, acknowledgement")
+struct LogTests {
+    @Test("retail: an answer, then one frame, 8 records an entry, each entry a notification of its own")
+    func retailDump() throws {
+        var bench = try Bench()
+        bench.sip(Array(1...20))
+        bench.connect()
+        let values = bench.write(.drinkLog)
+        #expect(values.first == hex("52 50 00 03 02 06 01"))
+        #expect(values.dropFirst().map(\.count) == [4 + 106, 106, 54])
+        #expect(Array(values[1].prefix(6)) == [0x50, 0x54, 0x01, 0x0A, 0x69, 0x06])
+        #expect(values.dropFirst(2).allSatisfy { $0[1] == 0x06 })
+        var assembler = LogAssembler()
+        let records = values.flatMap { assembler.receive($0) }.compactMap { if case .log(let log) = $0 { log.records().accepted } else { nil } }.flatMap { $0 }
+        #expect(records.map(\.amountMl) == Array(1...20))
+        #expect(records.first.map { [$0.year ?? 0, $0.month, $0.day, $0.hour, $0.minute] } == [2026, 11, 21, 12, 0])
+        #expect(records.last?.minute == 19 && records.first?.batteryPercent(.boost) == 97)
+    }
+
+    @Test("an empty log says so")
+    func empty() throws {
+        var bench = try Bench()
+        bench.connect()
+        #expect(bench.write(.drinkLog) == [hex("52 50 00 03 02 06 00")])
+    }
+
+    @Test("values leave one at a time, the next when the last is through")
+    func oneAtATime() throws {
+        var bench = try Bench()
+        bench.sip(Array(1...30))
+        bench.connect()
+        bench.takesNotifications = false
+        #expect(bench.write(.drinkLog).count == 1)
+        bench.link(.notified(BluetoothUUID(0xFFE4)))
+        #expect(bench.notified.count == 2)
+        // Not for ever: a link that says nothing loses the value after 30 s.
+        bench.wait(.seconds(29))
+        #expect(bench.notified.count == 2)
+        bench.wait(.seconds(2))
+        #expect(bench.notified.count == 3)
+    }
+
+    @Test("an acknowledgement drops exactly what it names", arguments: [(0, 20), (1, 19), (8, 12), (20, 0), (25, 0)])
+    func acknowledge(_ count: Int, _ left: Int) throws {
+        var bench = try Bench()
+        bench.sip(Array(1...20))
+        bench.connect()
+        bench.write(.drinkLog)
+        bench.write(.acknowledge(bytes: UInt16(13 * count)))
+        #expect(bench.status.records == left)
+        #expect(bench.poll(acknowledge: false).map(\.amountMl) == Array((1...20).suffix(left)))
+    }
+
+    @Test("an acknowledgement never drops what was not sent")
+    func acknowledgeUnsent() throws {
+        var bench = try Bench()
+        bench.sip([1, 2])
+        bench.connect()
+        bench.write(.acknowledge(bytes: 26))
+        #expect(bench.status.records == 2, "nothing was sent yet")
+        bench.write(.drinkLog)
+        bench.sip([3])
+        bench.write(.acknowledge(bytes: 39))
+        #expect(bench.poll().map(\.amountMl) == [3], "the third was not in that dump")
+        bench.sip([4])
+        bench.disconnect()
+        bench.connect()
+        bench.write(.acknowledge(bytes: 13))
+        #expect(bench.status.records == 1, "a new connection has seen nothing")
+        bench.write(.drinkLog)
+        bench.write(.acknowledge(bytes: 12))
+        #expect(bench.status.records == 1, "12 bytes are no record")
+    }
+
+    @Test("acknowledgements within one dump go on where the last ended")
+    func acknowledgeInParts() throws {
+        var bench = try Bench()
+        bench.sip(Array(1...10))
+        bench.connect()
+        bench.write(.drinkLog)
+        bench.write(.acknowledge(bytes: 39))
+        bench.write(.acknowledge(bytes: 39))
+        #expect(bench.poll(acknowledge: false).map(\.amountMl) == [7, 8, 9, 10])
+    }
+
+    @Test("what overflowed between dump and acknowledgement does not cost newer records")
+    func acknowledgeAfterOverflow() throws {
+        var bench = try Bench(faults: "ring=4")
+        bench.sip([1, 2, 3, 4])
+        bench.connect()
+        bench.write(.drinkLog)
+        bench.sip([5, 6])
+        bench.write(.acknowledge(bytes: 52))
+        #expect(bench.poll().map(\.amountMl) == [5, 6])
+    }
+
+    @Test("the ring holds 500 records and loses its oldest")
+    func ring() throws {
+        var bench = try Bench()
+        for index in 0..<510 { bench.control(.sip(ml: index)) }
+        #expect(bench.status.records == 500 && bench.status.overwritten == 10)
+        bench.connect()
+        #expect(bench.poll().map(\.amountMl) == Array(10..<510))
+        #expect(bench.status.records == 0 && bench.status.dropped == 500)
+    }
+
+    @Test("unacknowledged, the whole log comes again")
+    func replay() throws {
+        var bench = try Bench()
+        bench.sip([1, 2, 3])
+        bench.connect()
+        let first = bench.poll(acknowledge: false)
+        bench.disconnect()
+        bench.connect()
+        #expect(bench.poll(acknowledge: false) == first && first.count == 3)
+    }
+
+    @Test("clear drops the log unseen and says so")
+    func clear() throws {
+        var bench = try Bench()
+        bench.sip([1, 2])
+        bench.connect()
+        #expect(bench.write(.clearLog) == [hex("52 50 00 03 02 1C 06")])
+        #expect(bench.status.records == 0)
+    }
+
+    @Test("strict dialect: byte 0 is 1A in every year, and 255 ml is the most")
+    func strictRecords() throws {
+        let newYear = try #require(LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1)))
+        for (dialect, byte) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1B)] {
+            var bench = try Bench(BottleIdentity(dialect: dialect), hostTime: newYear)
+            bench.sip([100])
+            if case .refused = bench.control(.sip(ml: 256)) { #expect(dialect == .strict) } else { #expect(dialect == .calendar) }
+            bench.connect()
+            #expect(bench.poll().first?.yearByte == byte)
+        }
+    }
+
+    @Test("Vita records carry TDS and temperature")
+    func vitaRecords() throws {
+        var bench = try Bench(BottleIdentity(model: .vita))
+        bench.sip([300])
+        bench.connect()
+        let record = try #require(bench.poll().first)
+        #expect(record.tdsPpm(model: .vita) == 120 && record.temperatureC(.vita) == 21 && record.amountMl == 300)
+    }
+}
+
+@Suite("The draft profile")
+struct DraftTests {
+    private func bench(_ count: Int) throws -> Bench {
+        var bench = try Bench(BottleIdentity(profile: .draft))
+        bench.sip(Array(1...count))
+        return bench
+    }
+
+    @Test("by reads: a packet of at most 8 records each, then empty frames; 01, 03 and 04 all ask", arguments: [1, 3, 4] as [UInt8])
+    func reads(_ command: UInt8) throws {
+        var bench = try bench(20)
+        bench.connect(subscribe: false)
+        bench.write([command])
+        var packets: [[UInt8]] = []
+        for _ in 0..<5 {
+            guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
+            packets.append(value)
+        }
+        #expect(packets.map(\.count) == [110, 110, 58, 4, 4] && packets.last == hex("50 54 00 00"))
+        #expect(packets.flatMap { FoundingPacket.records(in: $0).map(\.amountMl) } == Array(1...20))
+        #expect(bench.notified.isEmpty)
+        bench.write(.acknowledge(bytes: 260))
+        #expect(bench.status.records == 0)
+    }
+
+    @Test("the founding app's flow: the first packet's drinks, from offset 6 in steps of 13")
+    func foundingFlow() throws {
+        var bench = try bench(12)
+        bench.connect(subscribe: false)
+        bench.write([0x01])
+        bench.wait(.milliseconds(500))
+        guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
+        #expect(FoundingPacket.records(in: value).map(\.amountMl) == Array(1...8))
+    }
+
+    @Test("a read from the middle goes on with the same packet")
+    func longRead() throws {
+        var bench = try bench(8)
+        bench.connect(subscribe: false)
+        bench.write([0x01])
+        guard case .value(let whole)? = bench.read(), case .value(let rest)? = bench.read(offset: 22) else { Issue.record("no value"); return }
+        #expect(rest == Array(whole.dropFirst(22)))
+        #expect(bench.read(offset: whole.count + 1) == .error(0x07))
+    }
+
+    @Test("nothing asked, or nothing stored: an empty frame")
+    func emptyRead() throws {
+        var bench = try Bench(BottleIdentity(profile: .draft))
+        bench.connect(subscribe: false)
+        #expect(bench.read() == .value(hex("50 54 00 00")))
+        bench.write([0x01])
+        #expect(bench.read() == .value(hex("50 54 00 00")))
+    }
+
+    @Test("with notifications on, the packets are notified")
+    func notifications() throws {
+        var bench = try bench(10)
+        bench.connect()
+        let values = bench.write([0x01], withResponse: true)
+        #expect(values.map(\.count) == [110, 32, 4])
+        #expect(bench.effects.contains(.link(.respond(token: 1, .value([])))))
+        bench.write(.acknowledge(bytes: 130))
+        #expect(bench.status.records == 0)
+        #expect(bench.write([0x01]) == [hex("50 54 00 00")])
+    }
+
+    @Test("answers can be read, too")
+    func readSnapshot() throws {
+        var bench = try bench(1)
+        bench.connect(subscribe: false)
+        bench.write(.snapshot)
+        guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
+        #expect(try Snapshot(decoding: Frame(decoding: value)).batteryPercent == 97)
+    }
+
+    @Test("a retail bottle ignores the one-byte command")
+    func retailIgnores() throws {
+        var bench = try Bench()
+        bench.sip([1])
+        bench.connect()
+        #expect(bench.write([0x01]).isEmpty && bench.status.records == 1)
+    }
+}
