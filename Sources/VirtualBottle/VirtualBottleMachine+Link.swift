@@ -124,7 +124,7 @@ extension VirtualBottleMachine {
     /// Answers and log, to whoever subscribed; in draft also to whoever reads.
     mutating func send(_ values: [Outgoing], at now: MonotonicInstant) {
         guard let session else { return }
-        let waiting = values.map { Session.Waiting(outgoing: $0, notBefore: now.advanced(by: .milliseconds(plan.late))) }
+        let waiting = values.map { Session.Waiting(outgoing: $0, notBefore: now.advanced(by: .milliseconds(plan.slow))) }
         if session.subscriptions.contains(identity.profile.response) {
             guard session.outbox.count + values.count <= Session.capacity else {
                 return log("\(session.central) asks more than it takes; an answer is dropped")
@@ -163,7 +163,7 @@ extension VirtualBottleMachine {
             guard session.notifications + 1 != dropAt else {
                 self.session?.outbox = []
                 self.session?.isEndless = false
-                log("the connection drops: fault 'disconnect', notification \(session.notifications + 1)")
+                log("the connection drops: fault 'hang-up', notification \(session.notifications + 1)")
                 return emit(.link(.disconnect(session.central)))
             }
             self.session?.inFlightUntil = now.advanced(by: Self.stall)
@@ -173,8 +173,8 @@ extension VirtualBottleMachine {
 
     /// The number of the notification instead of which the connection drops.
     private var dropAt: Int? {
-        if plan.disconnect > 0 { return plan.disconnect }
-        return plan.disconnectOnce > 0 && connections == plan.refuse + 1 ? plan.disconnectOnce : nil
+        if plan.hangUp > 0 { return plan.hangUp }
+        return plan.hangUpOnce > 0 && connections == plan.refuse + 1 ? plan.hangUpOnce : nil
     }
 
     private mutating func keepAlive(at now: MonotonicInstant) {

@@ -3,7 +3,7 @@ import Bluetooth
 
 /// The bottle as a machine without I/O: events in, effects out. Time, randomness and the flash come from outside.
 ///
-/// What it does is `waterh-protocol.md` sections 1–4 with the habits of real bottles; what it does wrong is the `FaultPlan`.
+/// What it does is `waterh-protocol.md` sections 1–4 with the habits of real bottles; what it does wrong is the `BottleFaults`.
 /// Effects are to be performed in order; `.save` comes first, so that nothing leaves that a power cut could take back.
 public struct VirtualBottleMachine: Sendable {
     public enum Event: Hashable, Sendable {
@@ -48,7 +48,7 @@ public struct VirtualBottleMachine: Sendable {
     ///   - flash: as a new bottle's, or as saved by an earlier run.
     ///   - hostTime: the host's local wall clock at `now`; the bottle's own clock stands against it as the flash says.
     public init(
-        _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: FaultPlan = FaultPlan(), seed: UInt64 = 0,
+        _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(), seed: UInt64 = 0,
         hostTime: LocalTime, at now: MonotonicInstant
     ) {
         self.identity = identity
@@ -65,7 +65,7 @@ public struct VirtualBottleMachine: Sendable {
         }
     }
 
-    var plan: FaultPlan { injector.plan }
+    var plan: BottleFaults { injector.plan }
 
     /// The earliest time at which `tick` has something to do.
     public var nextDeadline: MonotonicInstant? {

@@ -29,7 +29,7 @@ struct Bench {
         _ identity: BottleIdentity = BottleIdentity(), flash: BottleFlash = BottleFlash(), faults: String = "", seed: UInt64 = 1, hostTime: LocalTime = noon
     ) throws {
         saved = flash
-        machine = VirtualBottleMachine(identity, flash: flash, faults: try FaultPlan(faults), seed: seed, hostTime: hostTime, at: now)
+        machine = VirtualBottleMachine(identity, flash: flash, faults: try BottleFaults(faults), seed: seed, hostTime: hostTime, at: now)
     }
 
     var profile: BottleProfile { machine.identity.profile }

@@ -7,18 +7,18 @@ import VirtualBottle
 struct FaultTests {
     @Test("every word parses as it is listed, and is named once")
     func words() throws {
-        #expect(Set(FaultWord.all.map(\.name)).count == FaultWord.all.count)
-        for word in FaultWord.all {
-            #expect(try FaultPlan(word.example) != FaultPlan(), "\(word.example)")
+        #expect(Set(BottleFaultWord.all.map(\.name)).count == BottleFaultWord.all.count)
+        for word in BottleFaultWord.all {
+            #expect(try BottleFaults(word.example) != BottleFaults(), "\(word.example)")
             #expect(!word.meaning.isEmpty && !word.meaning.contains("\n"))
         }
-        #expect(try FaultPlan(FaultWord.all.map(\.example).joined(separator: ", ")).lose == 5)
-        #expect(try FaultPlan("") == FaultPlan())
+        #expect(try BottleFaults(BottleFaultWord.all.map(\.example).joined(separator: ", ")).drop == 5)
+        #expect(try BottleFaults("") == BottleFaults())
     }
 
-    @Test("what is no plan is refused by name", arguments: ["nonsense", "lose", "lose=x", "lose=101", "lose=-1", "shuffle=1", "mtu=22", "=", "lose=5=5"])
+    @Test("what is no plan is refused by name", arguments: ["nonsense", "drop", "drop=x", "drop=101", "drop=-1", "shuffle=1", "ring=0", "=", "drop=5=5"])
     func malformed(_ text: String) {
-        #expect(throws: FaultPlan.Malformed.self) { try FaultPlan(text) }
+        #expect(throws: BottleFaults.Malformed.self) { try BottleFaults(text) }
     }
 
     /// A bottle with 40 records and a bad day, polled: what came, and what is left.
@@ -34,13 +34,13 @@ struct FaultTests {
 
     @Test("the same seed gives the same day, another seed another")
     func deterministic() throws {
-        let plan = "lose=20,repeat=20,cut=20,interleave=30,length=10,entry=10"
+        let plan = "drop=20,twice=20,cut=20,interleave=30,length=10,entry=10"
         #expect(try poll(plan).values == poll(plan).values)
         #expect(try poll(plan).values != poll(plan, seed: 8).values)
     }
 
     /// The promise that the gateway leans on, seen from the bottle: whatever goes wrong, an honest receiver keeps all drinks.
-    @Test("no fault makes an honest receiver acknowledge what it has not got", arguments: FaultWord.all.map(\.example))
+    @Test("no fault makes an honest receiver acknowledge what it has not got", arguments: BottleFaultWord.all.map(\.example))
     func nothingLost(_ word: String) throws {
         for profile in BottleProfile.allCases {
             for seed in 0..<20 as Range<UInt64> {
@@ -82,14 +82,14 @@ struct FaultTests {
             acknowledgement: isWhole ? transfers.reduce(0) { $0 + ($1.acknowledgement ?? 0) } : nil)
     }
 
-    @Test("disconnect, disconnect-once and refuse")
+    @Test("hang-up, hang-up-once and refuse")
     func connections() throws {
-        var (bench, values) = try poll("disconnect=3")
+        var (bench, values) = try poll("hang-up=3")
         #expect(values.count == 2 && bench.status.central == nil)
         bench.connect()
         bench.notified = []
         #expect(bench.write(.drinkLog).count == 2)
-        (bench, values) = try poll("disconnect-once=3")
+        (bench, values) = try poll("hang-up-once=3")
         #expect(values.count == 2)
         bench.connect()
         #expect(bench.write(.drinkLog).count == 6)
@@ -100,9 +100,9 @@ struct FaultTests {
         #expect(bench.status.central != nil)
     }
 
-    @Test("late, gap, early, ignore")
+    @Test("slow, gap, early, ignore")
     func timing() throws {
-        var bench = try Bench(faults: "late=300")
+        var bench = try Bench(faults: "slow=300")
         bench.connect()
         #expect(bench.write(.snapshot).isEmpty)
         bench.wait(.milliseconds(299))
@@ -128,7 +128,7 @@ struct FaultTests {
         #expect(bench.write(.snapshot).isEmpty && bench.write(.drinkLog).isEmpty)
     }
 
-    @Test("split, shuffle, repeat and interleave still carry the whole log", arguments: ["split=20", "shuffle", "repeat=100", "interleave=100", "restart=100"])
+    @Test("split, shuffle, repeat and interleave still carry the whole log", arguments: ["split=20", "shuffle", "twice=100", "interleave=100", "restart=100"])
     func wholeLog(_ word: String) throws {
         let values = try poll(word).values
         var assembler = LogAssembler()
@@ -160,5 +160,13 @@ struct FaultTests {
         bench.link(.subscribed(Bench.central, 0xFFE6))
         bench.wait(.seconds(16))
         #expect(bench.effects.count { if case .link(.notify(0xFFE6, _)) = $0 { true } else { false } } == 3)
+    }
+}
+
+@Suite("The two fault plans of an emulator")
+struct FaultVocabularyTests {
+    @Test("no word of the bottle's is one of the link's")
+    func disjoint() {
+        #expect(BottleFaultWord.all.filter { FaultPlan.knows($0.name) }.map(\.name) == [])
     }
 }

@@ -2,10 +2,10 @@ import BottleProtocol
 
 /// Applies the fault plan to what the bottle is about to say.
 struct FaultInjector: Sendable {
-    let plan: FaultPlan
+    let plan: BottleFaults
     private var generator: SplitMix
 
-    init(_ plan: FaultPlan, seed: UInt64) {
+    init(_ plan: BottleFaults, seed: UInt64) {
         self.plan = plan
         generator = SplitMix(seed: seed)
     }
@@ -57,11 +57,11 @@ struct FaultInjector: Sendable {
             }
             for piece in split(value) {
                 // A lost notification still counts as sent: the bottle does not know.
-                if chance(plan.lose) {
+                if chance(plan.drop) {
                     result.append(Outgoing(value: [], kind: piece.kind, records: piece.records))
                 } else {
                     result.append(piece)
-                    if chance(plan.repeat) { result.append(Outgoing(value: piece.value, kind: piece.kind)) }
+                    if chance(plan.twice) { result.append(Outgoing(value: piece.value, kind: piece.kind)) }
                 }
             }
         }

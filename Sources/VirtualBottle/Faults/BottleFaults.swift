@@ -1,11 +1,13 @@
-/// A bottle's bad day, in words: `lose=5,late=300,disconnect=12`. All of it is repeatable from the seed.
-public struct FaultPlan: Hashable, Sendable {
+/// A bottle's bad day, in words: `drop=5,slow=300,hang-up=12`. All of it is repeatable from the seed.
+///
+/// These are the bottle's own; the link has words, too (`FaultPlan` of Bluetooth), none of them twice.
+public struct BottleFaults: Hashable, Sendable {
     /// Percent of notifications that never leave.
-    public var lose = 0
+    public var drop = 0
     /// Percent of notifications that leave twice.
-    public var `repeat` = 0
+    public var twice = 0
     /// Milliseconds before each answer.
-    public var late = 0
+    public var slow = 0
     /// Milliseconds between two notifications.
     public var gap = 0
     /// Percent of commands that are ignored.
@@ -13,9 +15,9 @@ public struct FaultPlan: Hashable, Sendable {
     /// Milliseconds after the subscription during which commands are ignored.
     public var early = 0
     /// Drops the connection instead of the N-th notification of each connection.
-    public var disconnect = 0
+    public var hangUp = 0
     /// The same, in the first connection only.
-    public var disconnectOnce = 0
+    public var hangUpOnce = 0
     /// Drops the first N connections as soon as they stand.
     public var refuse = 0
     /// Percent of notifications that lack their last bytes.
@@ -50,8 +52,6 @@ public struct FaultPlan: Hashable, Sendable {
     public var step = 0
     /// Power is lost when the N-th connection ends.
     public var power = 0
-    /// The ATT MTU is at most so much.
-    public var mtu = 517
     /// A third characteristic notifies every 5 s.
     public var keepAlive = false
 
@@ -66,7 +66,7 @@ public struct FaultPlan: Hashable, Sendable {
     public init(_ text: String) throws(Malformed) {
         for part in text.split(separator: ",") {
             let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
-            guard let name = pieces.first, let word = FaultWord.all.first(where: { $0.name == name }) else {
+            guard let name = pieces.first, let word = BottleFaultWord.all.first(where: { $0.name == name }) else {
                 throw Malformed(description: "'\(part)' is no fault: 'waterh-emulator faults' lists the words")
             }
             switch (word.kind, pieces.count > 1 ? Int(pieces[1]) : nil) {
