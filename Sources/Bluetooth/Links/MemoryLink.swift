@@ -27,6 +27,9 @@ public final class MemoryCentralLink: CentralLink {
         events = cable.central.events.stream()
     }
 
+    /// Who waits for events of a link that was forgotten waits no longer.
+    deinit { cable.central.events.finish() }
+
     public func perform(_ request: CentralRequest) { cable.central.perform(request) }
 
     public func close() async { await cable.central.close() }
@@ -42,6 +45,9 @@ public final class MemoryPeripheralLink: PeripheralLink {
         self.cable = cable
         events = cable.peripheral.events.stream()
     }
+
+    /// Who waits for events of a link that was forgotten waits no longer.
+    deinit { cable.peripheral.events.finish() }
 
     public func perform(_ request: PeripheralRequest) { cable.peripheral.perform(request) }
 

@@ -17,6 +17,9 @@ public final class SocketCentralLink: CentralLink {
         events = driver.events.stream()
     }
 
+    /// Who waits for events of a link that was forgotten waits no longer.
+    deinit { driver.events.finish() }
+
     public func perform(_ request: CentralRequest) { driver.perform(request) }
 
     public func close() async { await driver.close() }

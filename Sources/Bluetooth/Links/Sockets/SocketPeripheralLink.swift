@@ -20,6 +20,9 @@ public final class SocketPeripheralLink: PeripheralLink {
         events = driver.events.stream()
     }
 
+    /// Who waits for events of a link that was forgotten waits no longer.
+    deinit { driver.events.finish() }
+
     public func perform(_ request: PeripheralRequest) { driver.perform(request) }
 
     public func open(_ application: GATTApplication) async throws(LinkError) {

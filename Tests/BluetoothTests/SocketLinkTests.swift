@@ -1,0 +1,249 @@
+import Bluetooth
+import Glibc
+import Testing
+
+/// A hand-made central on a raw socket: it sends what no client of ours would.
+private final class RawCentral {
+    let descriptor: Int32
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
+        let connected = try UnixSocket(path: path).withAddress { connect(descriptor, $0, $1) }
+        #expect(connected == 0)
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ bytes: [UInt8]) { _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
+
+    /// The next PDU; `nil` when the other end has hung up or says nothing for 10 s.
+    func receive() -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        return count > 0 ? Array(buffer[..<count]) : nil
+    }
+
+    func ask(_ text: String) -> String? {
+        send(bytes(text))
+        return receive().map(hex)
+    }
+}
+
+@Suite struct SocketLinkTests {
+    private func open(_ path: String, log: @escaping @Sendable (String) -> Void = { _ in }) async throws -> (SocketPeripheralLink, Inbox<PeripheralEvent>) {
+        let link = SocketPeripheralLink(try UnixSocket(path: path), instruments: LinkInstruments(log: log))
+        let events = Inbox(link.events)
+        try await link.open(smallBottle)
+        return (link, events)
+    }
+
+    @Test func pathsThatNoSocketCanHave() {
+        for path in ["", "/tmp/" + String(repeating: "x", count: 103), "/tmp/a\0b"] {
+            #expect(throws: LinkError.self) { try UnixSocket(path: path) }
+        }
+        do throws(LinkError) { _ = try UnixSocket(path: String(repeating: "x", count: 108)) } catch {
+            #expect(error.sentence.contains("has 108 bytes; the system takes 107"))
+        }
+        #expect(throws: Never.self) { try UnixSocket(path: String(repeating: "x", count: 107)) }
+    }
+
+    @Test func longestPathWorks() async throws {
+        let directory = "/tmp/" + String(repeating: "d", count: 60)
+        mkdir(directory, 0o700)
+        defer { rmdir(directory) }
+        let name = "\(UInt32.random(in: 0...(.max)))"
+        let path = directory + "/" + name + String(repeating: "s", count: 107 - directory.utf8.count - 1 - name.utf8.count)
+        let (link, _) = try await open(path)
+        #expect(try RawCentral(path).ask("0A 05 00") == "0B 00 00")
+        await link.close()
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test func fileOfADeadProcessIsReplacedAndRemoved() async throws {
+        let path = temporarySocket()
+        let dead = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
+        let bound = try UnixSocket(path: path).withAddress { bind(dead, $0, $1) }
+        #expect(bound == 0 && listen(dead, 1) == 0)
+        close(dead)
+        #expect(access(path, F_OK) == 0)
+        let (link, _) = try await open(path)
+        await link.close()
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test func fileWhereSomebodyListensIsLeftAlone() async throws {
+        let path = temporarySocket()
+        let (first, _) = try await open(path)
+        do { _ = try await open(path); Issue.record("two listen") } catch let error as LinkError {
+            #expect(error.code == .inProgress && error.sentence == "somebody listens on \(path) already: stop it or use another path")
+        }
+        #expect(try RawCentral(path).ask("0A 05 00") == "0B 00 00")
+        await first.close()
+    }
+
+    @Test func fileThatIsNoSocketIsLeftAlone() async throws {
+        let path = temporarySocket()
+        close(creat(path, 0o600))
+        defer { unlink(path) }
+        do { _ = try await open(path); Issue.record("replaced a file") } catch let error as LinkError {
+            #expect(error.sentence.contains("exists and is no socket"))
+        }
+        let central = SocketCentralLink(try UnixSocket(path: path))
+        let events = Inbox(central.events)
+        central.perform(.startScan)
+        let error = try await events.next("scanFailed") { if case .scanFailed(let error) = $0 { error } else { nil } }
+        #expect(error.sentence == "\(path) is no socket")
+        await central.close()
+    }
+
+    @Test func directoryThatIsNotThere() async throws {
+        do { _ = try await open("/tmp/no-such-directory-\(UInt32.random(in: 0...(.max)))/s"); Issue.record("opened") } catch let error as LinkError {
+            #expect(error.code == .notFound && error.sentence.contains("no directory"))
+        }
+    }
+
+    @Test func whyACentralCannotConnect() async throws {
+        let path = temporarySocket()
+        func failure() async throws -> LinkError {
+            let central = SocketCentralLink(try UnixSocket(path: path))
+            let events = Inbox(central.events)
+            central.perform(.connect(PeerID(path), limit: .seconds(5)))
+            let error = try await events.next("connectFailed") { if case .connectFailed(let error) = $0 { error } else { nil } }
+            await central.close()
+            return error
+        }
+        #expect(try await failure().code == .notFound)
+        let dead = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
+        _ = try UnixSocket(path: path).withAddress { bind(dead, $0, $1) }
+        let refused = try await failure()
+        #expect(refused.sentence.contains("nobody listens") && refused.isTransient)
+        close(dead)
+        unlink(path)
+        let stream = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        _ = try UnixSocket(path: path).withAddress { bind(stream, $0, $1) }
+        listen(stream, 1)
+        #expect(try await failure().sentence.contains("no SEQPACKET socket"))
+        close(stream)
+        unlink(path)
+    }
+
+    /// A listener that never accepts, its queue full: the attempt ends by its own limit.
+    @Test func fullQueueEndsByTheLimit() async throws {
+        let path = temporarySocket()
+        let deaf = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
+        _ = try UnixSocket(path: path).withAddress { bind(deaf, $0, $1) }
+        listen(deaf, 0)
+        defer { close(deaf); unlink(path) }
+        var centrals: [(SocketCentralLink, Inbox<CentralEvent>)] = []
+        for _ in 0..<3 {
+            let central = SocketCentralLink(try UnixSocket(path: path))
+            centrals.append((central, Inbox(central.events)))
+            central.perform(.connect(PeerID(path), limit: .milliseconds(300)))
+        }
+        for (central, events) in centrals {
+            let error = try await events.next("connectFailed") { if case .connectFailed(let error) = $0 { error } else { nil } }
+            #expect(error.code == .timeout)
+            await central.close()
+        }
+    }
+
+    @Test func eachConnectionIsABearerOfItsOwn() async throws {
+        let path = temporarySocket()
+        let (link, events) = try await open(path)
+        let centrals = try (0..<3).map { _ in try RawCentral(path) }
+        for (number, central) in centrals.enumerated() {
+            #expect(central.ask("02 \(number == 0 ? "17 00" : "05 02")") == "03 05 02")
+            #expect(central.ask("12 0D 00 01 00") == "13")
+        }
+        link.perform(.notify(0xFFE4, value: Array(repeating: 1, count: 100)))
+        #expect(centrals.map { $0.receive()?.count } == [23, 103, 103])
+        try await events.next(.notified(0xFFE4))
+        await link.close()
+        #expect(centrals.allSatisfy { $0.receive() == nil })
+    }
+
+    @Test func oddMessagesLeaveTheLinkRunning() async throws {
+        let path = temporarySocket()
+        let (lines, log) = AsyncStream.makeStream(of: String.self)
+        let (link, events) = try await open(path) { log.yield($0) }
+        let central = try RawCentral(path)
+        central.send([])
+        central.send(Array(repeating: 0x52, count: 3000))
+        central.send(Array(repeating: 0x3E, count: 900))
+        #expect(central.ask("0A 05 00") == "0B 00 00")
+        _ = try await events.next("connected") { if case .connected = $0 { true } else { nil } }
+        await link.close()
+        log.finish()
+        var count = 0
+        for await line in lines {
+            #expect(line.hasPrefix("central 1: sent a malformed"))
+            count += 1
+        }
+        #expect(count == 3)
+    }
+
+    /// One that asks and never listens is hung up on; another is served all the while.
+    @Test func centralThatNeverReads() async throws {
+        let path = temporarySocket()
+        let (link, _) = try await open(path)
+        let deaf = try RawCentral(path)
+        for _ in 0..<20_000 {
+            let request = bytes("0A 03 00")
+            guard Glibc.send(deaf.descriptor, request, request.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) > 0 else { break }
+        }
+        #expect(try RawCentral(path).ask("0A 05 00") == "0B 00 00")
+        await link.close()
+    }
+
+    @Test func centralThatComesBesideAnotherIsHungUpOn() async throws {
+        let path = temporarySocket()
+        let (link, events) = try await open(path)
+        let first = try RawCentral(path)
+        _ = try await events.next("connected") { if case .connected = $0 { true } else { nil } }
+        link.perform(.advertise(false))
+        #expect(first.ask("0A 05 00") == "0B 00 00")
+        let second = try RawCentral(path)
+        #expect(second.ask("0A 05 00") == nil)
+        #expect(first.ask("0A 05 00") == "0B 00 00")
+        await link.close()
+    }
+
+    /// The same central again and again, each time as soon as it has left: nobody is hung up on.
+    @Test func quickSuccessionIsServed() async throws {
+        let path = temporarySocket()
+        let link = SocketPeripheralLink(try UnixSocket(path: path))
+        try await link.open(smallBottle)
+        let bottle = Task {
+            // A bottle: not seen while somebody is connected.
+            for await event in link.events {
+                switch event {
+                case .connected: link.perform(.advertise(false))
+                case .disconnected: link.perform(.advertise(true))
+                default: break
+                }
+            }
+        }
+        for _ in 0..<200 { #expect(try RawCentral(path).ask("0A 05 00") == "0B 00 00") }
+        await link.close()
+        await bottle.value
+    }
+
+    @Test func linksThatAreForgottenEndTheirEvents() async throws {
+        for _ in 0..<20 {
+            let path = temporarySocket()
+            let ends: [Inbox<CentralEvent>]
+            let (link, events) = try await open(path)
+            do {
+                let central = SocketCentralLink(try UnixSocket(path: path))
+                ends = [Inbox(central.events)]
+                central.perform(.connect(PeerID(path), limit: .seconds(5)))
+                _ = try await ends[0].next("connected") { if case .connected = $0 { true } else { nil } }
+            }
+            try await ends[0].waitUntilFinished()
+            _ = try await events.next("disconnected") { if case .disconnected = $0 { true } else { nil } }
+            await link.close()
+        }
+    }
+}
