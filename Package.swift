@@ -50,6 +50,8 @@ let package = Package(
 
         // One heavy dependency each.
         target("Store", ["TrackerCore", grdb]),
+        // The outbox over HTTP: on its own, so that nothing else pulls Foundation's networking in.
+        target("Sync", ["Store", "TrackerCore"]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         target("BlueZ", ["Bluetooth", "CDBus"]),
@@ -64,7 +66,7 @@ let package = Package(
             "waterh-gateway",
             ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "TrackerCore"]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Links", "HostController"]),
-        command("waterh-tracker", ["TrackerCore", "Store"]),
+        command("waterh-tracker", ["TrackerCore", "Store", "Sync"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(name: "Benchmarks", dependencies: ["BottleProtocol", "Store", "TrackerCore"], swiftSettings: strict),
@@ -84,6 +86,7 @@ let package = Package(
             path: "Tests/GatewaySupport", swiftSettings: strict),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", grdb]),
+        tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("SimulationTests", ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("CommandTests", ["CommandKit", "Captures", "Bluetooth", "BottleProtocol", argumentParser]),

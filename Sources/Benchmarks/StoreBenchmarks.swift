@@ -55,8 +55,7 @@ enum StoreBenchmarks {
             let weeks = try clock.measure {
                 for week in 0..<100 {
                     let first = day.adding(days: -7 * week)
-                    _ = try store.totals(from: first, through: first.adding(days: 6))
-                    _ = try store.goals(from: first, through: first.adding(days: 6))
+                    _ = try store.history(from: first, through: first.adding(days: 6))
                 }
             }
             return "10 years, 200000 sips: \(milliseconds(ticks / rounds)) ms an evaluation (slowest \(milliseconds(slowest)) ms,"

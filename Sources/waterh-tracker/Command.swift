@@ -1,6 +1,23 @@
 import ArgumentParser
+import CommandKit
 
 @main
+enum Main {
+    static func main() async { await CommandRunner.main(Command.self) }
+}
+
 struct Command: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "waterh-tracker")
+    static let configuration = CommandConfiguration(
+        commandName: "waterh-tracker",
+        abstract: "The day, from the store: what was drunk, what is due, and a Waterline session when there is one.",
+        discussion: """
+            Every verb takes --store FILE, --json, and --now INSTANT --zone ZONE to ask what it would say then.
+            Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file.
+            """,
+        subcommands: [
+            Status.self, Log.self, Undo.self, Edit.self, Delete.self, ResetToday.self, HistoryCommand.self, Streak.self,
+            DrinkCommand.self, Water.self, SessionCommand.self, PresetCommand.self, SettingsCommand.self, Setup.self,
+            TokenCommand.self, Export.self, Import.self, Purge.self, Check.self,
+        ],
+        defaultSubcommand: Status.self)
 }

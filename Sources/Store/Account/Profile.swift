@@ -51,7 +51,7 @@ enum ProfileTable {
         try db.execute(
             sql: "INSERT INTO profile (id, deviceId, createdAt) VALUES (?, ?, ?)",
             arguments: [profile.userID, profile.deviceID, profile.createdAt.milliseconds])
-        try Outbox.put(.user(profile.userID), op: "createUser", at: context.now, db)
+        try OutboxWriter.put(.user(profile.userID), op: .createUser, at: context.now, db)
         return profile
     }
 }

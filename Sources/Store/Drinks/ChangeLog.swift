@@ -72,6 +72,7 @@ extension TrackerStore {
             for changed in try JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8)) {
                 try restore(changed, context, db)
             }
+            try Counter.add("drink.rewrites", 1, db)
             try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [row["id"] as Int64])
             return row["what"]
         }
@@ -106,7 +107,7 @@ extension TrackerStore {
                     before?.deleted ?? true, context.now.milliseconds,
                     try ProfileTable.findOrMake(db, context).deviceID, seq,
                 ])
-            try finish(log.id, before?.deleted ?? true ? "deleteLogEntry" : "addLogEntry", session, context, db)
+            try finish(log.id, before?.deleted ?? true ? .deleteLogEntry : .addLogEntry, session, context, db)
         case .excluded(let id):
             let sessionID = try String.fetchOne(db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
             guard let sessionID, let session = try SessionTable.find(sessionID, db) else { return }

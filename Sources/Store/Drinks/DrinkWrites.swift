@@ -22,7 +22,8 @@ extension TrackerStore {
         }
     }
 
-    /// Changes a drink's amount or time; its key stays taken, so that no poll brings the old one back.
+    /// Changes a drink's amount or time: the old key gets a tombstone, so that no poll brings it back, and the changed
+    /// drink a key of its own.
     /// - Throws: `Refusal` where there is no such drink, or the new values break a rule.
     public func editDrink(
         _ name: String, ml: Int? = nil, at instant: Instant? = nil, _ context: WriteContext
@@ -34,16 +35,17 @@ extension TrackerStore {
             let newInstant = instant ?? old.at
             // An untouched time keeps its frozen day, whatever zone we are in by now.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
-            let zone = instant == nil ? old.zone : context.zone.id
-            let saved = try ChangedRow.drink(old.number, db)
             try db.execute(sql: """
-                UPDATE drink SET ml = ?, instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE id = ?
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
+                SELECT ?, ?, ?, ?, ?, source, bottle, ? FROM drink WHERE id = ?
                 """, arguments: [
-                    ml ?? old.ml, newInstant.milliseconds, zone, day.description, context.now.milliseconds, old.number,
+                    context.makeID(), newInstant.milliseconds, instant == nil ? old.zone : context.zone.id,
+                    day.description, ml ?? old.ml, context.now.milliseconds, old.number,
                 ])
-            try ChangeLog.remember([saved], "edit of \(old.ml) ml", context, db)
-            try refreshSummaries(around: [old.at, newInstant], context, db)
-            return try existing(old.number, db)
+            let number = db.lastInsertedRowID
+            try bury([old], "edit of \(old.ml) ml", madeInstead: number, context, db)
+            try refreshSummaries(around: [newInstant], context, db)
+            return try existing(number, db)
         }
     }
 
@@ -61,9 +63,7 @@ extension TrackerStore {
     public func resetToday(_ context: WriteContext) throws -> [StoredDrink] {
         try write { db in
             let drinks = try DrinkTable.drinks(on: dayCalendar(context.zone, db).day(of: context.now), db)
-            if !drinks.isEmpty {
-                try bury(drinks, "reset of \(drinks.count) drinks", context, db)
-            }
+            if !drinks.isEmpty { try bury(drinks, "reset of \(drinks.count) drinks", context, db) }
             return drinks
         }
     }
@@ -77,8 +77,12 @@ extension TrackerStore {
 
     // MARK: - Parts
 
-    private func bury(_ drinks: [StoredDrink], _ what: String, _ context: WriteContext, _ db: Database) throws {
-        let saved = try drinks.map { try ChangedRow.drink($0.number, db) }
+    private func bury(
+        _ drinks: [StoredDrink], _ what: String, madeInstead: Int64? = nil, _ context: WriteContext, _ db: Database
+    ) throws {
+        var saved = try drinks.map { try ChangedRow.drink($0.number, db) }
+        if let madeInstead { saved.append(.drink(madeInstead, before: nil)) }
+        try Counter.add("drink.rewrites", 1, db)
         let statement = try db.cachedStatement(sql: "UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?")
         for drink in drinks { try statement.execute(arguments: [context.now.milliseconds, drink.number]) }
         try ChangeLog.remember(saved, what, context, db)

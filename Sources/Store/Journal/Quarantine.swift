@@ -24,7 +24,7 @@ extension TrackerStore {
     public func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
         try write { db in
             let kept = DatabaseValue(bytes: Array(bytes.prefix(Self.quarantineByteLimit)))
-            try Self.count("quarantine.received", 1, db)
+            try Counter.add("quarantine.received", 1, db)
             try db.execute(sql: """
                 UPDATE quarantine SET times = times + 1, received = ?
                 WHERE bottle = ? AND length = ? AND bytes = ? AND reason = ?
@@ -37,7 +37,7 @@ extension TrackerStore {
                 DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine ORDER BY received DESC, id DESC
                     LIMIT -1 OFFSET ?)
                 """, arguments: [Self.quarantineRowLimit])
-            if db.changesCount > 0 { try Self.count("quarantine.evicted", db.changesCount, db) }
+            if db.changesCount > 0 { try Counter.add("quarantine.evicted", db.changesCount, db) }
         }
     }
 
@@ -55,16 +55,7 @@ extension TrackerStore {
     /// How many undecodable byte sequences ever came, and how many of them had to make room.
     public func quarantineCounts() throws -> (received: Int, evicted: Int) {
         try read { db in
-            let value = { name in
-                try Int.fetchOne(db, sql: "SELECT value FROM counter WHERE name = ?", arguments: [name]) ?? 0
-            }
-            return (try value("quarantine.received"), try value("quarantine.evicted"))
+            (try Counter.value("quarantine.received", db), try Counter.value("quarantine.evicted", db))
         }
-    }
-
-    private static func count(_ name: String, _ more: Int, _ db: Database) throws {
-        try db.execute(sql: """
-            INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value
-            """, arguments: [name, more])
     }
 }

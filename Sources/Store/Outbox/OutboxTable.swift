@@ -1,88 +1,52 @@
 import GRDB
 import TrackerCore
 
-/// One thing to tell the server.
-public struct OutboxItem: Hashable, Sendable {
-    public var seq: Int64
-    public var entity: String
-    public var id: String
-    /// `createUser`, `upsertSession`, `addLogEntry`, `deleteLogEntry`, `upsertDrinkPreset`, `deleteUser`.
-    public var op: String
-    /// A JSON object.
-    public var payload: String
-    public var updatedAt: Instant
-    /// Failed attempts so far.
-    public var attempts: Int
-    /// Not to be tried before.
-    public var notBefore: Instant
-    /// Why the server will never take it; `nil` while it may.
-    public var parked: String?
-}
-
 extension TrackerStore {
-    /// The next item to send: the oldest that waits. `nil` when nothing waits; it may not be due yet.
-    public func nextOutboxItem() throws -> OutboxItem? {
-        try read { db in
-            try Row.fetchOne(db, sql: "SELECT * FROM outbox WHERE parked IS NULL ORDER BY seq LIMIT 1").map(OutboxTable.item)
-        }
-    }
+    /// The queue as it stands, parked items included.
+    public func outbox() throws -> Outbox { try read { try OutboxTable.outbox($0) } }
 
-    /// Everything in the outbox, parked items too, in order.
-    public func outbox() throws -> [OutboxItem] {
-        try read { db in try Row.fetchAll(db, sql: "SELECT * FROM outbox ORDER BY seq").map(OutboxTable.item) }
-    }
-
-    /// The server has it. A newer change that replaced it meanwhile stays queued.
-    public func outboxDelivered(_ item: OutboxItem) throws {
+    /// Takes in what came of sending an item: done ones leave, refused ones park, the rest waits longer each time.
+    /// Where a newer change took the item's place meanwhile, that one stays.
+    public func finishSending(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) throws {
         try write { db in
+            var outbox = try OutboxTable.outbox(db)
+            outbox.finish(item, outcome, at: now)
+            guard let left = outbox.items.first(where: { $0.id == item.id }) else {
+                try db.execute(sql: "DELETE FROM outbox WHERE seq = ?", arguments: [item.id])
+                return
+            }
             try db.execute(
-                sql: "DELETE FROM outbox WHERE seq = ? AND op = ? AND payload = ? AND updatedAt = ?",
-                arguments: [item.seq, item.op, item.payload, item.updatedAt.milliseconds])
+                sql: "UPDATE outbox SET attempts = ?, notBefore = ?, parked = ? WHERE seq = ?",
+                arguments: [left.attempts, left.notBefore?.milliseconds ?? 0, left.parkedReason, left.id])
         }
     }
 
-    /// It did not get through: try again after the back-off (1, 2, 4 … 300 s).
-    public func outboxFailed(_ item: OutboxItem, at now: Instant) throws {
-        try write { db in
-            let wait = OutboxTable.backOffSeconds(attempts: item.attempts)
-            try db.execute(
-                sql: "UPDATE outbox SET attempts = attempts + 1, notBefore = ? WHERE seq = ? AND parked IS NULL",
-                arguments: [now.advanced(seconds: wait).milliseconds, item.seq])
-        }
+    /// Lets parked items go again: after the owner changed the address.
+    public func unparkOutbox() throws {
+        try write { try $0.execute(sql: "UPDATE outbox SET parked = NULL, attempts = 0, notBefore = 0 WHERE parked IS NOT NULL") }
     }
 
-    /// The server refuses it for good: it stays, out of the way of the others, until a newer change replaces it.
-    public func parkOutboxItem(_ item: OutboxItem, because reason: String) throws {
-        try write { db in
-            try db.execute(sql: "UPDATE outbox SET parked = ? WHERE seq = ?", arguments: [reason, item.seq])
-        }
-    }
-
+    /// What the cloud icon shows while nothing is on its way.
     public func syncStatus() throws -> SyncStatus { try read { try OutboxTable.status($0) } }
 }
 
 enum OutboxTable {
-    static func item(_ row: Row) -> OutboxItem {
-        OutboxItem(
-            seq: row["seq"], entity: row["entity"], id: row["id"], op: row["op"], payload: row["payload"],
-            updatedAt: Instant(milliseconds: row["updatedAt"]), attempts: row["attempts"],
-            notBefore: Instant(milliseconds: row["notBefore"]), parked: row["parked"])
+    static func outbox(_ db: Database) throws -> Outbox {
+        Outbox(try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM outbox ORDER BY seq")).compactMap { row in
+            OutboxItem.Operation(rawValue: row["op"]).map { operation in
+                OutboxItem(
+                    id: row["seq"], entity: .init(kind: row["entity"], id: row["id"]), operation: operation,
+                    payload: row["payload"], updatedAt: Instant(milliseconds: row["updatedAt"]), attempts: row["attempts"],
+                    notBefore: (row["notBefore"] as Int64) > 0 ? Instant(milliseconds: row["notBefore"]) : nil,
+                    parkedReason: row["parked"])
+            }
+        })
     }
 
-    /// Seconds to wait after a failure: 1, 2, 4 … 256, 300.
-    static func backOffSeconds(attempts: Int) -> Double {
-        attempts >= 9 ? 300 : Double(1 << max(0, attempts))
-    }
-
-    /// What the cloud icon shows while nothing is on its way.
     static func status(_ db: Database) throws -> SyncStatus {
-        let row = try Row.fetchOne(try db.cachedStatement(sql: """
-            SELECT count(*) FILTER (WHERE parked IS NULL) AS waiting, count(*) FILTER (WHERE parked IS NOT NULL) AS parked,
-                max(attempts) FILTER (WHERE parked IS NULL) AS attempts FROM outbox
-            """))
-        let waiting: Int = row?["waiting"] ?? 0
-        let parked: Int = row?["parked"] ?? 0
-        if waiting > 0 { return (row?["attempts"] ?? 0) > 0 ? .offline : .pending(waiting) }
-        return parked > 0 ? .error : .idle
+        let isEmpty = try Bool.fetchOne(try db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM outbox)")) ?? true
+        if isEmpty { return .idle }
+        let outbox = try outbox(db)
+        return outbox.status(isSending: false, isOffline: outbox.items.contains { $0.attempts > 0 })
     }
 }

@@ -109,7 +109,7 @@ extension Schema {
             notBefore INTEGER NOT NULL DEFAULT 0,
             parked TEXT                               -- why the server will never take it; NULL while it may
         ) STRICT;
-        CREATE UNIQUE INDEX outbox_waiting ON outbox (entity, id) WHERE parked IS NULL;
+        CREATE INDEX outbox_by_entity ON outbox (entity, id);
 
         CREATE TABLE change (
             id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -32,15 +32,39 @@ extension TrackerStore {
             }
             if new.syncURL != old.syncURL {
                 try db.execute(sql: "DELETE FROM outbox")
-                try Outbox.putAll(at: context.now, db)
+                try OutboxWriter.putAll(at: context.now, db)
             }
             return new
         }
     }
 
-    /// The goal of each day asked for: the one in force at its end.
-    public func goals(from first: LocalDay, through last: LocalDay) throws -> [LocalDay: Int] {
-        try read { db in try DayGoals(db).between(first, last) }
+    /// Totals and goals of the days from one to another, both included, as history shows them.
+    public func history(from first: LocalDay, through last: LocalDay) throws -> History {
+        let totals = try totals(from: first, through: last)
+        return History(
+            totals: Dictionary(totals.map { ($0.day, $0.totalMl) }, uniquingKeysWith: +), goals: try goalHistory())
+    }
+
+    /// Which goal was in force at the end of which day.
+    public func goalHistory() throws -> GoalHistory {
+        try read { db in
+            let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT localDay, goalMl FROM day"))
+            let goals = rows.compactMap { row in LocalDay(row["localDay"] as String).map { ($0, row["goalMl"] as Int) } }
+            return GoalHistory(
+                goals: Dictionary(goals, uniquingKeysWith: max),
+                current: Settings.restored(from: try SettingTable.texts(db)).settings.goalMl)
+        }
+    }
+
+    /// Consecutive days that met their goal (`tracker.md` D3). Reads backwards, in growing steps, only as far as the
+    /// streak goes.
+    public func streak(today: LocalDay) throws -> Int {
+        var days = 32
+        while true {
+            let streak = try history(from: today.adding(days: -days), through: today).streak(today: today)
+            if streak < days { return streak }
+            days *= 4
+        }
     }
 }
 
@@ -59,38 +83,8 @@ enum SettingTable {
     }
 }
 
-/// Which goal was in force at the end of which day: rows of `day` say from which day on a goal holds.
-struct DayGoals {
-    private let changes: [(day: LocalDay, goalMl: Int)]
-    private let current: Int
-
-    init(_ db: Database) throws {
-        changes = try Row.fetchAll(try db.cachedStatement(sql: "SELECT localDay, goalMl FROM day ORDER BY localDay"))
-            .compactMap { row in LocalDay(row["localDay"] as String).map { ($0, row["goalMl"]) } }
-        current = Settings.restored(from: try SettingTable.texts(db)).settings.goalMl
-    }
-
-    /// Days before the first change had the first goal that is known.
-    func goal(of day: LocalDay) -> Int {
-        var low = 0
-        var high = changes.count
-        while low < high {
-            let middle = (low + high) / 2
-            if changes[middle].day <= day { low = middle + 1 } else { high = middle }
-        }
-        return low > 0 ? changes[low - 1].goalMl : changes.first?.goalMl ?? current
-    }
-
-    func between(_ first: LocalDay, _ last: LocalDay) -> [LocalDay: Int] {
-        var goals: [LocalDay: Int] = [:]
-        var day = first
-        while day <= last {
-            goals[day] = goal(of: day)
-            day = day.adding(days: 1)
-        }
-        return goals
-    }
-
+/// Rows of `day`: from which day on which goal holds.
+enum DayGoals {
     static func change(from old: Int, to new: Int, on day: LocalDay, _ db: Database) throws {
         let isFirst = try Int.fetchOne(db, sql: "SELECT count(*) FROM day") == 0
         let firstDrink = try String.fetchOne(

@@ -46,7 +46,7 @@ extension TrackerStore {
             try session.checkEdit(log, now: context.now)
             let seq = try LogTable.insert(log, ProfileTable.findOrMake(db, context).deviceID, db)
             try ChangeLog.remember([.log(seq, before: nil)], draft.kind == .water ? "water" : "drink", context, db)
-            try finish(log.id, "addLogEntry", session, context, db)
+            try finish(log.id, .addLogEntry, session, context, db)
             return try LogTable.log(seq, db)
         }
     }
@@ -74,7 +74,7 @@ extension TrackerStore {
                     log.timestamp.milliseconds, log.standardDrinkEstimate, log.amountOz, context.now.milliseconds,
                     try ProfileTable.findOrMake(db, context).deviceID, log.seq,
                 ])
-            try finish(log.id, "addLogEntry", session, context, db)
+            try finish(log.id, .addLogEntry, session, context, db)
             return try LogTable.log(log.seq, db)
         }
     }
@@ -90,7 +90,7 @@ extension TrackerStore {
             try db.execute(
                 sql: "UPDATE log_entry SET deleted = 1, updatedAt = ?, deviceId = ? WHERE seq = ?",
                 arguments: [context.now.milliseconds, try ProfileTable.findOrMake(db, context).deviceID, log.seq])
-            try finish(log.id, "deleteLogEntry", session, context, db)
+            try finish(log.id, .deleteLogEntry, session, context, db)
         }
     }
 
@@ -101,8 +101,8 @@ extension TrackerStore {
 
     // MARK: - Parts
 
-    func finish(_ id: String, _ op: String, _ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
-        try Outbox.put(.log(id), op: op, at: context.now, db)
+    func finish(_ id: String, _ op: OutboxItem.Operation, _ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
+        try OutboxWriter.put(.log(id), op: op, at: context.now, db)
         try summarise(session, context, db)
     }
 

@@ -46,7 +46,7 @@ extension TrackerStore {
                     context.now.milliseconds, profile.deviceID, preset.id,
                 ])
             guard db.changesCount == 1 else { throw PresetTable.unknown(preset.id) }
-            try Outbox.put(.preset(preset.id), op: "upsertDrinkPreset", at: context.now, db)
+            try OutboxWriter.put(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
         }
     }
 
@@ -60,7 +60,7 @@ extension TrackerStore {
             guard db.changesCount == 1 else { throw PresetTable.unknown(id) }
             try db.execute(
                 sql: "DELETE FROM setting WHERE name = 'waterline.defaultPreset' AND value = ?", arguments: [id])
-            try Outbox.put(.preset(id), op: "upsertDrinkPreset", at: context.now, db)
+            try OutboxWriter.put(.preset(id), op: .upsertDrinkPreset, at: context.now, db)
         }
     }
 }
@@ -81,7 +81,7 @@ enum PresetTable {
                 preset.id, preset.userID, preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv,
                 preset.standardDrinkEstimate, context.now.milliseconds, profile.deviceID,
             ])
-        try Outbox.put(.preset(preset.id), op: "upsertDrinkPreset", at: context.now, db)
+        try OutboxWriter.put(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
     }
 
     static func unknown(_ id: String) -> Refusal {

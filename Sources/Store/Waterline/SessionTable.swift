@@ -37,7 +37,7 @@ enum SessionTable {
                 "mode": settings?.bottleWater.rawValue, "oz": settings?.waterOz, "threshold": settings?.threshold,
                 "summary": summary, "now": context.now.milliseconds, "device": device, "id": session.id,
             ])
-        try Outbox.put(.session(session.id), op: "upsertSession", at: context.now, db)
+        try OutboxWriter.put(.session(session.id), op: .upsertSession, at: context.now, db)
     }
 
     static func log(_ row: Row) -> LogEntry {

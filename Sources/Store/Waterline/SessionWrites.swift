@@ -15,7 +15,7 @@ extension TrackerStore {
                 """, arguments: [
                     session.id, session.userID, session.startTime.milliseconds, context.now.milliseconds, profile.deviceID,
                 ])
-            try Outbox.put(.session(session.id), op: "upsertSession", at: context.now, db)
+            try OutboxWriter.put(.session(session.id), op: .upsertSession, at: context.now, db)
             return (session, true)
         }
     }

@@ -6,7 +6,7 @@ import TrackerCore
 ///
 /// A newer change of the same thing replaces the waiting one and keeps its place, so that nothing overtakes what it
 /// rests on. Without `sync.url` the outbox stays empty.
-enum Outbox {
+enum OutboxWriter {
     /// Something that is synchronised.
     enum Entity {
         case user(String)
@@ -18,7 +18,7 @@ enum Outbox {
             switch self {
             case .user: "user"
             case .session: "session"
-            case .log: "log"
+            case .log: "logEntry"
             case .preset: "preset"
             }
         }
@@ -31,28 +31,38 @@ enum Outbox {
     }
 
     /// Queues the present state of an entity, if anybody is to be told.
-    static func put(_ entity: Entity, op: String, at updatedAt: Instant, _ db: Database) throws {
+    static func put(
+        _ entity: Entity, op operation: OutboxItem.Operation, at updatedAt: Instant, _ db: Database
+    ) throws {
         guard try isWanted(db), let payload = try payload(entity, db) else { return }
+        // As `TrackerCore.Outbox.enqueue` says: a newer upsert takes the place of the entity's last one.
         try db.execute(sql: """
-            INSERT INTO outbox (entity, id, op, payload, updatedAt) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (entity, id) WHERE parked IS NULL DO UPDATE SET op = excluded.op, payload = excluded.payload,
-                updatedAt = excluded.updatedAt, attempts = 0, notBefore = 0
-            """, arguments: [entity.name, entity.id, op, payload, updatedAt.milliseconds])
+            UPDATE outbox SET payload = :payload, updatedAt = :at, attempts = 0, notBefore = 0, parked = NULL
+            WHERE seq = (SELECT max(seq) FROM outbox WHERE entity = :entity AND id = :id)
+                AND op = :op AND op <> 'deleteLogEntry'
+            """, arguments: [
+                "payload": payload, "at": updatedAt.milliseconds, "entity": entity.name, "id": entity.id,
+                "op": operation.rawValue,
+            ])
+        guard db.changesCount == 0 else { return }
+        try db.execute(
+            sql: "INSERT INTO outbox (entity, id, op, payload, updatedAt) VALUES (?, ?, ?, ?, ?)",
+            arguments: [entity.name, entity.id, operation.rawValue, payload, updatedAt.milliseconds])
     }
 
     /// Queues everything there is: what a server that is new to us has to be told.
     static func putAll(at now: Instant, _ db: Database) throws {
         for id in try String.fetchAll(db, sql: "SELECT id FROM profile") {
-            try put(.user(id), op: "createUser", at: now, db)
+            try put(.user(id), op: .createUser, at: now, db)
         }
         for id in try String.fetchAll(db, sql: "SELECT id FROM preset ORDER BY position, id") {
-            try put(.preset(id), op: "upsertDrinkPreset", at: now, db)
+            try put(.preset(id), op: .upsertDrinkPreset, at: now, db)
         }
         for id in try String.fetchAll(db, sql: "SELECT id FROM session ORDER BY startTime, id") {
-            try put(.session(id), op: "upsertSession", at: now, db)
+            try put(.session(id), op: .upsertSession, at: now, db)
         }
         for row in try Row.fetchAll(db, sql: "SELECT id, deleted FROM log_entry ORDER BY seq") {
-            try put(.log(row["id"]), op: row["deleted"] ? "deleteLogEntry" : "addLogEntry", at: now, db)
+            try put(.log(row["id"]), op: row["deleted"] ? .deleteLogEntry : .addLogEntry, at: now, db)
         }
     }
 

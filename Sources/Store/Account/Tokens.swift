@@ -1,0 +1,55 @@
+import GRDB
+import TrackerCore
+
+/// A bearer token of which only the fingerprint is known.
+public struct TokenRecord: Hashable, Sendable {
+    public var id: String
+    public var label: String
+    public var createdAt: Instant
+    public var revokedAt: Instant?
+}
+
+extension TrackerStore {
+    /// Remembers a new token by its SHA-256; the token itself is shown once by the caller and never stored.
+    /// - Parameter token: random text of at least 128 bits.
+    public func addToken(_ token: String, label: String, _ context: WriteContext) throws -> TokenRecord {
+        try write { db in
+            let record = TokenRecord(id: context.makeID(), label: label, createdAt: context.now)
+            try db.execute(
+                sql: "INSERT INTO token (id, hash, label, createdAt) VALUES (?, ?, ?, ?)",
+                arguments: [record.id, SHA256.hex(token.utf8), label, context.now.milliseconds])
+            return record
+        }
+    }
+
+    /// Whether the token was given out and not revoked: 401 where this is false.
+    public func accepts(token: String) throws -> Bool {
+        try read { db in
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM token WHERE hash = ? AND revokedAt IS NULL)",
+                arguments: [SHA256.hex(token.utf8)]) ?? false
+        }
+    }
+
+    /// All tokens ever given out, oldest first.
+    public func tokens() throws -> [TokenRecord] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY createdAt, id").map { row in
+                TokenRecord(
+                    id: row["id"], label: row["label"], createdAt: Instant(milliseconds: row["createdAt"]),
+                    revokedAt: (row["revokedAt"] as Int64?).map(Instant.init(milliseconds:)))
+            }
+        }
+    }
+
+    /// Revokes the token whose id begins so, or all of them ("sign out").
+    /// - Returns: how many were revoked.
+    public func revokeTokens(_ beginning: String?, _ context: WriteContext) throws -> Int {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE token SET revokedAt = ? WHERE revokedAt IS NULL AND (? IS NULL OR substr(id, 1, length(?)) = ?)",
+                arguments: [context.now.milliseconds, beginning, beginning, beginning])
+            return db.changesCount
+        }
+    }
+}

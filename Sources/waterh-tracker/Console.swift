@@ -1,0 +1,91 @@
+import CommandKit
+import Foundation
+import TrackerCore
+
+/// Words and small graphics for a terminal. Piped, or with `NO_COLOR`, it is plain text.
+struct Console {
+    /// Standard output is a terminal that takes colour.
+    let isLively: Bool
+    /// Somebody can answer a question.
+    let canAsk: Bool
+
+    init() {
+        let wantsColour = (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+        isLively = TextOutput.standard.isTerminal && wantsColour
+        canAsk = isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal
+    }
+
+    func line(_ text: String) { TextOutput.standard.line(text) }
+
+    func prompt(_ text: String) {
+        print(text, terminator: "")
+        fflush(nil)
+    }
+
+    enum Colour: String {
+        case blue = "34"
+        case amber = "33"
+        case red = "31"
+        case green = "32"
+        case grey = "90"
+        case bold = "1"
+    }
+
+    func paint(_ text: String, _ colour: Colour) -> String {
+        isLively ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    func colour(_ urgency: Urgency) -> Colour {
+        switch urgency {
+        case .onTrack: .blue
+        case .attention: .amber
+        case .overdue: .red
+        }
+    }
+
+    /// A horizontal bar with a mark where one should be by now; nothing where no graphics are wanted.
+    func bar(_ progress: Double, mark: Double? = nil, width: Int = 24, _ colour: Colour) -> String? {
+        guard isLively else { return nil }
+        let filled = cells(progress, width)
+        let marked = mark.map { min(width - 1, cells($0, width)) }
+        let text = (0..<width).map { $0 < filled ? "█" : $0 == marked ? "┊" : "░" }.joined()
+        return paint(text, colour)
+    }
+
+    /// The ring as one sign: empty, a quarter, half, three quarters, full.
+    func ring(_ progress: Double) -> String? {
+        isLively ? ["○", "◔", "◑", "◕", "●"][progress >= 1 ? 4 : min(3, cells(progress, 4))] : nil
+    }
+
+    /// One sign a value, the highest as tall as the line.
+    func sparkline(_ values: [Int?], top: Int) -> String? {
+        guard isLively else { return nil }
+        let signs = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+        return values.map { value in
+            value.map { signs[min(7, 8 * max(0, $0) / max(1, top))] } ?? " "
+        }.joined()
+    }
+
+    /// A vertical gauge laid down: the centre in the middle, above to the right.
+    func gauge(_ position: Double, isWarning: Bool, width: Int = 25) -> String? {
+        guard isLively else { return nil }
+        let at = min(width - 1, max(0, cells(position, width)))
+        let text = (0..<width).map { $0 == at ? "◆" : $0 == width / 2 ? "┼" : "─" }.joined()
+        return paint(text, isWarning ? .amber : .blue)
+    }
+
+    private func cells(_ share: Double, _ width: Int) -> Int {
+        share.isFinite ? Int(min(1, max(0, share)) * Double(width)) : 0
+    }
+}
+
+extension String {
+    /// Padded on the right to a width in characters.
+    func padded(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+
+    /// Padded on the left.
+    func aligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+}
+
+/// `1 drink`, `2 drinks`.
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

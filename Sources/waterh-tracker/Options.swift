@@ -1,0 +1,113 @@
+import ArgumentParser
+import CommandKit
+import Foundation
+import Store
+import TrackerCore
+
+/// What every verb takes.
+struct StoreOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    var store: String?
+
+    @Option(help: ArgumentHelp("Act as if it were then, e.g. 2026-06-15T14:00:00Z or, on the wall, 2026-06-15T14:00.", valueName: "instant"))
+    var now: String?
+
+    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: the setting day.zone, else the system's.", valueName: "zone"))
+    var zone: String?
+
+    @Flag(help: "One JSON object on standard output.")
+    var json = false
+}
+
+/// An open store with the moment and the zone that a verb works in.
+struct Desk {
+    let store: TrackerStore
+    let context: WriteContext
+    let console: Console
+    let isJSON: Bool
+
+    var now: Instant { context.now }
+    var zone: Zone { context.zone }
+
+    init(_ options: StoreOptions) throws {
+        let environment = ProcessInfo.processInfo.environment
+        let path = options.store ?? environment["WATERH_STORE"].flatMap { $0.isEmpty ? nil : $0 } ?? Paths.store
+        let given = try options.zone.map { try Zone($0) }
+        let host = try given ?? Self.hostZone()
+        store = try TrackerStore(path: path, hostZone: host.id)
+        let zone = try given ?? store.settings().dayZone.map { try Zone($0) } ?? host
+        let now = try options.now.map { try Moment.parse($0, now: nil, zone: zone) } ?? Self.clock()
+        context = WriteContext(now: now, zone: zone, source: "cli", makeID: { UUID().uuidString.lowercased() })
+        console = Console()
+        isJSON = options.json
+    }
+
+    /// The day that runs now.
+    func today() throws -> LocalDay {
+        DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now)
+    }
+
+    func state() throws -> TrackerSnapshot { try store.look(context).snapshot }
+
+    /// One JSON object with keys in a stable order, or the words for people.
+    func say(_ report: some Encodable, _ words: () throws -> [String]) throws {
+        if isJSON {
+            console.line(try Self.text(report))
+        } else {
+            for line in try words() { console.line(line) }
+        }
+    }
+
+    static func text(_ report: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(report), as: UTF8.self)
+    }
+
+    /// `HH:mm` on the wall of the zone in force.
+    func time(_ instant: Instant) -> String { String(zone.wall(at: instant).description.dropFirst(11).prefix(5)) }
+
+    /// `2026-06-15 14:00`.
+    func dateTime(_ instant: Instant) -> String {
+        String(zone.wall(at: instant).description.prefix(16)).replacing("T", with: " ")
+    }
+
+    /// The only place where the clock of the machine is read.
+    private static func clock() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+
+    private static func hostZone() throws -> Zone {
+        let id = TimeZone.current.identifier
+        if let zone = try? Zone(id) { return zone }
+        Diagnostics.warning("The system's time zone \"\(id)\" has no IANA name; UTC is used. Name one with --zone or the setting day.zone.")
+        return .utc
+    }
+}
+
+/// Times as a person types them.
+enum Moment {
+    /// An instant with offset, a wall time in the zone (`2026-06-15T14:00`, with a space too), or `14:00`: the latest
+    /// such time that is not after `now`.
+    static func parse(_ text: String, now: Instant?, zone: Zone) throws -> Instant {
+        if let instant = Instant(iso: text) { return instant }
+        let wall = text.utf8.count == 16 ? text + ":00" : text
+        if let wall = WallTime(wall), let moments = zone.moments(of: wall) { return moments.first }
+        if let now, let time = TimeOfDay(text) {
+            let calendar = DayCalendar(zone: zone, boundaryHour: 0)
+            let today = calendar.day(of: now)
+            let instant = calendar.instant(on: today, at: time)
+            return instant <= now ? instant : calendar.instant(on: today.adding(days: -1), at: time)
+        }
+        throw CommandFailure(
+            .wrongUse, "\"\(text)\" is not a time.",
+            advice: "Write 2026-06-15T14:00:00Z, 2026-06-15T14:00 in your zone, or 14:00.")
+    }
+}
+
+extension WallMoments {
+    /// The instant meant by a wall time; the earlier of two.
+    var first: Instant {
+        switch self {
+        case .once(let instant), .repeated(let instant, _), .skipped(let instant, _): instant
+        }
+    }
+}

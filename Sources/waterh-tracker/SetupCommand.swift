@@ -1,0 +1,126 @@
+import ArgumentParser
+import CommandKit
+import Foundation
+import Store
+import TrackerCore
+
+/// The words of the first visit (`tracker.md` E8), shown once.
+enum Welcome {
+    static let text = "Waterline helps you pace and drink less by adding water breaks."
+    static let guardrail = "This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow."
+    static let notifications =
+        "Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges."
+}
+
+struct Setup: StoreCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "The welcome: defaults, presets, notifications. Once.",
+        discussion: "On a terminal it asks; otherwise, and with --yes, what is not given stays at its default.")
+    @OptionGroup var options: StoreOptions
+    @Flag(name: .shortAndLong, help: "Ask nothing.") var yes = false
+    @Option(help: "A water every so many drinks, 1-10.") var waterEvery: String?
+    @Option(help: "Time-based reminders: on or off.") var timeReminders: String?
+    @Option(help: "Minutes between them: 10, 15, 20, 30, 45 or 60.") var interval: String?
+    @Option(help: "The value at which the Waterline warns, 1-10.") var threshold: String?
+    @Option(help: "oz or ml.") var units: String?
+    @Option(help: "The day's goal, ml.") var goal: String?
+    @Option(help: "enable (sends a test notification) or skip.") var notifications: Notifications?
+
+    enum Notifications: String, ExpressibleByArgument, CaseIterable { case enable, skip }
+
+    private struct Report: Encodable {
+        var isFirst: Bool
+        var settings: [String: SettingValue]
+        var presets: [PresetReport]
+        var notifications: String
+    }
+
+    private static let names = [
+        "waterline.waterEveryNDrinks", "waterline.timeReminders", "waterline.intervalMinutes", "waterline.warningThreshold",
+        "waterline.units", "hydration.goalMl",
+    ]
+
+    func run(_ desk: Desk) throws {
+        let isFirst = try desk.store.profile()?.onboardedAt == nil
+        let asks = !yes && !desk.isJSON && desk.console.canAsk
+        if isFirst, !desk.isJSON {
+            desk.console.line(desk.console.paint(Welcome.text, .bold))
+            desk.console.line(Welcome.guardrail)
+            desk.console.line("")
+        }
+        var changes = zip(Self.names, [waterEvery, timeReminders, interval, threshold, units, goal])
+            .compactMap { name, value in value.map { (name: name, text: $0) } }
+        if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
+        let settings = try desk.store.changeSettings(changes, desk.context)
+        _ = try desk.store.finishOnboarding(desk.context)
+        let presets = try desk.store.presets()
+        let outcome = try allowNotifications(desk, asks: isFirst && asks)
+        let values = Self.names.map { ($0, settings.value(of: $0) ?? .unset) }
+        let report = Report(
+            isFirst: isFirst, settings: Dictionary(values, uniquingKeysWith: { first, _ in first }),
+            presets: presets.map(PresetReport.init), notifications: outcome)
+        try desk.say(report) {
+            ["\(isFirst ? "Set up" : "Already set up"):"] + values.map { "  \($0.padded(30)) \($1.text)" }
+                + ["  presets                        " + presets.map(\.name).joined(separator: ", "), "", outcome, "",
+                    "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
+                    "A token for writes over HTTP: waterh-tracker token"]
+        }
+    }
+
+    private func ask(_ desk: Desk, except given: [String]) throws -> [(name: String, text: String)] {
+        let questions = [
+            ("waterline.waterEveryNDrinks", "A water every how many drinks?"), ("waterline.timeReminders", "Time-based reminders?"),
+            ("waterline.intervalMinutes", "Minutes between them?"), ("waterline.warningThreshold", "Warn at which value?"),
+            ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Your goal a day, ml?"),
+        ]
+        var settings = try desk.store.settings()
+        var changes: [(name: String, text: String)] = []
+        for (name, question) in questions where !given.contains(name) {
+            while true {
+                desk.console.prompt("\(question) [\(settings.value(of: name)?.text ?? "")] ")
+                guard let answer = readLine(), !answer.isEmpty else { break }
+                do {
+                    try settings.set(name, to: answer)
+                    changes.append((name, answer))
+                    break
+                } catch {
+                    desk.console.line("\(error)")
+                }
+            }
+        }
+        return changes
+    }
+
+    /// Shows what notifications are for, and sends a test where they are wanted.
+    private func allowNotifications(_ desk: Desk, asks: Bool) throws -> String {
+        var choice = notifications
+        if choice == nil, asks {
+            desk.console.prompt("\(Welcome.notifications) [E]nable or [S]kip? ")
+            choice = (readLine() ?? "").lowercased().hasPrefix("s") ? .skip : .enable
+        }
+        guard let choice else { return "Notifications: not tried. Try them with: waterh-tracker setup --notifications enable" }
+        guard choice == .enable else { return "Notifications: skipped." }
+        return DesktopNotice.send(title: "Waterline", body: "Notifications work.")
+            ? "Notifications: enabled, a test was sent."
+            : "Notifications disabled: no notification server answered. Start one in your session (dunst, mako), and install libnotify-bin."
+    }
+}
+
+/// A notification by way of the desktop's own `notify-send`; the service speaks D-Bus itself.
+enum DesktopNotice {
+    static func send(title: String, body: String) -> Bool {
+        guard ProcessInfo.processInfo.environment["DBUS_SESSION_BUS_ADDRESS"] != nil else { return false }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/notify-send")
+        process.arguments = ["--app-name=WaterH", title, body]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        let limit = Date().addingTimeInterval(5)
+        while process.isRunning, Date() < limit { usleep(20_000) }
+        guard !process.isRunning else {
+            process.terminate()
+            return false
+        }
+        return process.terminationStatus == 0
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import Store
+import Support
+import Sync
+import Testing
+import TrackerCore
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A real HTTP server in another process.
+struct SyncServer {
+    let program: RunningProgram
+    let base: URL
+
+    static func start(port: Int = 0) async throws -> SyncServer {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("server.py").path
+        let python = try #require(Program(system: "python3"), "these tests need python3; apt-get install python3-minimal")
+        let program = try python.start([script, String(port)])
+        let line = try await program.line { $0.hasPrefix("port ") }
+        let found = try #require(Int(line.dropFirst(5)))
+        return SyncServer(program: program, base: try #require(URL(string: "http://127.0.0.1:\(found)/sync")))
+    }
+
+    func control(_ path: String, body: String = "") async throws -> Data {
+        var request = URLRequest(url: try #require(URL(string: path, relativeTo: base)))
+        request.timeoutInterval = 10
+        if path.hasPrefix("/control/fail") || path.hasPrefix("/control/put") {
+            request.httpMethod = "POST"
+            request.httpBody = Data(body.utf8)
+        }
+        return try await URLSession.shared.data(for: request).0
+    }
+
+    /// Operations in the order they came.
+    func log() async throws -> [[String]] { try JSONDecoder().decode([[String]].self, from: try await control("/control/log")) }
+}
+
+@Suite struct SyncTests {
+    let store: TrackerStore
+
+    init() throws { store = try TrackerStore(inMemory: nil) }
+
+    private func context(_ seconds: Int64) -> WriteContext {
+        WriteContext(now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+    }
+
+    private func pass(_ client: SyncClient, at seconds: Int64) async throws -> SyncClient.Pass {
+        try await client.pass(store, now: { Instant(seconds: seconds) }, zone: .utc)
+    }
+
+    /// Three entries in a session, told to an address where nobody listens at first.
+    private func threeLogs(_ url: URL) throws -> [String] {
+        try store.changeSettings([("sync.url", url.absoluteString)], context(1000))
+        _ = try store.startSession(context(1000))
+        return try (1...3).map { try store.addLog(.drink(), context(1000 + Int64($0))).id }
+    }
+
+    @Test func withoutAnAddressTheOutboxStaysEmpty() throws {
+        _ = try store.startSession(context(1000))
+        _ = try store.addLog(.drink(), context(1001))
+        #expect(try store.outbox().items.isEmpty)
+        #expect(try store.syncStatus() == .idle)
+        // The address, once given, is told everything that happened before.
+        try store.changeSettings([("sync.url", "http://127.0.0.1:9")], context(1002))
+        #expect(try store.outbox().items.map(\.operation) == [.createUser, .upsertSession, .addLogEntry])
+    }
+
+    /// E8, offline: 3 entries with the server down are 3 pending; server up: 0 pending, 3 received in order.
+    @Test func e8Offline() async throws {
+        var server = try await SyncServer.start()
+        let port = try #require(server.base.port)
+        server.program.send(signal: SIGKILL)
+        _ = try await server.program.finish()
+        let ids = try threeLogs(server.base)
+        let client = SyncClient(base: server.base, timeoutSeconds: 5)
+        let down = try await pass(client, at: 1010)
+        #expect(down.status == .offline && down.sent == 0 && down.trouble != nil)
+        #expect(try store.outbox().items.filter { $0.operation == .addLogEntry }.map(\.entity.id) == ids)
+        #expect(try store.activeSession(at: Instant(seconds: 1010))?.state.drinks == 3)
+
+        server = try await SyncServer.start(port: port)
+        let up = try await pass(client, at: 1012)
+        #expect(up.status == .idle && up.sent == 5)
+        #expect(try store.outbox().items.isEmpty)
+        let log = try await server.log()
+        #expect(log.filter { $0[0] == "addLogEntry" }.map { $0[1] } == ids)
+        #expect(log.map { $0[0] }.prefix(2) == ["createUser", "upsertSession"])
+    }
+
+    /// E8: the server answers 500 once: retried, no duplicate.
+    @Test func e8AnswersOnceWithAnError() async throws {
+        let server = try await SyncServer.start()
+        let ids = try threeLogs(server.base)
+        let client = SyncClient(base: server.base)
+        _ = try await server.control("/control/fail?status=500&times=1")
+        #expect(try await pass(client, at: 1010).status == .offline)
+        #expect(try await pass(client, at: 1011).status == .idle)
+        #expect(try await server.log().filter { $0[0] == "addLogEntry" }.map { $0[1] } == ids)
+        #expect(try await pass(client, at: 1012).sent == 0)
+    }
+
+    @Test func whatTheServerRefusesIsParkedAndGoesAgainWhenChanged() async throws {
+        let server = try await SyncServer.start()
+        let ids = try threeLogs(server.base)
+        let client = SyncClient(base: server.base)
+        _ = try await server.control("/control/fail?status=422&times=2")
+        let first = try await pass(client, at: 1010)
+        #expect(first.parked == 2 && first.sent == 3 && first.status == .error)
+        #expect(try await pass(client, at: 2000).sent == 0)
+        _ = try store.endSession(context(1020))
+        #expect(try await pass(client, at: 2001).sent == 1, "the changed session goes; the user stays parked")
+        try store.unparkOutbox()
+        #expect(try await pass(client, at: 2002).status == .idle)
+        _ = ids
+    }
+
+    @Test func deletionsTravelAsTombstones() async throws {
+        let server = try await SyncServer.start()
+        let ids = try threeLogs(server.base)
+        let client = SyncClient(base: server.base)
+        _ = try await pass(client, at: 1010)
+        try store.deleteLog(ids[1], context(1011))
+        #expect(try await pass(client, at: 1012).sent == 1)
+        #expect(try await server.log().last == ["deleteLogEntry", ids[1]])
+        #expect(try store.activeSession(at: Instant(seconds: 1012))?.state.drinks == 2, "the tombstone comes back as one")
+    }
+
+    /// Another device's entry arrives; then the E8 vectors of the last write.
+    @Test func whatOthersWroteIsMergedByTheLastWrite() async throws {
+        let server = try await SyncServer.start()
+        let ids = try threeLogs(server.base)
+        let client = SyncClient(base: server.base)
+        _ = try await pass(client, at: 1010)
+        let session = try #require(try store.activeSession(at: Instant(seconds: 1010))).session
+        let row = """
+            ["logEntry", {"id": "other", "sessionId": "\(session.id)", "timestamp": 1005000, "type": "water", "amountOz": 8,
+              "source": "phone", "deleted": 0, "updatedAt": 1005000, "deviceId": "phone"}]
+            """
+        _ = try await server.control("/control/put", body: row)
+        #expect(try await pass(client, at: 1011).merged.taken == 1)
+        let view = try #require(try store.activeSession(at: Instant(seconds: 1011)))
+        #expect(view.state.waters == 1 && view.logs.contains { $0.source.rawValue == "phone" })
+        #expect(try await pass(client, at: 1012).merged.taken == 0)
+
+        func write(_ at: Int, _ device: String, _ estimate: Double, deleted: Bool) throws -> Bool {
+            let json = """
+                [{"id": "\(ids[0])", "sessionId": "\(session.id)", "timestamp": 1001000, "type": "alcohol", "source": "cli",
+                  "standardDrinkEstimate": \(estimate), "deleted": \(deleted), "updatedAt": \(at), "deviceId": "\(device)"}]
+                """
+            return try store.merge(.logEntry, json: json, context(1013)).taken == 1
+        }
+        func estimate() throws -> Double? {
+            try store.activeSession(at: Instant(seconds: 1013))?.logs.first { $0.id == ids[0] }?.standardDrinkEstimate
+        }
+        let base = 2_000_000
+        #expect(try write(base + 12, "a", 2, deleted: false))
+        #expect(try !write(base + 10, "b", 3, deleted: false))
+        #expect(try estimate() == 2, "edits at t = 10 and 12 in either order: t = 12")
+        #expect(try !write(base + 11, "b", 3, deleted: true), "delete t = 11 with edit t = 12: present")
+        #expect(try write(base + 20, "b", 3, deleted: true))
+        #expect(try !write(base + 19, "z", 4, deleted: false), "delete t = 20 with edit t = 19: deleted")
+        #expect(try estimate() == nil)
+        #expect(try write(base + 30, "a", 4, deleted: false) && write(base + 30, "b", 5, deleted: false))
+        #expect(try !write(base + 30, "a", 6, deleted: false))
+        #expect(try estimate() == 5, "equal t: the greater device id")
+    }
+
+    @Test(arguments: ["{}", "[1]", "not json", "[{\"id\": 5}]", "[{\"id\": \"x\", \"updatedAt\": 1, \"deviceId\": \"d\"}]"])
+    func foreignAnswersChangeNothing(json: String) throws {
+        _ = try store.startSession(context(1000))
+        for entity in RemoteEntity.allCases {
+            if let outcome = try? store.merge(entity, json: json, context(1001)) { #expect(outcome.taken == 0) }
+        }
+        #expect(try store.presets().isEmpty)
+    }
+
+    @Test func theServerForgetsAUser() async throws {
+        let server = try await SyncServer.start()
+        _ = try threeLogs(server.base)
+        let client = SyncClient(base: server.base)
+        _ = try await pass(client, at: 1010)
+        try await client.deleteUser(try #require(try store.profile()).userID)
+        #expect(try await server.log().last?.first == "deleteUser")
+    }
+}

@@ -1,0 +1,79 @@
+"""A small sync server for the tests: keeps what it is told, answers queries, fails on request.
+
+Prints `port N` when it listens. POST /control/fail?status=S&times=N makes the next N operations answer S;
+GET /control/log lists the operations in the order they came.
+"""
+import json
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlparse
+
+TABLES = {
+    "createUser": "user", "upsertSession": "session", "addLogEntry": "logEntry",
+    "deleteLogEntry": "logEntry", "upsertDrinkPreset": "preset",
+}
+rows = {"user": {}, "session": {}, "logEntry": {}, "preset": {}}
+log = []
+failures = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, status, value):
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        url = urlparse(self.path)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        name = url.path.rsplit("/", 1)[-1]
+        if url.path == "/control/fail":
+            query = parse_qs(url.query)
+            failures.extend([int(query["status"][0])] * int(query["times"][0]))
+            return self.answer(200, {})
+        if url.path == "/control/put":
+            entity, row = json.loads(body)
+            rows[entity][row["id"]] = row
+            return self.answer(200, {})
+        if failures:
+            return self.answer(failures.pop(0), {"error": "told to fail"})
+        row = json.loads(body)
+        log.append([name, row["id"]])
+        if name == "deleteUser":
+            for table in rows.values():
+                table.clear()
+            return self.answer(200, {})
+        if name not in TABLES:
+            return self.answer(404, {})
+        rows[TABLES[name]][row["id"]] = row
+        self.answer(200, {})
+
+    def do_GET(self):
+        url = urlparse(self.path)
+        query = parse_qs(url.query)
+        name = url.path.rsplit("/", 1)[-1]
+        if name == "log":
+            return self.answer(200, log)
+        if name == "rows":
+            return self.answer(200, {key: list(table.values()) for key, table in rows.items()})
+        if name == "getUserPresets":
+            return self.answer(200, list(rows["preset"].values()))
+        if name == "getActiveSession":
+            return self.answer(200, [row for row in rows["session"].values() if row["isActive"]])
+        if name == "getSessionLogs":
+            wanted = query["sessionId"][0]
+            return self.answer(200, [row for row in rows["logEntry"].values() if row["sessionId"] == wanted])
+        self.answer(404, {})
+
+    def log_message(self, *arguments):
+        pass
+
+
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0), Handler)
+print("port", server.server_port, flush=True)
+server.serve_forever()
