@@ -13,7 +13,13 @@ struct AirState {
 
     private var lastSent = LastPDU()
     private var lastReceived = LastPDU()
-    var clock = AirClock()
+    var clock: AirClock
+
+    /// - Parameter seed: CRCInit, where the CONNECT_IND is in the capture.
+    init(seed: UInt32? = nil) {
+        self.seed = seed
+        clock = AirClock(sawBeginning: seed != nil)
+    }
 
     /// The last data packet of one side: a repeat has its sequence number and its content.
     private struct LastPDU {
@@ -60,47 +66,5 @@ struct AirState {
             candidate = (found, header)
         }
         return false
-    }
-}
-
-/// Who sent a packet, from when it came: the peripheral answers 150 µs after the central, and the central opens each event.
-struct AirClock {
-    private var lastEnd: Duration?
-    private var lastChannel: UInt8?
-    private var lastDirection: TrafficDirection?
-
-    enum Evidence { case stated, timed, assumed }
-
-    /// Interframe space, Core 5.4, Vol 6 Part B, 4.1.1; sniffers' stamps are good to some microseconds.
-    private static let space = Duration.microseconds(150)
-    private static let tolerance = Duration.microseconds(30)
-    /// A gap as long as this lies between two connection events (which are at least 7.5 ms apart).
-    private static let eventGap = Duration.milliseconds(3)
-
-    /// The direction of a packet that begins at `time`, as far as the clock can tell.
-    func direction(at time: Duration?, channel: UInt8?) -> (TrafficDirection, Evidence) {
-        guard let lastDirection else { return (.sent, .assumed) }
-        if let channel, let lastChannel, channel != lastChannel { return (.sent, .assumed) }
-        guard let time, let lastEnd else { return (lastDirection.opposite, .assumed) }
-        let gap = time - lastEnd
-        if gap >= Self.space - Self.tolerance, gap <= Self.space + Self.tolerance { return (lastDirection.opposite, .timed) }
-        if gap > Self.eventGap { return (.sent, .assumed) }
-        // Longer than one space: a packet between was missed. Shorter: the stamps are too coarse to say.
-        return (gap > Self.space ? lastDirection : lastDirection.opposite, .assumed)
-    }
-
-    mutating func note(_ direction: TrafficDirection, at time: Duration?, channel: UInt8?, length: Int, phy: ObservedPacket.AirFacts.PHY) {
-        lastDirection = direction
-        lastChannel = channel
-        lastEnd = time.map { $0 + Self.airtime(length: length, phy: phy) }
-    }
-
-    /// - Parameter length: payload bytes. Preamble, access address, header and CRC come on top.
-    static func airtime(length: Int, phy: ObservedPacket.AirFacts.PHY) -> Duration {
-        switch phy {
-        case .le1M: .microseconds(80 + 8 * length)
-        case .le2M: .microseconds(44 + 4 * length)
-        case .coded: .microseconds(720 + 64 * length)
-        }
     }
 }

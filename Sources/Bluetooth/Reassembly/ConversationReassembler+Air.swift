@@ -87,9 +87,7 @@ extension ConversationReassembler {
         table[slot].observed.peer = payload.address(6)
         table[slot].observed.isPeerRandom = isPeripheralRandom
         table[slot].observed.isCentral = true
-        var air = AirState()
-        air.seed = payload.u24(16)
-        table[slot].air = air
+        table[slot].air = AirState(seed: payload.u24(16))
         try emit(.connected(table[slot].observed), RawSpan())
     }
 
@@ -115,8 +113,8 @@ extension ConversationReassembler {
         let isWrong = crc.map { table[slot].air?.isCRCWrong(pdu, crc: $0) ?? false } ?? false
         if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, table[slot].observed, emit) }
 
-        let (direction, isSure) = direction(of: packet, facts, slot: slot, kind: kind, payload)
-        table[slot].air?.clock.note(direction, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
+        let (direction, isSure) = direction(of: packet, facts, slot: slot, header: header, payload)
+        table[slot].air?.clock.note(direction, isFirm: isSure, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
         if kind == 0 { return try drop(.reservedLLID, table[slot].observed, emit) }
         if table[slot].air?.isRepeat(header: header, payload, direction: direction, isSure: isSure) == true {
             if payload.byteCount > 0 { try drop(.retransmission, table[slot].observed, emit) }
@@ -141,21 +139,22 @@ extension ConversationReassembler {
         try receiveFragment(payload, isContinuation: kind == 1, slot: slot, direction: direction, packet, emit)
     }
 
-    /// The sniffer's word, else the clock's, else what a client (the central, as a rule) or server would say.
-    private func direction(
-        of packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, slot: Int, kind: UInt8, _ payload: RawSpan
+    /// The sniffer's word, else what the clock makes of it.
+    private mutating func direction(
+        of packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, slot: Int, header: UInt8, _ payload: RawSpan
     ) -> (TrafficDirection, isSure: Bool) {
         if let stated = packet.direction { return (stated, true) }
-        let (timed, evidence) = table[slot].air?.clock.direction(at: packet.time, channel: facts.rfChannel) ?? (.sent, .assumed)
-        if evidence == .timed { return (timed, true) }
-        if kind == 2, payload.byteCount >= 5, payload.u16(2) == 4 {
+        var meant: TrafficDirection?
+        if header & 0x03 == 2, payload.byteCount >= 5, payload.u16(2) == 4 {
             // ATT: odd opcodes come from the server, even ones go to it (the confirmation 1E is even, too).
-            return (payload.u8(4) & 1 == 1 ? .received : .sent, false)
+            meant = payload.u8(4) & 1 == 1 ? .received : .sent
         }
-        if kind == 1, payload.byteCount > 0 {
-            return (directionOfFragment(slot, isContinuation: true, boundary: 1, length: payload.byteCount) ?? timed, false)
+        let (direction, isFirm) = table[slot].air?.clock.direction(header: header, at: packet.time, channel: facts.rfChannel, meant: meant) ?? (.sent, false)
+        if !isFirm, meant == nil, header & 0x03 == 1, payload.byteCount > 0,
+           let open = directionOfFragment(slot, isContinuation: true, boundary: 1, length: payload.byteCount) {
+            return (open, false)
         }
-        return (timed, false)
+        return (direction, isFirm)
     }
 
     /// LL control PDUs: opcode, parameters.

@@ -37,6 +37,22 @@ public struct ConversationReassembler {
         }
     }
 
+    /// The direction of an HCI packet of a capture that does not keep it: commands are sent, events received, ACL data by
+    /// their boundary flag and by whose frame is unfinished. Ask before `receive` is given the packet.
+    public mutating func direction(of packet: ObservedPacket, _ bytes: RawSpan) -> TrafficDirection? {
+        if let stated = packet.direction { return stated }
+        switch packet.content {
+        case .hci(type: 1): return .sent
+        case .hci(type: 4): return .received
+        case .hci(type: 2) where bytes.byteCount >= 4:
+            let boundary = bytes.u16(0) >> 12 & 3
+            let key = ConnectionTable.key(adapter: packet.adapter, handle: UInt32(bytes.u16(0) & 0x0FFF))
+            guard let slot = table.find(key) else { return boundary == 1 ? nil : boundary == 0 ? .sent : .received }
+            return directionOfFragment(slot, isContinuation: boundary == 1, boundary: boundary, length: Int(bytes.u16(2)))
+        default: return nil
+        }
+    }
+
     // MARK: HCI ACL
 
     /// `handle(12 bits) boundary(2) broadcast(2) length(2) data`, little-endian: Core 5.4, Vol 4 Part E, 5.4.2.

@@ -2,16 +2,51 @@
 /// there are no packets, or packets of another level.
 ///
 /// Makes connection events, ACL headers and connection handles (HCI), or CONNECT_IND, access addresses, sequence numbers and
-/// CRCs (link layer), so that Wireshark dissects the result.
+/// CRCs (link layer), so that Wireshark dissects the result. The last packet of each PDU has the PDU's own time.
 public struct ConversationSynthesiser {
     public enum Target: Sendable, Hashable { case hci, linkLayer }
 
     public let target: Target
+    private var hci = HCISynthesis()
+    private var air = AirSynthesis()
 
     public init(_ target: Target) { self.target = target }
 
     /// Takes the next event of a conversation (`connected`, `att`, `disconnected`; others are of no use here) and emits packets.
-    /// `frame` and `time` of what is emitted are those of the event.
-    public mutating func receive(_ event: ConversationEvent, _ bytes: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+    ///
+    /// - Parameters:
+    ///   - frame, time: of `connected` and `disconnected`, which have none of their own; `att` brings its own.
+    ///   - emit: called for each packet, with its bytes.
+    public mutating func receive(
+        _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+    ) rethrows {
+        switch (target, event) {
+        case (.hci, .connected(let connection)): try hci.connect(connection, frame: frame, time: time, emit)
+        case (.hci, .att(let att)): try hci.send(att, bytes, emit)
+        case (.hci, .disconnected(let connection, let reason)): try hci.disconnect(connection, reason, frame: frame, time: time, emit)
+        case (.linkLayer, .connected(let connection)): try air.connect(connection, frame: frame, time: time, emit)
+        case (.linkLayer, .att(let att)): try air.send(att, bytes, emit)
+        case (.linkLayer, .disconnected(let connection, let reason)): try air.disconnect(connection, reason, frame: frame, time: time, emit)
+        default: break
+        }
     }
+}
+
+extension ATTObservation {
+    /// Where the capture did not say: odd opcodes come from the server, which is not the host as a rule.
+    func direction(saying pdu: RawSpan) -> TrafficDirection {
+        direction ?? (pdu.byteCount > 0 && pdu.u8(0) & 1 == 1 ? .received : .sent)
+    }
+}
+
+/// L2CAP around a PDU on the ATT channel.
+func l2cap(_ pdu: RawSpan) -> [UInt8] {
+    var frame: [UInt8] = [UInt8(truncatingIfNeeded: pdu.byteCount), UInt8(truncatingIfNeeded: pdu.byteCount >> 8), 4, 0]
+    pdu.withUnsafeBytes { frame.append(contentsOf: $0) }
+    return frame
+}
+
+/// Little-endian bytes of a number.
+func littleEndian(_ value: some FixedWidthInteger, count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
 }

@@ -72,7 +72,7 @@ struct BtsnoopParser: FormatParser {
             facts.packets += 1
             var packet = CapturePacket(
                 number: facts.packets, time: Self.time(microseconds), direction: flags & 1 == 0 ? .sent : .received,
-                isCut: included < original, content: .unknown)
+                missing: max(0, Int(original) - Int(included)), content: .unknown)
             switch linkType {
             case .h1:
                 let type: HCIPacketType = flags & 2 == 0 ? .acl : flags & 1 == 0 ? .command : .event

@@ -62,7 +62,7 @@ struct PcapParser: FormatParser {
                 time: CaptureTime(
                     seconds: Int64(window.u32(at, bigEndian: shape.isBigEndian)),
                     nanoseconds: Int64(window.u32(at + 4, bigEndian: shape.isBigEndian)) * shape.nanosecondsPerTick),
-                direction: nil, isCut: included < window.u32(at + 12, bigEndian: shape.isBigEndian), content: .unknown)
+                direction: nil, missing: max(0, Int(window.u32(at + 12, bigEndian: shape.isBigEndian)) - Int(included)), content: .unknown)
             try packet.deliver(shape.linkType, window.extracting(at + Self.recordHeaderLength..<end), facts: &facts, body)
             at = end
         }

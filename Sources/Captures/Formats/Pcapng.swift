@@ -160,7 +160,7 @@ struct PcapngParser: FormatParser {
             number: facts.packets,
             time: type == 3 ? nil : interface.resolution.time(
                 ticks: UInt64(block.u32(4, bigEndian: isBigEndian)) << 32 | UInt64(block.u32(8, bigEndian: isBigEndian)), offset: interface.offset),
-            adapter: UInt32(interfacesBefore + index), direction: nil, isCut: included < original, content: .unknown)
+            adapter: UInt32(interfacesBefore + index), direction: nil, missing: max(0, Int(original) - Int(included)), content: .unknown)
         if type == 6 {
             forEachOption(block, from: (dataEnd + 3) & ~3) { code, value in
                 // epb_flags: bits 0 and 1 are 1 inbound, 2 outbound.

@@ -11,19 +11,21 @@ public struct CapturePacket: Sendable, Hashable {
     public var adapter: UInt32
     /// `nil` where the file does not say.
     public var direction: PacketDirection?
-    /// Whether the file kept fewer bytes than the packet had (snap length, Android's filtered log):
-    /// the bytes are a stump, and must not be taken for the whole.
-    public var isCut: Bool
+    /// How many bytes of the packet the file did not keep (snap length, Android's filtered log).
+    public var missing: Int
     public var content: PacketContent
 
-    public init(number: Int, time: CaptureTime?, adapter: UInt32 = 0, direction: PacketDirection?, isCut: Bool = false, content: PacketContent) {
+    public init(number: Int, time: CaptureTime?, adapter: UInt32 = 0, direction: PacketDirection?, missing: Int = 0, content: PacketContent) {
         self.number = number
         self.time = time
         self.adapter = adapter
         self.direction = direction
-        self.isCut = isCut
+        self.missing = missing
         self.content = content
     }
+
+    /// The bytes are a stump, and must not be taken for the whole.
+    public var isCut: Bool { missing > 0 }
 }
 
 /// Which way a packet went, seen from the host (HCI), the central (link layer) or the phone or gateway (text).

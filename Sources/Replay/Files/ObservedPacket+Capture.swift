@@ -67,6 +67,6 @@ extension CapturePacket {
         }
         self.init(
             number: packet.frame, time: packet.time.map { CaptureTime(sinceEpoch: $0) }, adapter: packet.adapter,
-            direction: packet.direction.map { $0 == .sent ? .sent : .received }, isCut: packet.isCut, content: content)
+            direction: packet.direction.map { $0 == .sent ? .sent : .received }, missing: packet.isCut ? 1 : 0, content: content)
     }
 }

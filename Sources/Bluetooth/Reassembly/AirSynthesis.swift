@@ -1,0 +1,131 @@
+/// Link-layer packets of a made-up radio: each PDU (or part of one) travels in a connection event of its own, in which the
+/// central speaks first and the peripheral answers 150 µs later; whoever has nothing to say sends an empty packet.
+struct AirSynthesis {
+    /// Payload of one data packet, with data length extension.
+    private static let longestPayload = 251
+    private static let space = Duration.microseconds(150)
+    private static let interval = Duration.milliseconds(30)
+    private static let hop: UInt8 = 7
+    private static let advertising: UInt32 = 0x8E89_BED6
+    /// A static random address for a central that the capture does not name.
+    private static let anyCentral = BluetoothAddress(0xC0_0000_0000_01)
+    private static let usualReason: UInt8 = 0x13
+
+    private struct Bearer {
+        var accessAddress: UInt32
+        var seed: UInt32
+        /// SN and NESN of the central's next packet; the peripheral's NESN is the other.
+        var bit: UInt8 = 0
+        var channel: UInt8 = 0
+    }
+    private var bearers: [Int: Bearer] = [:]
+
+    mutating func connect(_ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+        let bearer = begin(connection)
+        // Without an address there is no CONNECT_IND; a capture that begins in the middle of a connection looks just so.
+        guard let peer = connection.peer else { return }
+        let central = connection.central ?? Self.anyCentral
+        // Type 5; TxAdd and RxAdd say which addresses are random.
+        let header: UInt8 = 0x05 | (connection.central == nil ? 0x40 : 0) | (connection.isPeerRandom == true ? 0x80 : 0)
+        var payload = central.littleEndian + peer.littleEndian
+        payload += littleEndian(bearer.accessAddress, count: 4) + littleEndian(bearer.seed, count: 3)
+        // Window 1.25 ms at offset 0; interval 30 ms, latency 0, time-out 5 s; all 37 channels; hop, 251 to 500 ppm.
+        payload += [0x01, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, Self.hop]
+        try emitPacket(
+            Self.advertising, [header, UInt8(payload.count)] + payload, seed: CRC24.advertisingInit, rfChannel: 0,
+            ObservedPacket(frame: frame, time: time, direction: nil, content: .other), emit)
+    }
+
+    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+        if bearers[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
+        let direction = att.direction(saying: pdu)
+        let frame = l2cap(pdu)
+        let starts = Array(stride(from: 0, to: frame.count, by: Self.longestPayload))
+        for (index, start) in starts.enumerated() {
+            let part = Array(frame[start..<min(frame.count, start + Self.longestPayload)])
+            // The last part has the PDU's time, the others come one event earlier each.
+            let time = att.time.map { $0 - Self.interval * (starts.count - 1 - index) }
+            try exchange(att.connection.id, kind: start == 0 ? 2 : 1, part, direction, frame: att.frame, time: time, emit)
+        }
+    }
+
+    mutating func disconnect(
+        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+    ) rethrows {
+        guard bearers[connection.id] != nil else { return }
+        // LL_TERMINATE_IND.
+        try exchange(connection.id, kind: 3, [0x02, reason ?? Self.usualReason], .sent, frame: frame, time: time, emit)
+        bearers[connection.id] = nil
+    }
+
+    /// One connection event: the central's packet, then the peripheral's.
+    private mutating func exchange(
+        _ id: Int, kind: UInt8, _ payload: [UInt8], _ direction: TrafficDirection, frame: Int, time: Duration?,
+        _ emit: (ObservedPacket, RawSpan) throws -> Void
+    ) rethrows {
+        guard var bearer = bearers[id] else { return }
+        bearer.channel = (bearer.channel + Self.hop) % 37
+        let rfChannel = bearer.channel + (bearer.channel <= 10 ? 1 : 2)
+        let isSent = direction == .sent
+        // An empty packet has the kind of a continuation.
+        let (centralKind, centralPayload): (UInt8, [UInt8]) = isSent ? (kind, payload) : (1, [])
+        let (peripheralKind, peripheralPayload): (UInt8, [UInt8]) = isSent ? (1, []) : (kind, payload)
+        let toAnswer = AirClock.airtime(length: centralPayload.count, phy: .le1M) + Self.space
+        let centralTime = time.map { isSent ? $0 : $0 - toAnswer }
+        // Bits: LLID, NESN (2), SN (3). In step, the central's are equal and the peripheral's are not.
+        let centralHeader = centralKind | bearer.bit << 2 | bearer.bit << 3
+        let peripheralHeader = peripheralKind | (bearer.bit ^ 1) << 2 | bearer.bit << 3
+        bearer.bit ^= 1
+        bearers[id] = bearer
+        try emitPacket(
+            bearer.accessAddress, [centralHeader, UInt8(centralPayload.count)] + centralPayload, seed: bearer.seed, rfChannel: rfChannel,
+            ObservedPacket(frame: frame, time: centralTime, direction: .sent, content: .other), emit)
+        try emitPacket(
+            bearer.accessAddress, [peripheralHeader, UInt8(peripheralPayload.count)] + peripheralPayload, seed: bearer.seed, rfChannel: rfChannel,
+            ObservedPacket(frame: frame, time: centralTime.map { $0 + toAnswer }, direction: .received, content: .other), emit)
+    }
+
+    private func emitPacket(
+        _ accessAddress: UInt32, _ pdu: [UInt8], seed: UInt32, rfChannel: UInt8, _ packet: ObservedPacket, _ emit: (ObservedPacket, RawSpan) throws -> Void
+    ) rethrows {
+        let bytes = littleEndian(accessAddress, count: 4) + pdu + littleEndian(CRC24.of(pdu.span.bytes, seed: seed), count: 3)
+        var packet = packet
+        packet.content = .linkLayer(.init(rfChannel: rfChannel, isCRCValid: true))
+        try emit(packet, bytes.span.bytes)
+    }
+
+    /// The connection's own access address where it has one that is free, else one that the rules allow.
+    private mutating func begin(_ connection: ObservedConnection) -> Bearer {
+        if let known = bearers[connection.id] { return known }
+        let taken = Set(bearers.values.map(\.accessAddress))
+        var state = UInt64(truncatingIfNeeded: connection.id) << 48 ^ (connection.peer?.value ?? 0)
+        func random() -> UInt64 {
+            // SplitMix64: the same conversation gives the same packets.
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return z ^ (z >> 31)
+        }
+        var accessAddress = connection.handle
+        while !Self.isAllowed(accessAddress) || taken.contains(accessAddress) { accessAddress = UInt32(truncatingIfNeeded: random()) }
+        let bearer = Bearer(accessAddress: accessAddress, seed: UInt32(truncatingIfNeeded: random()) & 0xFF_FFFF)
+        bearers[connection.id] = bearer
+        return bearer
+    }
+
+    /// The rules for access addresses, Core 5.4, Vol 6 Part B, 2.1.2.
+    static func isAllowed(_ address: UInt32) -> Bool {
+        guard (address ^ advertising).nonzeroBitCount > 1 else { return false }
+        let bytes = littleEndian(address, count: 4)
+        guard Set(bytes).count > 1 else { return false }
+        let changes = (address ^ (address >> 1)) & 0x7FFF_FFFF
+        guard changes.nonzeroBitCount <= 24, (changes >> 25).nonzeroBitCount >= 2 else { return false }
+        var run = 0
+        for bit in 0..<31 {
+            run = changes >> bit & 1 == 0 ? run + 1 : 0
+            if run >= 6 { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,59 @@
+/// HCI packets of a made-up controller.
+struct HCISynthesis {
+    /// Data bytes of one ACL packet: what LE controllers take.
+    private static let aclLength = 251
+    /// Remote user terminated connection.
+    private static let usualReason: UInt8 = 0x13
+
+    /// Handles of open connections, by the connection's id. All adapters become one, so handles are given anew where they meet.
+    private var handles: [Int: UInt16] = [:]
+    private var next: UInt16 = 0x0040
+
+    mutating func connect(_ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+        let handle = handle(connection)
+        // Without an address nothing can be announced; a capture that begins in the middle of a connection looks just so.
+        guard let peer = connection.peer else { return }
+        var event: [UInt8] = [0x3E, 19, 0x01, 0x00] + littleEndian(handle, count: 2)
+        event += [connection.isCentral == false ? 1 : 0, connection.isPeerRandom == true ? 1 : 0] + peer.littleEndian
+        // Interval 30 ms, latency 0, supervision time-out 5 s, clock accuracy 500 ppm.
+        event += [0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00]
+        try emit(ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
+    }
+
+    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+        if handles[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
+        let handle = handle(att.connection)
+        let direction = att.direction(saying: pdu)
+        let frame = l2cap(pdu)
+        var start = 0
+        while start < frame.count {
+            let end = min(frame.count, start + Self.aclLength)
+            let boundary: UInt16 = start > 0 ? 1 : direction == .sent ? 0 : 2
+            let packet = littleEndian(handle | boundary << 12, count: 2) + littleEndian(end - start, count: 2) + frame[start..<end]
+            try emit(ObservedPacket(frame: att.frame, time: att.time, direction: direction, content: .hci(type: 2)), packet.span.bytes)
+            start = end
+        }
+    }
+
+    mutating func disconnect(
+        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+    ) rethrows {
+        guard let handle = handles.removeValue(forKey: connection.id) else { return }
+        let event: [UInt8] = [0x05, 4, 0x00] + littleEndian(handle, count: 2) + [reason ?? Self.usualReason]
+        try emit(ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
+    }
+
+    /// The connection's own handle where it has one that is free, else the next free one.
+    private mutating func handle(_ connection: ObservedConnection) -> UInt16 {
+        if let known = handles[connection.id] { return known }
+        let taken = Set(handles.values)
+        var handle = UInt16(exactly: connection.handle).flatMap { (1...0x0EFF).contains($0) && !taken.contains($0) ? $0 : nil }
+        while handle == nil {
+            next = next >= 0x0EFF ? 0x0040 : next + 1
+            // With every handle taken (ConnectionTable allows 4096, controllers a dozen) two share one.
+            if !taken.contains(next) || taken.count >= 0x0E00 { handle = next }
+        }
+        handles[connection.id] = handle
+        return handle ?? next
+    }
+}
