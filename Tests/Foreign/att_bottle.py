@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""A hand-written retail bottle as an ATT server on a SEQPACKET socket: see README.md beside it."""
+
+import argparse
+import json
+import os
+import socket
+import struct
+
+LIES = {
+    "no-mtu": "refuses to exchange the MTU",
+    "mute": "answers nothing at all",
+    "endless-services": "shows a service at every handle, and starts again at the first",
+    "wrong-lengths": "answers discovery with lists whose length byte lies",
+    "unasked": "sends answers to nothing that was asked",
+    "short-values": "sends notifications that are too short for a handle",
+    "endless-notifications": "never stops notifying rubbish once subscribed",
+    "hang-up": "hangs up in the middle of the log",
+    "half-log": "announces more log than it sends",
+}
+
+NAME = b"WaterH-Bottle-B003"
+ADDRESS = b"A4:C1:38:0F:0E:0D"
+
+
+def uuid16(value):
+    return struct.pack("<H", value)
+
+
+class Bottle:
+    """Handles: 1 GAP, 3 name; 4 device information, 6 serial; 7 service FFE5, 9 FFE9; 10 service FFE0, 12 FFE4, 13 CCCD."""
+
+    def __init__(self, records, lie):
+        self.records, self.lie = records, lie
+        self.acknowledged = 0
+        self.services = [(1, 3, 0x1800), (4, 6, 0x180A), (7, 9, 0xFFE5), (10, 13, 0xFFE0)]
+        self.characteristics = [(2, 0x02, 3, 0x2A00), (5, 0x02, 6, 0x2A25), (8, 0x04, 9, 0xFFE9), (11, 0x10, 12, 0xFFE4)]
+        self.values = {3: NAME, 6: ADDRESS}
+        self.central, self.mtu, self.subscribed = None, 23, False
+        self.heard = []
+
+    def serve(self, central):
+        self.central, self.mtu, self.subscribed = central, 23, False
+        while True:
+            try:
+                pdu = central.recv(1024)
+            except ConnectionError:
+                return
+            if not pdu:
+                return
+            if self.lie == "mute":
+                continue
+            try:
+                answer = self.answer(pdu)
+                if answer is not None:
+                    central.send(answer[: self.mtu] if self.lie is None else answer)
+                self.after(pdu)
+            except (ConnectionError, BrokenPipeError):
+                return
+
+    def error(self, pdu, handle, code):
+        return struct.pack("<BBHB", 0x01, pdu[0], handle, code)
+
+    def answer(self, pdu):
+        opcode = pdu[0]
+        if self.lie == "unasked" and opcode == 0x10:
+            self.central.send(b"\x0b\x01")
+        if opcode == 0x02:
+            if self.lie == "no-mtu":
+                return self.error(pdu, 0, 0x06)
+            self.mtu = max(23, min(247, struct.unpack("<H", pdu[1:])[0]))
+            return struct.pack("<BH", 0x03, 247)
+        if opcode in (0x10, 0x08):
+            return self.page(pdu, *struct.unpack("<HHH", pdu[1:7]))
+        if opcode == 0x04:
+            first, last = struct.unpack("<HH", pdu[1:])
+            return b"\x05\x01" + struct.pack("<HH", 13, 0x2902) if first <= 13 <= last else self.error(pdu, first, 0x0A)
+        if opcode == 0x0A:
+            handle = struct.unpack("<H", pdu[1:])[0]
+            return b"\x0b" + self.values[handle] if handle in self.values else self.error(pdu, handle, 0x02)
+        if opcode == 0x0C:
+            handle, offset = struct.unpack("<HH", pdu[1:])
+            return b"\x0d" + self.values[handle][offset:] if handle in self.values else self.error(pdu, handle, 0x02)
+        if opcode == 0x12:
+            handle = struct.unpack("<H", pdu[1:3])[0]
+            if handle != 13:
+                return self.error(pdu, handle, 0x03)
+            self.subscribed = pdu[3:] == b"\x01\x00"
+            return b"\x13"
+        if opcode == 0x52 or opcode == 0x1E:
+            return None
+        return self.error(pdu, 0, 0x06)
+
+    def page(self, pdu, first, last, kind):
+        if pdu[0] == 0x10:
+            if self.lie == "endless-services":
+                first = first % 0xFFFE or 1
+                return b"\x11\x06" + struct.pack("<HHH", first, first, 0x1800)
+            items = [(start, struct.pack("<HHH", start, end, uuid)) for start, end, uuid in self.services if kind == 0x2800]
+        else:
+            items = [(at, struct.pack("<HBHH", at, props, value, uuid)) for at, props, value, uuid in self.characteristics if kind == 0x2803]
+        items = [item for at, item in items if first <= at <= last][: (self.mtu - 2) // 7]
+        if not items:
+            return self.error(pdu, first, 0x0A)
+        size = len(items[0]) + (1 if self.lie == "wrong-lengths" else 0)
+        return bytes([pdu[0] + 1, size]) + b"".join(items)
+
+    def after(self, pdu):
+        if self.lie == "endless-notifications" and self.subscribed:
+            while True:
+                self.notify(b"rubbish")
+        if pdu[0] != 0x52 or pdu[1:3] != b"\x09\x00":
+            return
+        value = pdu[3:]
+        self.heard.append(value.hex())
+        if value == b"GT\0\x01\xff":
+            entries = b"\x02\x02\x5a" + b"\x07\x03\x1a\x02\x02\x16\x15\x0f\x00" + b"\x03\x05\x07\xd0" + b"\x03\x04\x00\x00" + b"\x03\x30\x01\x02"
+            entries += b"\x01\x31" + b"\x02\x17\x00" + b"\x07\x26\x00\x08\x00\x14\x00\x3c" + b"\x02\x1b\x00"
+            self.notify(b"RP" + struct.pack(">H", len(entries)) + entries)
+        elif value == b"GT\0\x01\x06":
+            self.log()
+        elif value[:6] == b"RP\0\x04\x03\x06":
+            count = struct.unpack(">H", value[6:8])[0] // 13
+            self.acknowledged += count
+            self.records = self.records[count:]
+        elif value[:2] == b"PT":
+            # Goal, clock and reminder in one; or anything else that is put.
+            if len(value) == 24:
+                entries = value[4:8] + b"\x02\x03\x00" + value[16:24]
+                self.notify(b"RP" + struct.pack(">H", len(entries)) + entries)
+
+    def log(self):
+        if not self.records:
+            return self.notify(b"RP\0\x03\x02\x06\x00")
+        self.notify(b"RP\0\x03\x02\x06\x01")
+        groups = [self.records[i : i + 8] for i in range(0, len(self.records), 8)]
+        entries = [bytes([1 + 13 * len(group), 6]) + b"".join(group) for group in groups]
+        length = sum(map(len, entries)) + (50 if self.lie == "half-log" else 0)
+        for index, entry in enumerate(entries):
+            if self.lie == "hang-up" and index == len(entries) // 2:
+                self.central.shutdown(socket.SHUT_RDWR)
+                return
+            self.notify((b"PT" + struct.pack(">H", length) if index == 0 else b"") + entry)
+
+    def notify(self, value):
+        if not self.subscribed:
+            return
+        if self.lie == "short-values":
+            self.central.send(b"\x1b\x0c")
+        self.central.send((b"\x1b\x0c\x00" + value)[: self.mtu])
+
+
+def drinks(count):
+    """One each minute from 2026-03-01 06:00:00, 100 ml and a little more each time."""
+    return [
+        bytes([26, 3, 1 + i // 900, 6 + i % 900 // 60, i % 60, 0]) + struct.pack(">HHH", 100 + i % 50, 0, 0x0161) + b"\0"
+        for i in range(count)
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("path")
+    parser.add_argument("--records", type=int, default=20)
+    parser.add_argument("--connections", type=int, default=1, help="ends after so many")
+    parser.add_argument("--lie", choices=sorted(LIES) + ["help"])
+    options = parser.parse_args()
+    if options.lie == "help":
+        for word, meaning in LIES.items():
+            print(f"{word}: {meaning}")
+        return
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(options.path)
+    listener.listen(4)
+    listener.settimeout(60)
+    print("ready", flush=True)
+    bottle = Bottle(drinks(options.records), options.lie)
+    try:
+        for _ in range(options.connections):
+            central, _ = listener.accept()
+            with central:
+                central.settimeout(60)
+                bottle.serve(central)
+            print(json.dumps({"acknowledged": bottle.acknowledged, "left": len(bottle.records), "heard": bottle.heard}), flush=True)
+    finally:
+        os.unlink(options.path)
+
+
+main()
