@@ -17,11 +17,6 @@ extension BottleSession {
     mutating func requestTimedOut(_ work: inout PollWork) {
         requestDeadline = nil
         let sentence = "The bottle did not answer within the time limit (step: \(step.rawValue))."
-        if step == .readName || step == .readSerial {
-            work.say(.warning, sentence)
-            // The transaction may still be open: ATT allows one at a time, so this connection is spent.
-            work.skipped.insert(step)
-        }
         keepRest(&work)
         end = .lost(LinkError(.timeout, sentence, isTransient: true))
     }

@@ -27,11 +27,19 @@ extension BottleSession {
                 .warning,
                 "The connection's MTU is \(mtu): notifications end at \(mtu - 3) bytes and the rest of them is lost. A log needs \(Self.logMTU); nothing that is cut is acknowledged.")
         }
+        if drain != nil, !Self.isWhole(value) { drain?.piece() }
         let before = assembler.progress?.received
         take(assembler.receive(value), &work)
         guard end == nil, let progress = assembler.progress, progress.received != before else { return }
         drain?.progress(at: work.now)
         if drain != nil { work.show(.polling, PollProgress.Transfer(received: progress.received, announced: progress.expected)) }
+    }
+
+    /// Whether a value is a frame, or entries, as bottles notify them: nothing of it depends on the values around it.
+    static func isWhole(_ value: [UInt8]) -> Bool {
+        if (try? Frame(decoding: value)) != nil { return true }
+        let entries = value.starts(with: [0x50, 0x54]) ? Array(value.dropFirst(Frame.headerSize)) : value
+        return (try? Entry.sequence(decoding: entries)) != nil
     }
 
     mutating func read(_ value: [UInt8], _ work: inout PollWork) {
@@ -53,9 +61,11 @@ extension BottleSession {
                 if drain == nil { work.say(.info, "The bottle sent log records unasked; they come again when asked for.") }
                 if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, at: work.now) { follow(actions, &work) }
             case .unfinished(let transfer, let reason):
-                drain?.loose(isCut ? [] : transfer.rawRecords)
+                // Out of step, bytes would make drinks that nobody drank: then they are kept as bytes.
+                let isDoubtful = isCut || drain?.round.isPieced == true
+                drain?.loose(isDoubtful ? [] : transfer.rawRecords)
                 work.say(.info, "A log transfer broke off: \(reason).")
-                if transfer.count == 0 || isCut { unreadable(transfer.payload, reason.description, &work) }
+                if transfer.count == 0 || isDoubtful { unreadable(transfer.payload, reason.description, &work) }
             case .repeated:
                 break
             case .malformed(let bytes, let reason):

@@ -38,6 +38,11 @@ extension BottleSession {
             advance(&work)
         case .readFailed(_, let error):
             if error.code == .disconnected { return }
+            // Only a refusal is the same tomorrow; a lost answer must not change who the bottle is.
+            guard error.code == .refused else {
+                end = .lost(error)
+                return
+            }
             work.say(.info, "The bottle's \(step == .readName ? "name" : "serial number") could not be read: \(error.sentence)")
             advance(&work)
         default:

@@ -11,11 +11,12 @@ struct BottleSession {
     enum Step: String, Hashable, Sendable {
         case discover, readName, readSerial, identify, recall, subscribe, snapshot, settings, askTotal, amount, log, askTotalAfter, amountAfter, send
 
-        /// Steps without which the log can be read all the same.
+        /// Steps without which the log can be read all the same. Name and serial number are not among them: an identity
+        /// that depends on which answers got lost today would make every drink a new one tomorrow (promise 2).
         var isComfort: Bool {
             switch self {
-            case .readName, .readSerial, .snapshot, .settings, .askTotal, .amount, .askTotalAfter, .amountAfter: true
-            case .discover, .identify, .recall, .subscribe, .log, .send: false
+            case .snapshot, .settings, .askTotal, .amount, .askTotalAfter, .amountAfter: true
+            case .discover, .readName, .readSerial, .identify, .recall, .subscribe, .log, .send: false
             }
         }
     }

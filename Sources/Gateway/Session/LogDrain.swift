@@ -5,8 +5,8 @@ import Bluetooth
 ///
 /// An acknowledgement names a number of bytes, and the bottle drops that many of its oldest. So it must be certain that
 /// the records which we hold *are* the oldest: a frame says how long it is, but nothing says how many frames a dump has.
-/// A dump of one whole frame is acknowledged at once. Where frames could have been lost unseen (several frames, draft
-/// packets by notification, a record twice in a frame), the log is asked for again, and what both dumps begin with is
+/// A dump of one whole frame is acknowledged at once. Where something could have been lost unseen (several frames, draft
+/// packets by notification, pieces of entries, a record twice in a frame), the log is asked for again, and what both dumps begin with is
 /// acknowledged.
 struct LogDrain {
     /// What the session is to do. Each is answered by the method named.
@@ -38,6 +38,8 @@ struct LogDrain {
         /// The bottle said that this is all.
         var ended = false
         var notified = false
+        /// Values were cut in the middle of entries: a lost or late piece puts all behind it out of step.
+        var isPieced = false
 
         var sequence: [[UInt8]] { frames.flatMap { $0 } }
         var hasTwins: Bool { frames.contains { Set($0).count != $0.count } }
@@ -120,6 +122,7 @@ struct LogDrain {
     mutating func frame(_ records: [[UInt8]], isAcknowledgeable: Bool, at now: MonotonicInstant) -> [Action] {
         if !isAcknowledgeable { flaw("an earlier part of the log went missing") }
         guard phase != .finished else { return [] }
+        if phase != .reading { round.notified = true }
         guard !records.isEmpty else {
             round.ended = true
             return phase == .settling || phase == .acknowledging ? [] : settle()
@@ -140,6 +143,9 @@ struct LogDrain {
         taken += records.count
         flaw("a log frame broke off")
     }
+
+    /// A value of the log began or ended in the middle of an entry.
+    mutating func piece() { round.isPieced = true }
 
     mutating func flaw(_ reason: String) {
         if round.flaw == nil { round.flaw = reason }
@@ -274,7 +280,7 @@ struct LogDrain {
         let isFull = taken >= limits.records
         let limitNote = isFull ? "\(taken) records came in one poll and there may be more" : nil
         if keep { return finish(complete: !isFull, limitNote) }
-        let needsConfirmation = dump.frames.count > 1 && !isReading || profile == .draft && dump.notified || dump.hasTwins
+        let needsConfirmation = dump.frames.count > 1 && !isReading || profile == .draft && dump.notified || dump.isPieced || dump.hasTwins
         guard needsConfirmation else { return acknowledge(sequence) }
         let common = candidate.map { zip($0, sequence).prefix { $0 == $1 }.count } ?? 0
         candidate = sequence

@@ -1,0 +1,102 @@
+import BottleProtocol
+import Bluetooth
+import Support
+import VirtualBottle
+
+/// What happens in one run of the simulation, all of it drawn from one seed.
+struct Scenario: Sendable {
+    /// Something that a person or the world does, at a time from the start of the run.
+    enum Act: Hashable, Sendable {
+        case sip(ml: Int)
+        /// The bottle's battery is taken out for a moment: its clock starts at zero, its flash stays.
+        case powerLoss
+        /// The bottle's clock is set wrong by so many seconds.
+        case bottleClock(seconds: Int)
+        /// The gateway's wall clock jumps.
+        case hostClock(seconds: Int)
+        /// The bottle restarts from its flash.
+        case restart
+    }
+
+    /// One poll, with what goes wrong in it.
+    struct Poll: Sendable {
+        var start: Duration
+        var link: Bluetooth.FaultPlan
+        /// The gateway dies after so many effects; `beforeIt`: the last one is not performed any more.
+        var killAfter: Int?
+        /// Whether a kill strikes before the effect at which it comes.
+        var beforeIt: Bool
+    }
+
+    let seed: UInt64
+    var identity: VirtualBottle.BottleIdentity
+    var habits = VirtualBottle.FaultPlan()
+    var acts: [(at: Duration, act: Act)] = []
+    var polls: [Poll] = []
+    /// Journal writes (by number, over the whole run) that fail.
+    var failingWrites: Set<Int> = []
+    var latency: Duration
+
+    init(seed: UInt64) {
+        self.seed = seed
+        var random = SeededGenerator(seed: seed)
+        func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+        identity = BottleIdentity(profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita)
+        latency = .microseconds(Int.random(in: 100...4000, using: &random))
+        habits.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500
+        if chance(15) { habits.early = Int.random(in: 100...1500, using: &random) }
+        if chance(10) { habits.ignore = 20 }
+        if chance(10) { habits.resend = Int.random(in: 1...12, using: &random) }
+        if chance(10) { habits.forget = 50 }
+        if chance(25) { habits.interleave = 30 }
+        if chance(8) { habits.restart = 50 }
+        if chance(8) { habits.shuffle = true }
+        if chance(8), !habits.shuffle { habits.split = Int.random(in: 18...60, using: &random) }
+        if chance(5) { habits.lie = 30 }
+        if chance(20) { habits.drift = Int.random(in: -2000...2000, using: &random) }
+
+        // A day of drinks before the first poll, then an hour of polls with more of them in between and during.
+        let day = Int.random(in: 0...40, using: &random)
+        for _ in 0..<day { acts.append((.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random)))) }
+        let count = Int.random(in: 2...5, using: &random)
+        for index in 0..<count {
+            let start = Duration.seconds(36_000 + index * 300)
+            polls.append(
+                Poll(
+                    start: start, link: Self.linkFaults(&random, isPieced: habits.split > 0), killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil,
+                    beforeIt: chance(50)))
+            for _ in 0..<Int.random(in: 0...3, using: &random) {
+                acts.append((start + .milliseconds(Int.random(in: 0..<3000, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random))))
+            }
+            if chance(20) {
+                acts.append((start + .seconds(Int.random(in: 40..<250, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random))))
+            }
+            if chance(10) { acts.append((start - .seconds(5), .hostClock(seconds: Int.random(in: -3600...3600, using: &random)))) }
+            if chance(10) { acts.append((start - .seconds(4), .bottleClock(seconds: Int.random(in: -5000...5000, using: &random)))) }
+            if chance(6) { acts.append((start - .seconds(3), .powerLoss)) }
+            if chance(10) { acts.append((start + .seconds(Int.random(in: 35..<200, using: &random)), .restart)) }
+        }
+        if chance(30) { failingWrites = Set((0..<Int.random(in: 1...3, using: &random)).map { _ in Int.random(in: 0..<14, using: &random) }) }
+        acts.sort { $0.at < $1.at }
+    }
+
+    /// What no gateway can tell is left out. At most one notification is lost in a poll: two equal losses in two dumps of a
+    /// draft log, whose packets have no common length, look like a shorter log. And where a bottle cuts its entries
+    /// anywhere, none is overtaken: such pieces carry no sign of their order.
+    private static func linkFaults(_ random: inout SeededGenerator, isPieced: Bool) -> Bluetooth.FaultPlan {
+        func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+        func at(_ range: ClosedRange<Int>) -> Bluetooth.FaultPlan.Moment { .at(Int.random(in: range, using: &random)) }
+        var plan = Bluetooth.FaultPlan()
+        if chance(30) { plan.faults.append(.init(.disconnect, at(1...70))) }
+        if chance(10) { plan.faults.append(.init(.disconnect, at(71...160))) }
+        if chance(30) { plan.faults.append(.init(.lose, at(1...14))) }
+        if chance(25) { plan.faults.append(.init(.repeat, at(1...14))) }
+        if chance(15), !isPieced { plan.faults.append(.init(.swap, at(1...14))) }
+        if chance(10) { plan.faults.append(.init(.delay, at(1...10), time: .milliseconds(Int.random(in: 20...4000, using: &random)))) }
+        if chance(15) { plan.faults.append(.init(.late, at(1...30), time: .milliseconds(Int.random(in: 100...12_000, using: &random)))) }
+        if chance(10) { plan.faults.append(.init(.silent, at(1...30))) }
+        if chance(20) { plan.faults.append(.init(.deaf, at(1...6))) }
+        if chance(8) { plan.mtu = 23 }
+        return plan
+    }
+}
