@@ -21,7 +21,7 @@ struct Scenario: Sendable {
     /// One poll, with what goes wrong in it.
     struct Poll: Sendable {
         var start: Duration
-        var link: Bluetooth.FaultPlan
+        var link: FaultPlan
         /// The gateway dies after so many effects; `beforeIt`: the last one is not performed any more.
         var killAfter: Int?
         /// Whether a kill strikes before the effect at which it comes.
@@ -30,7 +30,7 @@ struct Scenario: Sendable {
 
     let seed: UInt64
     var identity: VirtualBottle.BottleIdentity
-    var habits = VirtualBottle.FaultPlan()
+    var habits = BottleFaults()
     var acts: [(at: Duration, act: Act)] = []
     var polls: [Poll] = []
     /// Journal writes (by number, over the whole run) that fail.
@@ -83,10 +83,10 @@ struct Scenario: Sendable {
     /// What no gateway can tell is left out. At most one notification is lost in a poll: two equal losses in two dumps of a
     /// draft log, whose packets have no common length, look like a shorter log. And where a bottle cuts its entries
     /// anywhere, none is overtaken: such pieces carry no sign of their order.
-    private static func linkFaults(_ random: inout SeededGenerator, isPieced: Bool) -> Bluetooth.FaultPlan {
+    private static func linkFaults(_ random: inout SeededGenerator, isPieced: Bool) -> FaultPlan {
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
-        func at(_ range: ClosedRange<Int>) -> Bluetooth.FaultPlan.Moment { .at(Int.random(in: range, using: &random)) }
-        var plan = Bluetooth.FaultPlan()
+        func at(_ range: ClosedRange<Int>) -> FaultPlan.Moment { .at(Int.random(in: range, using: &random)) }
+        var plan = FaultPlan()
         if chance(30) { plan.faults.append(.init(.disconnect, at(1...70))) }
         if chance(10) { plan.faults.append(.init(.disconnect, at(71...160))) }
         if chance(30) { plan.faults.append(.init(.lose, at(1...14))) }

@@ -45,7 +45,7 @@ struct World {
     private var isBusy = false
     private var server: GATTServer
     private var central = CentralMachine()
-    private var channel = FaultyChannel(Bluetooth.FaultPlan(), seed: 0)
+    private var channel = FaultyChannel(FaultPlan(), seed: 0)
     private var engine: GatewayEngine?
     private var poll: Scenario.Poll?
     private var effectsLeft: Int?
@@ -117,7 +117,7 @@ struct World {
             } else if quietPolls < 6, quietPolls < 1 || !bottle.flash.records.isEmpty {
                 quietPolls += 1
                 now = now.advanced(by: .seconds(60))
-                begin(Scenario.Poll(start: .zero, link: Bluetooth.FaultPlan(), killAfter: nil, beforeIt: false))
+                begin(Scenario.Poll(start: .zero, link: FaultPlan(), killAfter: nil, beforeIt: false))
             } else {
                 break
             }
@@ -200,6 +200,12 @@ struct World {
     /// The gateway's process is gone: so is its end of the link.
     private mutating func kill() {
         engine = nil
+        inbox.removeAll {
+            switch $0 {
+            case .central, .engine: true
+            case .server, .bottle: false
+            }
+        }
         disconnect(nil)
         central = CentralMachine()
     }

@@ -62,7 +62,7 @@ extension BottleSession {
                 if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, at: work.now) { follow(actions, &work) }
             case .unfinished(let transfer, let reason):
                 // Out of step, bytes would make drinks that nobody drank: then they are kept as bytes.
-                let isDoubtful = isCut || drain?.round.isPieced == true
+                let isDoubtful = isCut || drain?.round.isPieced == true || transfer.isOutOfStep
                 drain?.loose(isDoubtful ? [] : transfer.rawRecords)
                 work.say(.info, "A log transfer broke off: \(reason).")
                 if transfer.count == 0 || isDoubtful { unreadable(transfer.payload, reason.description, &work) }
@@ -130,6 +130,9 @@ extension BottleSession {
 }
 
 extension LogTransfer {
+    /// Bytes outside a frame that are no entries: where a record begins in them is anybody's guess.
+    var isOutOfStep: Bool { length == nil && (try? Entry.sequence(decoding: payload)) == nil }
+
     /// The records one by one, 13 bytes each.
     var rawRecords: [[UInt8]] {
         stride(from: 0, to: count * DrinkRecord.size, by: DrinkRecord.size).map { Array(recordBytes[$0..<($0 + DrinkRecord.size)]) }
