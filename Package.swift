@@ -79,7 +79,7 @@ let package = Package(
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol"]),
         // From a capture file to ATT PDUs and back, with tshark as the judge.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
-        tests("TrackerCoreTests", ["TrackerCore"]),
+        tests("TrackerCoreTests", ["TrackerCore"], exclude: ["Data"]),
         tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),
         .target(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],

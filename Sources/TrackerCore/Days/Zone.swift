@@ -9,9 +9,9 @@ public struct Zone: Sendable {
     /// The IANA id, as given: `Europe/Berlin`.
     public let id: String
     /// Since when (seconds UTC) each offset holds, ascending; the first is the beginning of time.
-    private let starts: [Int64]
+    let starts: [Int64]
     /// Seconds east of UTC.
-    private let offsets: [Int64]
+    let offsets: [Int64]
 
     /// Throws `UnknownZone` where the time zone database has no such id.
     public init(_ id: String) throws(UnknownZone) {
@@ -99,8 +99,9 @@ public struct Zone: Sendable {
         Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: TimeInterval(seconds))))
     }
 
-    /// Foundation also takes abbreviations (`PST`) and offsets (`GMT+0200`), which are no IANA ids.
+    /// Foundation also takes abbreviations (`PST`), offsets (`GMT+0200`) and names cut at a zero, which are no IANA ids.
     private static func isZoneName(_ id: String) -> Bool {
+        guard id.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { return false }
         if TimeZone.abbreviationDictionary[id] != nil {
             return ["CET", "EET", "EST", "GMT", "HST", "MET", "MST", "UTC", "WET"].contains(id)
         }

@@ -15,11 +15,33 @@ public struct TrackerNotification: Hashable, Sendable {
     public var sessionID: String?
     /// What acceptance changes.
     public var acceptance: Acceptance
+    /// What was due in the interval and adaptive engines at that moment: one word answers all of it, so that with
+    /// `reminders.engine` = all the others do not follow a minute later.
+    public var answeredAnchor: Instant?
+    public var answeredSlot: Instant?
+
+    public init(
+        kind: NotificationKind, notificationId: String, title: String, body: String, urgency: NotificationUrgency, sound: Bool,
+        dayKey: LocalDay, sessionID: String? = nil, acceptance: Acceptance, answeredAnchor: Instant? = nil,
+        answeredSlot: Instant? = nil
+    ) {
+        self.kind = kind
+        self.notificationId = notificationId
+        self.title = title
+        self.body = body
+        self.urgency = urgency
+        self.sound = sound
+        self.dayKey = dayKey
+        self.sessionID = sessionID
+        self.acceptance = acceptance
+        self.answeredAnchor = answeredAnchor
+        self.answeredSlot = answeredSlot
+    }
 
     public enum Acceptance: Hashable, Sendable {
         case pace(Urgency)
-        case interval(anchor: Instant)
-        case adaptive(slot: Instant)
+        case interval
+        case adaptive
         case goal
         case recovery
         case waterlineTime(slot: Instant)

@@ -26,11 +26,11 @@ public struct EngineDay: Hashable, Sendable, Codable {
         guard notification.dayKey == dayKey else { return }
         switch notification.acceptance {
         case .pace(let urgency): lastNotified = urgency
-        case .interval(let anchor): lastDueAnchor = anchor
-        case .adaptive(let slot): lastAdaptiveSlot = slot
         case .recovery: backOnTrackSent += 1
-        case .goal, .waterlineTime, .perDrink, .warning, .abandoned, .live: break
+        case .interval, .adaptive, .goal, .waterlineTime, .perDrink, .warning, .abandoned, .live: break
         }
+        lastDueAnchor = notification.answeredAnchor ?? lastDueAnchor
+        lastAdaptiveSlot = notification.answeredSlot ?? lastAdaptiveSlot
         if notification.kind.countsInLimit { remindersSent += 1 }
     }
 }

@@ -73,17 +73,23 @@ struct HydrationReminders {
     }
 
     private mutating func drinkDue() {
-        guard nextDrink.phase == .alerting, let anchor = nextDrink.anchor, anchor != state.lastDueAnchor else { return }
-        add(.interval, NotificationTexts.interval, number: state.remindersSent + 1, .interval(anchor: anchor))
+        guard let anchor = dueAnchor, anchor != state.lastDueAnchor else { return }
+        add(.interval, NotificationTexts.interval, number: state.remindersSent + 1, .interval)
     }
 
     private mutating func notDrunkForLong() {
         let remaining = pace.dailyGoalMl - pace.dailyTotalMl
-        guard let slot = adaptive.firing(at: now, lastDrink: lastDrink), slot > state.lastAdaptiveSlot ?? adaptive.start,
+        guard let slot = dueSlot, slot > state.lastAdaptiveSlot ?? adaptive.start,
             let shown = adaptive.shownPace(remainingMl: remaining, at: now)
         else { return }
-        add(.adaptive, NotificationTexts.adaptive(mlPerHour: shown), number: state.remindersSent + 1, .adaptive(slot: slot))
+        add(.adaptive, NotificationTexts.adaptive(mlPerHour: shown), number: state.remindersSent + 1, .adaptive)
     }
+
+    /// The interval engine's anchor while it alerts: one reminder an anchor.
+    private var dueAnchor: Instant? { nextDrink.isAlerting ? nextDrink.anchor : nil }
+
+    /// The adaptive engine's latest firing.
+    private var dueSlot: Instant? { adaptive.firing(at: now, lastDrink: lastDrink) }
 
     private mutating func add(
         _ kind: NotificationKind, _ text: NotificationTexts.Text, number: Int, _ acceptance: TrackerNotification.Acceptance
@@ -92,7 +98,7 @@ struct HydrationReminders {
             TrackerNotification(
                 kind: kind, notificationId: "\(kind.id)/\(pace.dayKey)/\(number)", title: text.title, body: text.body,
                 urgency: kind.urgency(for: pace.urgency, settings: settings), sound: settings.sound, dayKey: pace.dayKey,
-                acceptance: acceptance))
+                acceptance: acceptance, answeredAnchor: dueAnchor, answeredSlot: dueSlot))
     }
 }
 

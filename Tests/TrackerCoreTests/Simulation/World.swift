@@ -57,7 +57,7 @@ struct World {
         (engineDay, waterline) = (evaluation.engineDay, evaluation.waterlineReminders)
         guard sink.accepts else { return evaluation }
         let again = Tracker.evaluate(facts(at: now), now: now)
-        if settings.engine != .all { #expect(again.decisions.isEmpty, "evaluated twice at \(now): \(again.decisions)") }
+        #expect(again.decisions.isEmpty, "evaluated twice at \(now): \(again.decisions)")
         #expect(again.engineDay == engineDay && again.waterlineReminders == waterline)
         return evaluation
     }

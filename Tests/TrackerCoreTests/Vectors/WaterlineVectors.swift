@@ -39,10 +39,10 @@ func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_00
     }
 
     private static let edits: [Vector] = [
-        edited("E1-M01", 3, 3) { $0.remove(at: 2) },
-        edited("E1-M02", 1, 0) { $0.remove(at: 3) },
-        edited("E1-M03", 3, 1) { $0[0].standardDrinkEstimate = 2 },
-        edited("E1-M04", 2, 3) { $0[2].timestamp = $0[0].timestamp.advanced(seconds: -1) },
+        edited("E1-M-01", 3, 3) { $0.remove(at: 2) },
+        edited("E1-M-02", 1, 0) { $0.remove(at: 3) },
+        edited("E1-M-03", 3, 1) { $0[0].standardDrinkEstimate = 2 },
+        edited("E1-M-04", 2, 3) { $0[2].timestamp = $0[0].timestamp.advanced(seconds: -1) },
     ]
 
     private static func edited(

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import TrackerCore
+
+/// E3: what may be changed when, and what an end leaves.
+@Suite struct SessionRuleTests {
+    private let start = Instant(seconds: 1_781_550_000)
+    private var session: WaterlineSession { WaterlineSession(id: "s", userID: "u", startTime: start) }
+
+    private func refusal(_ session: WaterlineSession, _ log: LogEntry, after seconds: Double = 3600) -> WaterlineSession.Refusal? {
+        do throws(WaterlineSession.Refusal) {
+            try session.checkEdit(log, now: start.advanced(seconds: seconds))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func editsStayWithinTheSession() {
+        var log = entries("A", start: start)[0]
+        #expect(refusal(session, log) == nil)
+        log.timestamp = start
+        #expect(refusal(session, log) == nil)
+        log.timestamp = start.advanced(seconds: -1)
+        #expect(refusal(session, log) == .outsideSession)
+        log.timestamp = start.advanced(seconds: 3601)
+        #expect(refusal(session, log) == .outsideSession)
+        log.timestamp = start
+        log.standardDrinkEstimate = 10.1
+        #expect(refusal(session, log) == .estimate)
+        log.source = .bottle
+        #expect(refusal(session, log) == .derived)
+        var sealed = session
+        sealed.sealed = true
+        #expect(refusal(sealed, log) == .sealed)
+    }
+
+    @Test func anEndStoresTheSummaryAndTheRule() throws {
+        var settings = Settings()
+        try settings.set("waterline.waterEveryNDrinks", to: "2")
+        var ended = session
+        let logs = entries("A A W A", start: start)
+        ended.end(at: start.advanced(seconds: 12_300), logs: logs, settings: settings)
+        #expect(!ended.isActive && ended.ruleN == 2)
+        #expect(ended.computedSummary?.durationText == "3h 25m")
+        #expect(ended.computedSummary?.drinks == 3 && ended.computedSummary?.waters == 1 && ended.computedSummary?.waterOz == 8)
+        #expect(ended.computedSummary?.finalValue == 2 && ended.computedSummary?.adherencePercent == 100)
+        // An edit, or a sip that came late, recomputes it with the rule of its end.
+        ended.sealed = true
+        ended.summarise(Array(logs.dropLast()), warningThreshold: 2)
+        #expect(ended.computedSummary?.drinks == 2)
+        // Never before the start.
+        var odd = session
+        odd.end(at: start.advanced(seconds: -5), logs: [], settings: settings)
+        #expect(odd.endTime == start && odd.computedSummary?.durationText == "0m")
+    }
+
+    @Test func excludedWaterDoesNotCount() {
+        let sips = [Sip(key: "a", at: start, ml: 500), Sip(key: "b", at: start.advanced(seconds: 60), ml: 16)]
+        let now = start.advanced(seconds: 600)
+        let all = BottleWater(sips: sips, session: session, now: now, mode: .accumulate, defaultWaterOz: 8)
+        #expect(all.logs.map(\.id) == ["s|a", "s|a|1"] && all.carryMl == 42)
+        let some = BottleWater(sips: sips, session: session, now: now, mode: .accumulate, defaultWaterOz: 8, excluded: ["s|a"])
+        #expect(some.logs.map(\.id) == ["s|a|1"])
+    }
+
+    @Test func sessionWaterCountsForTheDayOnlyOnce() {
+        let calendar = DayCalendar(zone: .utc)
+        var log = entries("W", start: start)[0]
+        #expect(log.hydrationDrink(calendar: calendar, defaultWaterOz: 8)?.ml == 237)
+        log.source = .bottle
+        #expect(log.hydrationDrink(calendar: calendar, defaultWaterOz: 8) == nil)
+        #expect(entries("A", start: start)[0].hydrationDrink(calendar: calendar, defaultWaterOz: 8) == nil)
+    }
+
+    @Test func nothingIsShownAfterTheEnd() throws {
+        let facts = TrackerFacts(zone: .utc)
+        let closes = Tracker.evaluate(facts, now: start).closes
+        for kind in NotificationKind.allCases where kind.id.hasPrefix("waterline") { #expect(closes.contains(kind.id)) }
+    }
+}

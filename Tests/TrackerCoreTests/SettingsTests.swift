@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+@testable import TrackerCore
+
+/// Section 11: defaults, ranges, and what a refusal leaves behind.
+@Suite struct SettingsTests {
+    /// Name, default, values that are taken, values that are refused.
+    static let rows: [(String, String, [String], [String])] = [
+        ("day.boundaryHour", "4", ["0", "6"], ["-1", "7", "4.5", "x", ""]), ("day.zone", "", ["Europe/Berlin", "UTC", "system"], ["Mars/Base", "PST", "GMT+2", "europe/berlin"]),
+        ("hydration.goalMl", "2500", ["500", "5000"], ["499", "5001", "1e3", "9999999999999999999999"]), ("hydration.glassMl", "200", ["50", "1000"], ["49", "1001"]),
+        ("hydration.cupMl", "250", ["100", "200", "250", "330", "500"], ["300", "0"]), ("hydration.quickAddMl", "100,250,500", ["1,2000", " 30 , 40 "], ["0", "2001", "1,,2", "a", ""]),
+        ("hydration.countSessionWater", "false", ["true", "on"], ["maybe"]), ("schedule.wake", "07:00", ["04:00", "11:45"], ["03:45", "12:00", "07:10", "7", "25:00"]),
+        ("schedule.sleep", "22:00", ["18:00", "23:45"], ["17:45", "24:00", "22:05"]), ("schedule.interval.wake", "", ["08:00", "unset"], ["12:00", "08:01"]),
+        ("schedule.interval.sleep", "", ["20:00"], ["17:00"]), ("schedule.adaptive.start", "", ["8", "08:00"], ["8:30", "3", "12"]),
+        ("schedule.adaptive.end", "", ["22", ""], ["17", "24"]), ("reminders.enabled", "true", ["false"], ["2"]), ("reminders.engine", "pace", ["pace", "interval", "adaptive", "all"], ["none", "both"]),
+        ("reminders.dailyLimit", "true", ["off"], ["x"]), ("reminders.maxPerDay", "8", ["1", "24"], ["0", "25"]), ("reminders.backOnTrack", "false", ["yes"], ["ja"]),
+        ("reminders.minDeficitMl", "50", ["0", "500"], ["-1", "501"]), ("pace.mode", "continuous", ["wholeHours"], ["hours"]), ("pace.thresholdPercent", "20", ["1", "100"], ["0", "101"]),
+        ("pace.testMode", "false", ["1"], ["x"]), ("adaptive.intervalHours", "2", ["0.5", "6"], ["0.4", "6.5", "0.75", "nan"]), ("notify.sound", "true", ["no"], [""]),
+        ("notify.timeSensitiveCritical", "true", ["0"], ["x"]), ("bottle.alias", "", ["kitchen"], [String(repeating: "x", count: 65), "a\u{7}b"]),
+        ("bottle.timeZone", "", ["Asia/Tokyo"], ["Nowhere"]), ("bottle.recordDialect", "calendar", ["strict"], ["loose"]), ("bottle.amountWidth", "", ["u8", "u16be"], ["u32"]),
+        ("bottle.scanTimeoutS", "10", ["1", "60", "2.5"], ["0", "61", "inf"]), ("bottle.connectTimeoutS", "5", ["1", "60"], ["0.5"]), ("bottle.readDelayS", "0.5", ["0", "5"], ["-0.1", "5.1"]),
+        ("bottle.pollWhenIdle", "true", ["false"], ["x"]), ("bottle.maxRecordAgeDays", "180", ["1", "360"], ["0", "361"]), ("waterline.waterEveryNDrinks", "1", ["1", "10"], ["0", "11"]),
+        ("waterline.timeReminders", "true", ["false"], ["x"]), ("waterline.intervalMinutes", "20", ["10", "15", "20", "30", "45", "60"], ["5", "25"]),
+        ("waterline.warningThreshold", "2", ["1", "10"], ["0", "2.5"]), ("waterline.defaultWaterOz", "8", ["1", "32"], ["0", "33"]), ("waterline.units", "oz", ["ml"], ["cl"]),
+        ("waterline.discreet", "true", ["false"], ["x"]), ("waterline.defaultPreset", "", ["p1"], ["\n"]), ("waterline.bottleWater", "accumulate", ["perSip", "off"], ["all"]),
+        ("week.firstDay", "monday", ["sunday", "saturday"], ["friday"]), ("health.enabled", "false", ["true"], ["x"]), ("sync.url", "", ["https://example.org/api", "http://127.0.0.1:1"], ["ftp://x", "https://", "x"]),
+        ("http.listen", "127.0.0.1:8077", ["0.0.0.0:80", "[::1]:8077"], ["8077", "host:99999", "::1:80", ":80"]), ("mqtt.url", "", ["mqtt://h", "mqtts://h:8883"], ["http://h"]),
+        ("mqtt.prefix", "hydration", ["a/b"], ["/a", "a/", "a+b", "#", ""]), ("mqtt.commands", "false", ["true"], ["x"]),
+    ]
+
+    @Test func theTableIsComplete() {
+        #expect(Settings.catalogue.map(\.name) == Self.rows.map(\.0))
+        for (name, value, _, _) in Self.rows { #expect(Settings().value(of: name)?.text == value, "\(name)") }
+    }
+
+    @Test(arguments: rows.indices) func rangesAreEnforced(_ row: Int) throws {
+        let (name, _, taken, refused) = Self.rows[row]
+        for value in taken {
+            var settings = Settings()
+            try settings.set(name, to: value)
+            // What a store keeps comes back the same.
+            let restored = Settings.restored(from: settings.stored)
+            #expect(restored.settings == settings && restored.refused.isEmpty)
+        }
+        for value in refused {
+            var settings = Settings()
+            let refusal = #expect(throws: SettingRefusal.self) { try settings.set(name, to: value) }
+            #expect(settings == Settings())
+            #expect(refusal?.description.contains(name) == true && refusal?.rule.isEmpty == false, "\(name)")
+        }
+    }
+
+    @Test func hoursMustFitTogether() throws {
+        var settings = Settings()
+        try settings.set("schedule.wake", to: "05:00")
+        #expect(throws: SettingRefusal.self) { try settings.set("day.boundaryHour", to: "6") }
+        #expect(settings.boundaryHour == 4)
+        #expect(throws: SettingRefusal.self) { try settings.set("hydration.unknown", to: "1") }
+        // A form is taken whole or not at all.
+        #expect(throws: SettingRefusal.self) { try settings.set([("hydration.goalMl", "3000"), ("schedule.wake", "12:00")]) }
+        #expect(settings.goalMl == 2500)
+        try settings.set([("day.boundaryHour", "6"), ("schedule.wake", "06:00")])
+        #expect(settings.boundaryHour == 6)
+    }
+
+    @Test func presetsMustExist() {
+        var settings = Settings()
+        #expect(throws: SettingRefusal.self) { try settings.set("waterline.defaultPreset", to: "gone", presets: ["p1"]) }
+        #expect(throws: Never.self) { try settings.set("waterline.defaultPreset", to: "p1", presets: ["p1"]) }
+    }
+
+    @Test func aForeignStoreIsReportedNotTrusted() {
+        let (settings, refused) = Settings.restored(from: ["hydration.goalMl": "9", "schedule.wake": "04:00", "day.boundaryHour": "5"])
+        #expect(settings == Settings())
+        #expect(refused.count == 2)
+    }
+
+    /// K-A8: saving what was not touched changes nothing.
+    @Test func formKeepsWhatItCannotShow() throws {
+        var settings = Settings()
+        try settings.set("hydration.goalMl", to: "1700")
+        #expect(GoalForm.shownGlasses(settings) == 8)
+        try GoalForm().save(to: &settings)
+        #expect(settings.goalMl == 1700)
+        var form = GoalForm()
+        form.glasses = 17
+        #expect(throws: SettingRefusal.self) { try form.save(to: &settings) }
+        form.glasses = 10
+        form.wake = try time("08:15")
+        try form.save(to: &settings)
+        #expect(settings.goalMl == 2000 && settings.wake.description == "08:15")
+    }
+
+    @Test func valuesHaveTheirTypesInJSON() throws {
+        var settings = Settings()
+        try settings.set("adaptive.intervalHours", to: "0.5")
+        let names = ["hydration.goalMl", "day.zone", "notify.sound", "hydration.quickAddMl", "schedule.wake", "adaptive.intervalHours"]
+        let values = try names.map { String(decoding: try JSONEncoder().encode(settings.value(of: $0)), as: UTF8.self) }
+        #expect(values == ["2500", "null", "true", "[100,250,500]", "\"07:00\"", "0.5"])
+    }
+}
