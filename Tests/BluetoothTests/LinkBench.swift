@@ -109,7 +109,7 @@ struct LinkBench {
         case .socket:
             let socket = try UnixSocket(path: temporarySocket())
             central = SocketCentralLink(socket, instruments: centralInstruments)
-            peripheral = SocketPeripheralLink(socket, instruments: peripheralInstruments)
+            peripheral = SocketPeripheralLink(socket, patience: .seconds(30), instruments: peripheralInstruments)
             peer = PeerID(socket.path)
         }
         centralEvents = Inbox(central.events)

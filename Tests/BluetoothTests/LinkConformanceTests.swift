@@ -79,7 +79,7 @@ import Testing
         let first = try await bench.connect()
         bench.peripheral.perform(.advertise(false))
         bench.central.perform(.disconnect)
-        bench.central.perform(.connect(bench.peer, limit: .seconds(5)))
+        bench.central.perform(.connect(bench.peer, limit: .seconds(20)))
         try await bench.peripheralEvents.next(.disconnected(first))
         bench.peripheral.perform(.advertise(true))
         _ = try await bench.centralEvents.next("connected") { if case .connected = $0 { true } else { nil } }

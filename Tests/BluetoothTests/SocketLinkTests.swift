@@ -1,9 +1,10 @@
 import Bluetooth
+import Foundation
 import Glibc
 import Testing
 
 /// A hand-made central on a raw socket: it sends what no client of ours would.
-private final class RawCentral {
+private final class RawCentral: Sendable {
     let descriptor: Int32
 
     init(_ path: String) throws {
@@ -18,22 +19,30 @@ private final class RawCentral {
 
     func send(_ bytes: [UInt8]) { _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
-    /// The next PDU; `nil` when the other end has hung up or says nothing for 10 s.
-    func receive() -> [UInt8]? {
-        var buffer = [UInt8](repeating: 0, count: 1024)
-        let count = recv(descriptor, &buffer, buffer.count, 0)
-        return count > 0 ? Array(buffer[..<count]) : nil
+    /// The next PDU; `nil` when the other end has hung up or says nothing for 10 s. Waits on a thread of its own: Swift's
+    /// threads are few, and the link's consumer needs one.
+    func receive() async -> [UInt8]? {
+        let descriptor = descriptor
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var buffer = [UInt8](repeating: 0, count: 1024)
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                continuation.resume(returning: count > 0 ? Array(buffer[..<count]) : nil)
+            }
+        }
     }
 
-    func ask(_ text: String) -> String? {
+    func ask(_ text: String) async -> String? {
         send(bytes(text))
-        return receive().map(hex)
+        return await receive().map(hex)
     }
 }
 
 @Suite struct SocketLinkTests {
-    private func open(_ path: String, log: @escaping @Sendable (String) -> Void = { _ in }) async throws -> (SocketPeripheralLink, Inbox<PeripheralEvent>) {
-        let link = SocketPeripheralLink(try UnixSocket(path: path), instruments: LinkInstruments(log: log))
+    private func open(
+        _ path: String, patience: Duration = .seconds(2), log: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws -> (SocketPeripheralLink, Inbox<PeripheralEvent>) {
+        let link = SocketPeripheralLink(try UnixSocket(path: path), patience: patience, instruments: LinkInstruments(log: log))
         let events = Inbox(link.events)
         try await link.open(smallBottle)
         return (link, events)
@@ -56,7 +65,7 @@ private final class RawCentral {
         let name = "\(UInt32.random(in: 0...(.max)))"
         let path = directory + "/" + name + String(repeating: "s", count: 107 - directory.utf8.count - 1 - name.utf8.count)
         let (link, _) = try await open(path)
-        #expect(try RawCentral(path).ask("0A 05 00") == "0B 00 00")
+        #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
         await link.close()
         #expect(access(path, F_OK) != 0)
     }
@@ -79,7 +88,7 @@ private final class RawCentral {
         do { _ = try await open(path); Issue.record("two listen") } catch let error as LinkError {
             #expect(error.code == .inProgress && error.sentence == "somebody listens on \(path) already: stop it or use another path")
         }
-        #expect(try RawCentral(path).ask("0A 05 00") == "0B 00 00")
+        #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
         await first.close()
     }
 
@@ -154,14 +163,14 @@ private final class RawCentral {
         let (link, events) = try await open(path)
         let centrals = try (0..<3).map { _ in try RawCentral(path) }
         for (number, central) in centrals.enumerated() {
-            #expect(central.ask("02 \(number == 0 ? "17 00" : "05 02")") == "03 05 02")
-            #expect(central.ask("12 0D 00 01 00") == "13")
+            #expect(await central.ask("02 \(number == 0 ? "17 00" : "05 02")") == "03 05 02")
+            #expect(await central.ask("12 0D 00 01 00") == "13")
         }
         link.perform(.notify(0xFFE4, value: Array(repeating: 1, count: 100)))
-        #expect(centrals.map { $0.receive()?.count } == [23, 103, 103])
+        for (central, length) in zip(centrals, [23, 103, 103]) { #expect(await central.receive()?.count == length) }
         try await events.next(.notified(0xFFE4))
         await link.close()
-        #expect(centrals.allSatisfy { $0.receive() == nil })
+        for central in centrals { #expect(await central.receive() == nil) }
     }
 
     @Test func oddMessagesLeaveTheLinkRunning() async throws {
@@ -172,7 +181,7 @@ private final class RawCentral {
         central.send([])
         central.send(Array(repeating: 0x52, count: 3000))
         central.send(Array(repeating: 0x3E, count: 900))
-        #expect(central.ask("0A 05 00") == "0B 00 00")
+        #expect(await central.ask("0A 05 00") == "0B 00 00")
         _ = try await events.next("connected") { if case .connected = $0 { true } else { nil } }
         await link.close()
         log.finish()
@@ -184,6 +193,33 @@ private final class RawCentral {
         #expect(count == 3)
     }
 
+    /// What a central said before it left is heard, although it left without reading, and although we still talk to it.
+    @Test(arguments: [false, true])
+    func lastWordsAreHeard(whileWeTalk: Bool) async throws {
+        let path = temporarySocket()
+        let (stream, heard) = AsyncStream.makeStream(of: Void.self)
+        let goOn = DispatchSemaphore(value: 0)
+        let link = SocketPeripheralLink(try UnixSocket(path: path), instruments: LinkInstruments(observe: { observation in
+            guard case .pdu(.toCentral, let pdu) = observation.event, pdu.first == 0x1B, pdu.last == 3 else { return }
+            heard.yield()
+            goOn.wait()
+        }))
+        let events = Inbox(link.events)
+        try await link.open(smallBottle)
+        var central: RawCentral? = try RawCentral(path)
+        #expect(await central?.ask("12 0D 00 01 00") == "13")
+        for value in 1...(whileWeTalk ? 4 : 3) { link.perform(.notify(0xFFE4, value: [UInt8(value)])) }
+        for await _ in stream { break }
+        // The link stands still just before it sends the third value.
+        central?.send(bytes("52 10 00 AA"))
+        central = nil
+        goOn.signal()
+        let left = try await events.next("write") { if case .write(_, 0xFFE9, value: [0xAA], token: nil) = $0 { true } else { nil } }
+        #expect(left)
+        _ = try await events.next("disconnected") { if case .disconnected = $0 { true } else { nil } }
+        await link.close()
+    }
+
     /// One that asks and never listens is hung up on; another is served all the while.
     @Test func centralThatNeverReads() async throws {
         let path = temporarySocket()
@@ -193,27 +229,27 @@ private final class RawCentral {
             let request = bytes("0A 03 00")
             guard Glibc.send(deaf.descriptor, request, request.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) > 0 else { break }
         }
-        #expect(try RawCentral(path).ask("0A 05 00") == "0B 00 00")
+        #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
         await link.close()
     }
 
     @Test func centralThatComesBesideAnotherIsHungUpOn() async throws {
         let path = temporarySocket()
-        let (link, events) = try await open(path)
+        let (link, events) = try await open(path, patience: .milliseconds(100))
         let first = try RawCentral(path)
         _ = try await events.next("connected") { if case .connected = $0 { true } else { nil } }
         link.perform(.advertise(false))
-        #expect(first.ask("0A 05 00") == "0B 00 00")
+        #expect(await first.ask("0A 05 00") == "0B 00 00")
         let second = try RawCentral(path)
-        #expect(second.ask("0A 05 00") == nil)
-        #expect(first.ask("0A 05 00") == "0B 00 00")
+        #expect(await second.ask("0A 05 00") == nil)
+        #expect(await first.ask("0A 05 00") == "0B 00 00")
         await link.close()
     }
 
     /// The same central again and again, each time as soon as it has left: nobody is hung up on.
     @Test func quickSuccessionIsServed() async throws {
         let path = temporarySocket()
-        let link = SocketPeripheralLink(try UnixSocket(path: path))
+        let link = SocketPeripheralLink(try UnixSocket(path: path), patience: .seconds(30))
         try await link.open(smallBottle)
         let bottle = Task {
             // A bottle: not seen while somebody is connected.
@@ -225,7 +261,7 @@ private final class RawCentral {
                 }
             }
         }
-        for _ in 0..<200 { #expect(try RawCentral(path).ask("0A 05 00") == "0B 00 00") }
+        for _ in 0..<200 { #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00") }
         await link.close()
         await bottle.value
     }

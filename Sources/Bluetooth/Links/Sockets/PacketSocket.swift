@@ -30,6 +30,8 @@ final class PacketSocket: @unchecked Sendable {
     private var outbox: [[UInt8]] = []
     private var isConnecting: Bool
     private var isClosed = false
+    /// The other end no longer takes what is sent.
+    private var isDeaf = false
     /// A source may only be suspended and resumed in pairs.
     private var isReaderRunning = false
     private var isWriterRunning = false
@@ -59,14 +61,14 @@ final class PacketSocket: @unchecked Sendable {
 
     /// Sends a PDU, or keeps it until the system takes it.
     func send(_ bytes: [UInt8]) {
-        guard !isClosed else { return }
+        guard !isClosed, !isDeaf else { return }
         guard outbox.isEmpty, !isConnecting else { return keep(bytes) }
         switch transmit(bytes) {
         case nil: break
         case EAGAIN, ENOBUFS:
             keep(bytes)
             onEvent(.congested)
-        case let error?: end(error)
+        default: turnDeaf()
         }
     }
 
@@ -120,7 +122,7 @@ final class PacketSocket: @unchecked Sendable {
             switch transmit(next) {
             case nil: outbox.removeFirst()
             case EAGAIN, ENOBUFS: return
-            case let error?: return end(error)
+            default: return turnDeaf()
             }
             if outbox.isEmpty {
                 update()
@@ -148,7 +150,8 @@ final class PacketSocket: @unchecked Sendable {
                 // An empty message, or the end: the system says which.
                 guard !hasHungUp() else { return end(nil) }
                 onEvent(.received([]))
-            } else if errno == EINTR {
+            // The other end has closed without reading everything; what it sent before is still to be read.
+            } else if errno == EINTR || errno == ECONNRESET {
                 continue
             } else if errno == EAGAIN {
                 return
@@ -156,6 +159,15 @@ final class PacketSocket: @unchecked Sendable {
                 return end(errno)
             }
         }
+    }
+
+    /// The other end takes nothing any more; it may have said something before it left, so the end comes with the reading.
+    private func turnDeaf() {
+        isDeaf = true
+        let wasCongested = isCongested
+        outbox = []
+        update()
+        if wasCongested { onEvent(.drained) }
     }
 
     private func hasHungUp() -> Bool {

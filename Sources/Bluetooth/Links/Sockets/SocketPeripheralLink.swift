@@ -4,7 +4,7 @@ import Glibc
 /// A peripheral on a listening SEQPACKET socket: `unix:PATH`, or L2CAP with a listener of its own. Each accepted
 /// connection is one ATT bearer, one PDU a message.
 ///
-/// While nobody should see the peripheral (`advertise(false)`), new connections wait a second for that to change and are
+/// While nobody should see the peripheral (`advertise(false)`), new connections wait some time for that to change and are
 /// then hung up on: whoever comes just after another has left gets in, whoever comes beside another does not.
 public final class SocketPeripheralLink: PeripheralLink {
     public let name: String
@@ -12,10 +12,11 @@ public final class SocketPeripheralLink: PeripheralLink {
     private let driver: PeripheralDriver
     private let transport: SocketPeripheralTransport
 
-    public init(_ listener: some SocketListener, instruments: LinkInstruments = LinkInstruments()) {
+    /// - Parameter patience: how long a connection may wait for the peripheral to be seen again.
+    public init(_ listener: some SocketListener, patience: Duration = .seconds(2), instruments: LinkInstruments = LinkInstruments()) {
         name = listener.name
         driver = PeripheralDriver(queue: DispatchQueue(label: "peripheral " + listener.name), instruments: instruments)
-        transport = SocketPeripheralTransport(listener, driver: driver)
+        transport = SocketPeripheralTransport(listener, patience: patience, driver: driver)
         driver.transport = transport
         events = driver.events.stream()
     }
@@ -38,9 +39,9 @@ public final class SocketPeripheralLink: PeripheralLink {
 private final class SocketPeripheralTransport: PeripheralTransport, @unchecked Sendable {
     /// Connections at a time; the next wait in the system's queue.
     private static let mostConnections = 8
-    private static let grace = DispatchTimeInterval.seconds(1)
 
     private let listener: any SocketListener
+    private let patience: Duration
     private let driver: PeripheralDriver
     private var source: (any DispatchSourceRead)?
     private var descriptor: Int32 = -1
@@ -53,8 +54,9 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     /// Which wait for visibility is under way.
     private var wait = 0
 
-    init(_ listener: any SocketListener, driver: PeripheralDriver) {
+    init(_ listener: any SocketListener, patience: Duration, driver: PeripheralDriver) {
         self.listener = listener
+        self.patience = patience
         self.driver = driver
     }
 
@@ -119,7 +121,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         wait += 1
         let current = wait
         pauseAccepting()
-        driver.queue.asyncAfter(deadline: .now() + Self.grace) { [weak self] in
+        driver.queue.asyncAfter(deadline: .now() + patience / .seconds(1)) { [weak self] in
             guard let self, self.wait == current, !self.isVisible, self.source != nil else { return }
             while let late = self.accept() {
                 self.driver.instruments.log("\(self.listener.name): hung up on a central that came while the peripheral was not to be seen")
