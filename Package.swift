@@ -89,7 +89,9 @@ let package = Package(
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("SimulationTests", ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
-        tests("CommandTests", ["CommandKit", "Captures", "Bluetooth", "BottleProtocol", argumentParser]),
+        tests(
+            "CommandTests", ["CommandKit", "Captures", "Bluetooth", "BottleProtocol", argumentParser],
+            exclude: ["demo-month.csv", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -4,10 +4,11 @@ import Foundation
 /// Runs a command from its arguments to its exit code. Each executable's `main` is one call of this.
 public enum CommandRunner {
     /// Parses, runs, flushes standard output and exits. Errors go to standard error as sentences; ArgumentParser's 64 becomes 2.
-    public static func main<Root: ParsableCommand>(_ root: Root.Type) async -> Never {
+    /// `arguments`: those of the process, unless the command puts them into another order first.
+    public static func main<Root: ParsableCommand>(_ root: Root.Type, arguments: [String]? = nil) async -> Never {
         // A reader that closes its pipe must not kill a service; writing then fails and is noticed.
         signal(SIGPIPE, SIG_IGN)
-        let status = await run(root, Array(CommandLine.arguments.dropFirst()))
+        let status = await run(root, arguments ?? Array(CommandLine.arguments.dropFirst()))
         TextOutput.standard.flush()
         exit(status)
     }

@@ -122,7 +122,7 @@ public struct SyncClient: Sendable {
 /// Why the server could not be talked to, in a sentence.
 public struct SyncTrouble: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String
-    init(_ description: String) { self.description = description }
+    public init(_ description: String) { self.description = description }
 }
 
 extension MergeOutcome {

@@ -4,7 +4,7 @@ import Foundation
 import Store
 import TrackerCore
 
-struct Check: StoreCommand {
+struct Check: SyncingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Evaluate once and send what is due: for a timer, while the service is not running.",
         discussion: "Same store, same memory: what was sent is not sent again, by whom ever.")
@@ -16,13 +16,18 @@ struct Check: StoreCommand {
         var state: TrackerSnapshot
     }
 
-    func run(_ desk: Desk) throws {
+    func run(_ desk: Desk) async throws {
         if doctor { return try Doctor.run(desk) }
+        if let client = try desk.syncClient() {
+            let now = desk.now
+            let pass = try await client.pass(desk.store, now: { now }, zone: desk.zone)
+            if let trouble = pass.trouble { Diagnostics.warning("\(trouble) What waits is sent at a later check.") }
+        }
         let sink = TerminalSink()
         let evaluation = try desk.store.evaluate(desk.context, sinks: [sink])
         let report = Report(notifications: evaluation.decisions.map(NotificationReport.init), state: evaluation.snapshot)
         try desk.say(report) {
-            evaluation.decisions.map { $0.body.isEmpty ? $0.title : "\($0.title) \($0.body)" }
+            evaluation.decisions.flatMap { $0.body.isEmpty ? [$0.title] : [$0.title, "  \($0.body)"] }
                 + (evaluation.decisions.isEmpty ? ["Nothing to tell. \(evaluation.snapshot.pace.statusText)"] : [])
         }
     }

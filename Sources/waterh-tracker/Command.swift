@@ -3,7 +3,30 @@ import CommandKit
 
 @main
 enum Main {
-    static func main() async { await CommandRunner.main(Command.self) }
+    static func main() async {
+        await CommandRunner.main(Command.self, arguments: verbFirst(Array(CommandLine.arguments.dropFirst())))
+    }
+
+    /// `--store F log 250` means `log 250 --store F`: what every verb takes may stand before the verb too.
+    static func verbFirst(_ arguments: [String]) -> [String] {
+        var rest = arguments[...]
+        var shared: [String] = []
+        while let first = rest.first {
+            if first == "--json" || ["--store=", "--now=", "--zone="].contains(where: first.hasPrefix) {
+                shared.append(first)
+                rest = rest.dropFirst()
+            } else if ["--store", "--now", "--zone"].contains(first), rest.count > 1 {
+                shared += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else {
+                break
+            }
+        }
+        // Without a verb they belong to the default one as they stand.
+        guard let verb = rest.first, !verb.hasPrefix("-") else { return arguments }
+        let end = rest.firstIndex(of: "--") ?? rest.endIndex
+        return rest[..<end] + shared + rest[end...]
+    }
 }
 
 struct Command: ParsableCommand {

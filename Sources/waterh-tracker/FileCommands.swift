@@ -89,14 +89,16 @@ struct Import: StoreCommand {
     }
 }
 
-struct Purge: StoreCommand {
+struct Purge: SyncingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Delete everything: drinks, sessions, settings, tokens, health files. There is no way back.")
     @OptionGroup var options: StoreOptions
     @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
 
-    func run(_ desk: Desk) throws {
+    func run(_ desk: Desk) async throws {
         try Confirmation.ask("Delete everything in \(desk.store.path)?", isConfirmed: yes, console: desk.console)
+        // The server first: when it does not answer, nothing is deleted and the purge can be tried again.
+        if let client = try desk.syncClient(), let profile = try desk.store.profile() { try await client.deleteUser(profile.userID) }
         try desk.store.removeHealthFiles()
         try desk.store.purge()
         try desk.say(["purged": true]) { ["Everything is deleted. Start anew with: waterh-tracker setup"] }

@@ -193,6 +193,7 @@ private enum MonthView {
         let totals = days.map { $0.record?.totalMl }
         if let spark = desk.console.sparkline(totals, top: totals.compactMap(\.self).max() ?? 1) { lines.append(spark) }
         let sum = totals.reduce(0) { $0 + ($1 ?? 0) }
+        lines = lines.map { line in String(line.reversed().drop { $0 == " " }.reversed()) }
         return lines + ["# met, + something, . nothing. \(counted(met, "day")) met, \(Amounts.millilitres(sum)) in all."]
     }
 

@@ -9,10 +9,10 @@ struct StoreOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
-    @Option(help: ArgumentHelp("Act as if it were then, e.g. 2026-06-15T14:00:00Z or, on the wall, 2026-06-15T14:00.", valueName: "instant"))
+    @Option(help: ArgumentHelp("Act as if it were then, e.g. 2026-06-15T14:00:00Z or, on the wall, 2026-06-15T14:00. Default: $WATERH_NOW, else the clock.", valueName: "instant"))
     var now: String?
 
-    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: the setting day.zone, else the system's.", valueName: "zone"))
+    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: $WATERH_ZONE, else the setting day.zone, else the system's.", valueName: "zone"))
     var zone: String?
 
     @Flag(help: "One JSON object on standard output.")
@@ -30,13 +30,12 @@ struct Desk {
     var zone: Zone { context.zone }
 
     init(_ options: StoreOptions) throws {
-        let environment = ProcessInfo.processInfo.environment
-        let path = options.store ?? environment["WATERH_STORE"].flatMap { $0.isEmpty ? nil : $0 } ?? Paths.store
-        let given = try options.zone.map { try Zone($0) }
+        let path = options.store ?? Self.variable("WATERH_STORE") ?? Paths.store
+        let given = try (options.zone ?? Self.variable("WATERH_ZONE")).map { try Zone($0) }
         let host = try given ?? Self.hostZone()
         store = try TrackerStore(path: path, hostZone: host.id)
         let zone = try given ?? store.settings().dayZone.map { try Zone($0) } ?? host
-        let now = try options.now.map { try Moment.parse($0, now: nil, zone: zone) } ?? Self.clock()
+        let now = try (options.now ?? Self.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) } ?? Self.clock()
         context = WriteContext(now: now, zone: zone, source: "cli", makeID: { UUID().uuidString.lowercased() })
         console = Console()
         isJSON = options.json
@@ -70,6 +69,10 @@ struct Desk {
     /// `2026-06-15 14:00`.
     func dateTime(_ instant: Instant) -> String {
         String(zone.wall(at: instant).description.prefix(16)).replacing("T", with: " ")
+    }
+
+    private static func variable(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// The only place where the clock of the machine is read.

@@ -173,9 +173,9 @@ enum SessionWords {
         guard let view = try find(nil, desk) else { return }
         try desk.say(SessionReport(view)) {
             let state = view.state
-            let counts = "\(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \(Amounts.decimal(state.value)). "
+            let counts = "\(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \(Amounts.decimal(state.value))."
             let warning = state.isWarning && view.session.isActive ? [desk.console.paint(WaterlineState.warningText, .amber)] : []
-            return [words, counts + (view.session.isActive ? state.waterDueText(everyNDrinks: view.everyNDrinks) : "")] + warning
+            return [words, counts + (view.session.isActive ? " " + state.waterDueText(everyNDrinks: view.everyNDrinks) : "")] + warning
         }
     }
 

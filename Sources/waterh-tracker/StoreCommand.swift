@@ -1,6 +1,8 @@
 import ArgumentParser
 import CommandKit
+import Foundation
 import Store
+import Sync
 import TrackerCore
 
 /// A verb that works on the store: opens it, runs, and turns every error into a sentence and an exit code.
@@ -11,37 +13,67 @@ protocol StoreCommand: ParsableCommand {
 
 extension StoreCommand {
     func run() throws {
-        try Failures.explained {
+        do {
             let desk = try Desk(options)
             try run(desk)
-            do {
-                try desk.store.updateHealthFiles()
-            } catch {
-                Diagnostics.warning("The health files beside the store could not be written (the store is right): \(error)")
-            }
+            desk.finish()
+        } catch {
+            throw Failures.explained(error)
         }
     }
 }
 
-enum Failures {
-    /// Runs, and gives every known error its exit code (`spec/command-line.md`).
-    static func explained(_ body: () throws -> Void) throws {
+/// A verb that also talks to the sync server.
+protocol SyncingCommand: AsyncParsableCommand {
+    var options: StoreOptions { get }
+    func run(_ desk: Desk) async throws
+}
+
+extension SyncingCommand {
+    mutating func run() async throws {
         do {
-            try body()
-        } catch let error as StoreError {
-            throw CommandFailure(status(error.kind), "\(error.what) (\(error.path)).", advice: error.advice)
-        } catch let error as Refusal {
-            throw CommandFailure(.refused, error.description)
-        } catch let error as WaterlineSession.Refusal {
-            throw CommandFailure(.refused, error.description)
-        } catch let error as SettingRefusal {
-            throw CommandFailure(
-                error.kept == nil ? .wrongUse : .refused, error.description,
-                advice: error.kept == nil ? "See the names with: waterh-tracker settings get" : nil)
-        } catch let error as HealthFileError {
-            throw CommandFailure(.badInput, error.description, advice: "Nothing was imported.")
-        } catch let error as UnknownZone {
-            throw CommandFailure(.wrongUse, error.description)
+            let desk = try Desk(options)
+            try await run(desk)
+            desk.finish()
+        } catch {
+            throw Failures.explained(error)
+        }
+    }
+}
+
+extension Desk {
+    /// After the commit: what lies beside the store.
+    func finish() {
+        do {
+            try store.updateHealthFiles()
+        } catch {
+            Diagnostics.warning("The health files beside the store could not be written (the store is right): \(error)")
+        }
+    }
+
+    /// The server to tell, where `sync.url` names one.
+    func syncClient() throws -> SyncClient? {
+        try store.settings().syncURL.flatMap { URL(string: $0) }.map { SyncClient(base: $0) }
+    }
+}
+
+enum Failures {
+    /// Gives every known error its sentence and its exit code (`spec/command-line.md`).
+    static func explained(_ error: any Error) -> any Error {
+        switch error {
+        case let error as StoreError:
+            CommandFailure(status(error.kind), "\(error.what) (\(error.path)).", advice: error.advice)
+        case let error as Refusal: CommandFailure(.refused, error.description)
+        case let error as WaterlineSession.Refusal: CommandFailure(.refused, error.description)
+        case let error as SettingRefusal where error.kept == nil:
+            CommandFailure(.wrongUse, error.description, advice: "See the names with: waterh-tracker settings get")
+        case let error as SettingRefusal: CommandFailure(.refused, error.description)
+        case let error as HealthFileError:
+            CommandFailure(.badInput, error.description, advice: "Nothing was imported.")
+        case let error as UnknownZone: CommandFailure(.wrongUse, error.description)
+        case let error as SyncTrouble:
+            CommandFailure(.failed, error.description, advice: "Try again when the server is there, or unset sync.url.")
+        default: error
         }
     }
 

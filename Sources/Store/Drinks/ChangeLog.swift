@@ -60,21 +60,34 @@ enum ChangeLog {
 }
 
 extension TrackerStore {
-    /// Takes the last manual change of drinks or session entries back.
+    /// Takes the last manual change of drinks or session entries back. Changes in a session that was sealed since are
+    /// final: they are passed over.
     /// - Returns: the change in words.
     /// - Throws: `Refusal` when there is nothing to take back.
     public func undo(_ context: WriteContext) throws -> String {
         try write { db in
-            guard let row = try Row.fetchOne(db, sql: "SELECT * FROM change ORDER BY id DESC LIMIT 1") else {
-                throw Refusal("nothingToUndo", "There is nothing to take back.")
+            while let row = try Row.fetchOne(db, sql: "SELECT * FROM change ORDER BY id DESC LIMIT 1") {
+                try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [row["id"] as Int64])
+                let text: String = row["before"]
+                let rows = try JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
+                guard try rows.allSatisfy({ try isOpen($0, db) }) else { continue }
+                for changed in rows { try restore(changed, context, db) }
+                try Counter.add("drink.rewrites", 1, db)
+                return row["what"]
             }
-            let text: String = row["before"]
-            for changed in try JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8)) {
-                try restore(changed, context, db)
-            }
-            try Counter.add("drink.rewrites", 1, db)
-            try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [row["id"] as Int64])
-            return row["what"]
+            throw Refusal("nothingToUndo", "There is nothing to take back.")
+        }
+    }
+
+    /// Whether a change may still be taken back.
+    private func isOpen(_ changed: ChangedRow, _ db: Database) throws -> Bool {
+        switch changed {
+        case .drink: return true
+        case .log(let seq, _):
+            return try SessionTable.find(try LogTable.log(seq, db).sessionID, db).map { !$0.sealed } ?? false
+        case .excluded(let id):
+            let session = try String.fetchOne(db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
+            return try session.flatMap { try SessionTable.find($0, db) }.map { !$0.sealed } ?? false
         }
     }
 
@@ -98,7 +111,6 @@ extension TrackerStore {
         case .log(let seq, let before):
             let log = try LogTable.log(seq, db)
             guard let session = try SessionTable.find(log.sessionID, db) else { return }
-            if session.sealed { throw WaterlineSession.Refusal.sealed }
             try db.execute(sql: """
                 UPDATE log_entry SET timestamp = coalesce(?, timestamp), standardDrinkEstimate = ?, amountOz = ?, deleted = ?,
                     updatedAt = ?, deviceId = ? WHERE seq = ?
@@ -111,7 +123,6 @@ extension TrackerStore {
         case .excluded(let id):
             let sessionID = try String.fetchOne(db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
             guard let sessionID, let session = try SessionTable.find(sessionID, db) else { return }
-            if session.sealed { throw WaterlineSession.Refusal.sealed }
             try db.execute(sql: "DELETE FROM excluded_log WHERE id = ?", arguments: [id])
             try summarise(session, context, db)
         }

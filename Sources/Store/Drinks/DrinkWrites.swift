@@ -63,7 +63,7 @@ extension TrackerStore {
     public func resetToday(_ context: WriteContext) throws -> [StoredDrink] {
         try write { db in
             let drinks = try DrinkTable.drinks(on: dayCalendar(context.zone, db).day(of: context.now), db)
-            if !drinks.isEmpty { try bury(drinks, "reset of \(drinks.count) drinks", context, db) }
+            if !drinks.isEmpty { try bury(drinks, "reset of today (\(drinks.count) drink\(drinks.count == 1 ? "" : "s"))", context, db) }
             return drinks
         }
     }
