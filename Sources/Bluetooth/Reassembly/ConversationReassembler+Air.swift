@@ -88,7 +88,9 @@ extension ConversationReassembler {
         table[slot].observed.isPeerRandom = isPeripheralRandom
         table[slot].observed.isCentral = true
         table[slot].air = AirState(seed: payload.u24(16))
-        try emit(.connected(table[slot].observed), RawSpan())
+        // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
+        let observed = table[slot].observed
+        try emit(.connected(observed), RawSpan())
     }
 
     // MARK: Data channel

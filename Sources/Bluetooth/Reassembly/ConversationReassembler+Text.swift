@@ -71,7 +71,9 @@ extension ConversationReassembler {
         table[slot].observed.peer = peer
         table[slot].observed.isCentral = true
         table[slot].text = TextState()
-        try emit(.connected(table[slot].observed), RawSpan())
+        // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
+        let observed = table[slot].observed
+        try emit(.connected(observed), RawSpan())
         let mtu = [UInt8(truncatingIfNeeded: TextState.mtu), UInt8(TextState.mtu >> 8)]
         try emitSynthetic([ATTOpcode.exchangeMTURequest.rawValue] + mtu, .sent, packet, slot, emit)
         try emitSynthetic([ATTOpcode.exchangeMTUResponse.rawValue] + mtu, .received, packet, slot, emit)

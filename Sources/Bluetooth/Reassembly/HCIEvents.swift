@@ -41,7 +41,9 @@ extension ConversationReassembler {
             // Address types 1 and 3 are random (3: a random identity, resolved).
             table[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1
             table[slot].observed.peer = parameters.address(6)
-            try emit(.connected(table[slot].observed), RawSpan())
+            // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
+            let observed = table[slot].observed
+            try emit(.connected(observed), RawSpan())
         case 0x02: try receiveAdvertisingReports(packet, parameters, emit)
         case 0x0D: try receiveExtendedReports(packet, parameters, emit)
         default: break
