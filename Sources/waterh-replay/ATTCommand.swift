@@ -14,7 +14,7 @@ struct ATTCommand: ParsableCommand {
 
     func run() throws {
         let run = CaptureRun()
-        var lines = ATTLines(run.out, isJSON: json)
+        let lines = ATTLines(run.out, isJSON: json)
         try run.read(file) { file in
             try file.forEachEvent { event, bytes in try lines.receive(event, bytes) }
         }

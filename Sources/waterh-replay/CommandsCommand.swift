@@ -16,7 +16,7 @@ struct CommandsCommand: ParsableCommand {
 
     func run() throws {
         let run = CaptureRun()
-        var lines = CommandLines(run.out)
+        let lines = CommandLines(run.out)
         let isJSON = json
         let reader = CommandReader(given: attribution.given, bottle: attribution.bottle?.value) { command in
             if isJSON { lines.json(command) } else { lines.text(command) }

@@ -24,7 +24,7 @@ struct DrinksCommand: ParsableCommand {
 
     func run() throws {
         let run = CaptureRun()
-        var lines = DrinkLines(run.out, isRaw: raw)
+        let lines = DrinkLines(run.out, isRaw: raw)
         let isJSON = json
         let reader = DrinkReader(options) { delivery in
             if isJSON { lines.json(delivery) } else { lines.text(delivery) }

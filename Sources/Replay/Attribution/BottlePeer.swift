@@ -28,13 +28,17 @@ public final class BottlePeer {
     public internal(set) var commandCount = 0
     /// What it delivered; filled by `DrinkReader`.
     var history: DrinkHistory?
-    init(address: BluetoothAddress?, firstConnection: Int) {
+    /// The capturing host itself.
+    public let isHost: Bool
+
+    init(address: BluetoothAddress?, firstConnection: Int, isHost: Bool) {
         self.address = address
+        self.isHost = isHost
         self.firstConnection = firstConnection
     }
 
     /// For people: the address, or which connection it was.
-    public var label: String { address?.description ?? "unknown address (connection \(firstConnection))" }
+    public var label: String { address?.description ?? (isHost ? "the capturing host" : "unknown address (connection \(firstConnection))") }
 
     /// Whether this is a bottle, as far as is known: it speaks like one, or is named like one. Other gadgets use the same UUIDs.
     public var isBottle: Bool { hasSpoken || name?.lowercased().hasPrefix("waterh") == true }
@@ -111,8 +115,13 @@ struct PeerBook {
     mutating func peer(_ key: Key, connection: Int) -> BottlePeer {
         if let known = peers[key] { return known }
         var address: BluetoothAddress?
-        if case .address(let known) = key { address = known }
-        let peer = BottlePeer(address: address, firstConnection: connection)
+        var isHost = false
+        switch key {
+        case .address(let known): address = known
+        case .host: isHost = true
+        case .connection: break
+        }
+        let peer = BottlePeer(address: address, firstConnection: connection, isHost: isHost)
         if let address, let name = names[address] { peer.learn(name: name) }
         peers[key] = peer
         all.append(peer)

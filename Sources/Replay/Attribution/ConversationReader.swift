@@ -39,6 +39,8 @@ final class ConversationReader {
     private(set) var book = PeerBook()
     private var connections: [Int: ConnectionSides] = [:]
     private var last: ConnectionSides?
+    /// Where the last notification of a log went; the next one mostly goes there too.
+    private var stream: LogStream?
     private let sink: Sink
 
     /// Whether values are looked at, or only discovery.
@@ -64,9 +66,12 @@ final class ConversationReader {
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
-        case .att(let observation): try receive(observation, bytes)
+        case .att(let observation):
+            if let stream, stream.takes(observation, bytes) { return }
+            try receive(observation, bytes)
         case .connected(let connection): _ = sides(of: connection)
         case .disconnected(let connection, _):
+            stream = nil
             if let sides = connections.removeValue(forKey: connection.id) { try close(sides) }
             last = nil
         case .advertised(let advertiser): learnName(of: advertiser.address, bytes)
@@ -76,11 +81,29 @@ final class ConversationReader {
 
     /// The capture is over: what is unfinished stays so.
     func finish() throws {
+        stream = nil
         for id in connections.keys.sorted() {
             if let sides = connections[id] { try close(sides) }
         }
         connections = [:]
         last = nil
+    }
+
+    /// A short cut for the middle of a log: the same connection, direction and handle as before, and a value that has nothing to tell yet.
+    private struct LogStream {
+        let connection: Int
+        let direction: TrafficDirection?
+        let handle: UInt16
+        /// Of a side that lives as long as this short cut.
+        let log: UnsafeMutablePointer<LogDecoder>
+
+        @inline(__always)
+        func takes(_ observation: ATTObservation, _ pdu: RawSpan) -> Bool {
+            guard observation.connection.id == connection, observation.direction == direction, pdu.byteCount > 3,
+                pdu.byte(0) == 0x1B, UInt16(pdu.byte(1)) | UInt16(pdu.byte(2)) << 8 == handle
+            else { return false }
+            return log.pointee.takeNext(pdu.extracting(3..<pdu.byteCount), frame: observation.frame, time: observation.time)
+        }
     }
 
     // MARK: connections
@@ -162,6 +185,7 @@ final class ConversationReader {
     }
 
     private func receive(_ observation: ATTObservation, _ pdu: RawSpan) throws {
+        stream = nil
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
         let sides = sides(of: observation.connection)
         sides.lastObservation = observation
@@ -260,8 +284,11 @@ final class ConversationReader {
                 side.peer.note(profile, basis)
                 side.peer.responseHandle = handle
             }
-            try side.log.receive(bytes, frame: observation.frame, time: observation.time) { try self.emit($0, side, observation) }
-            if side.log.isOpen != side.isListedAsOpen { list(side) }
+            try side.log.pointee.receive(bytes, frame: observation.frame, time: observation.time) { try self.emit($0, side, observation) }
+            if side.log.pointee.isOpen != side.isListedAsOpen { list(side) }
+            if side.isListedAsOpen {
+                stream = LogStream(connection: observation.connection.id, direction: observation.direction, handle: handle, log: side.log)
+            }
         case .unknown:
             try guess(bytes, at: handle, side, observation)
         case .command, .other: break
@@ -335,12 +362,12 @@ final class ConversationReader {
     }
 
     private func finishLog(_ side: ServerSide, _ observation: ATTObservation) throws {
-        try side.log.finish { try self.emit($0, side, observation) }
+        try side.log.pointee.finish { try self.emit($0, side, observation) }
         if side.isListedAsOpen { list(side) }
     }
 
     private func list(_ side: ServerSide) {
-        if side.log.isOpen, openLogs.count < Self.mostOpenLogs {
+        if side.log.pointee.isOpen, openLogs.count < Self.mostOpenLogs {
             side.isListedAsOpen = true
             openLogs.append(side)
         } else if side.isListedAsOpen {

@@ -17,8 +17,9 @@ final class ServerSide {
     var reading: PartialValue?
     /// A value that is being written in pieces.
     var preparing: [PartialValue] = []
-    /// Drink log in flight. One response characteristic a side.
-    var log = LogDecoder()
+    /// Drink log in flight. One response characteristic a side. By pointer, because it is changed for every notification, and the
+    /// runtime's check that nobody else changes it costs more than the change.
+    let log: UnsafeMutablePointer<LogDecoder>
     /// Whether `ConversationReader.openLogs` holds this side.
     var isListedAsOpen = false
     var guess = GuessWork()
@@ -34,6 +35,13 @@ final class ServerSide {
         self.connection = connection
         self.isHost = isHost
         carried = peer.table
+        log = .allocate(capacity: 1)
+        log.initialize(to: LogDecoder())
+    }
+
+    deinit {
+        log.deinitialize(count: 1)
+        log.deallocate()
     }
 
     /// What a handle means here. Remembered, because drinks come by the hundred thousand from one handle.

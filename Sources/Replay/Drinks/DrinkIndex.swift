@@ -3,20 +3,20 @@
 /// A drink's identity is the bottle, the six wall-clock bytes and the amount (protocol section 3, "Duplicates"); the
 /// bottle is fixed here, so eight bytes remain. Drinks with a possible date are kept by day, four bytes each: the
 /// second of the day and the amount. What does not fit (impossible dates, 32,768 ml and more) is kept whole.
-struct DrinkIndex {
-    private var pages: [FlatSet<UInt32>] = []
-    /// Where a day's page is, by the year, month and day bytes packed into 17 bits.
-    private var places: [UInt32: Int] = [:]
-    private var oddities = FlatSet<UInt64>()
+final class DrinkIndex {
+    /// A page a day, by the year, month and day bytes packed into 17 bits.
+    private var pages: [UInt32: FlatSet<UInt32>] = [:]
+    private let oddities = FlatSet<UInt64>()
     private var lastDay = UInt32.max
-    private var lastPage = 0
+    private var lastPage = FlatSet<UInt32>()
 
     /// Remembers a drink; false when it was there before.
     ///
     /// - Parameters:
     ///   - wall: the record's bytes 0 to 5 (year − 2000, month, day, hour, minute, second), first byte highest.
     ///   - amount: ml.
-    mutating func insert(wall: UInt64, amount: UInt16) -> Bool {
+    @inline(__always)
+    func insert(wall: UInt64, amount: UInt16) -> Bool {
         let month = wall >> 32 & 0xFF, day = wall >> 24 & 0xFF
         let hour = wall >> 16 & 0xFF, minute = wall >> 8 & 0xFF, second = wall & 0xFF
         guard month < 16, day < 32, hour < 24, minute < 60, second < 60, amount < 1 << 15 else {
@@ -24,18 +24,17 @@ struct DrinkIndex {
         }
         let key = UInt32(truncatingIfNeeded: (wall >> 40 & 0xFF) << 9 | month << 5 | day)
         if key != lastDay { turn(to: key) }
-        let second32 = UInt32(truncatingIfNeeded: hour * 3600 + minute * 60 + second)
-        return pages[lastPage].insert(second32 << 15 | UInt32(amount))
+        let secondOfDay = UInt32(truncatingIfNeeded: hour * 3600 + minute * 60 + second)
+        return lastPage.insert(secondOfDay << 15 | UInt32(amount))
     }
 
-    private mutating func turn(to day: UInt32) {
+    private func turn(to day: UInt32) {
         lastDay = day
-        if let page = places[day] {
+        if let page = pages[day] {
             lastPage = page
         } else {
-            lastPage = pages.count
-            places[day] = lastPage
-            pages.append(FlatSet())
+            lastPage = FlatSet()
+            pages[day] = lastPage
         }
     }
 }

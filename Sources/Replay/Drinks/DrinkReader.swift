@@ -133,46 +133,67 @@ public final class DrinkReader {
         }
         tally.transfers += 1
         if batch.failure != nil { tally.unfinishedTransfers += 1 }
-        let history = history(of: peer)
         let others = conversation?.openLogs.contains { $0 !== origin.side } ?? false
-        try history.withIndexes { drinks, bookkeeping in
-            try batch.forEachRecord { raw, source in
-                try take(raw, source, peer, origin.isDoubtful && doubt == .open, others, &drinks, &bookkeeping)
-            }
-        }
+        let route = origin.isDoubtful && doubt == .open ? Route.doubtful : others || !waiting.isEmpty ? .waiting : .direct
+        try take(batch, peer, route)
         if !waiting.isEmpty { try releaseInOrder(after: origin.side) }
     }
 
-    @inline(__always)
-    private func take(
-        _ raw: UnsafeRawBufferPointer, _ source: RecordBatch.Source, _ peer: BottlePeer, _ isDoubtful: Bool, _ mustWait: Bool,
-        _ drinks: inout DrinkIndex, _ bookkeeping: inout DrinkIndex
-    ) throws {
-        let head = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self))
-        let isDrink = raw[12] == 0
-        if options.dialect == .strict, try isRefused(raw, source, peer) { return }
-        let amount = UInt16(truncatingIfNeeded: options.dialect == .strict ? head & 0xFF : head & 0xFFFF)
-        let isNew = isDrink ? drinks.insert(wall: head >> 16, amount: amount) : bookkeeping.insert(wall: head >> 16, amount: amount)
-        if !isDrink {
-            tally.bookkeeping += 1
-            if !options.isRaw { return }
-        } else if !isNew {
-            tally.duplicates += 1
-            if !options.isRaw { return }
+    /// Where a batch's deliveries go.
+    private enum Route {
+        case direct
+        /// Another transfer is under way that holds earlier frames.
+        case waiting
+        case doubtful
+    }
+
+    /// The loop that a large capture spends its time in: nothing in it allocates, and a drink that is known costs one look-up.
+    private func take(_ batch: RecordBatch, _ peer: BottlePeer, _ route: Route) throws {
+        let history = history(of: peer)
+        let drinks = history.drinks, isRaw = options.isRaw, isStrict = options.dialect == .strict
+        let mask: UInt64 = isStrict ? 0xFF : 0xFFFF
+        var duplicates = 0, bookkeeping = 0
+        defer {
+            tally.duplicates += duplicates
+            tally.bookkeeping += bookkeeping
         }
+        try batch.forEachRecord { raw, source in
+            if isStrict, try isRefused(raw, source, peer) { return }
+            let head = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self))
+            let isNew: Bool
+            if raw[12] == 0 {
+                isNew = drinks.insert(wall: head >> 16, amount: UInt16(truncatingIfNeeded: head & mask))
+                if !isNew {
+                    duplicates += 1
+                    if !isRaw { return }
+                }
+            } else {
+                bookkeeping += 1
+                guard isRaw else { return }
+                isNew = history.bookkeeping.insert(wall: head >> 16, amount: UInt16(truncatingIfNeeded: head & mask))
+            }
+            try pass(raw, head, source, peer, isNew, route)
+        }
+    }
+
+    private func pass(
+        _ raw: UnsafeRawBufferPointer, _ head: UInt64, _ source: RecordBatch.Source, _ peer: BottlePeer, _ isNew: Bool, _ route: Route
+    ) throws {
         guard let record = try? DrinkRecord(decoding: raw, dialect: options.dialect) else { return }
         let delivery = Delivery(
             bottle: peer, model: peer.model ?? options.model, record: record, year: record.year ?? year(at: source.time),
             frame: source.frame, time: source.time, isDuplicate: !isNew, head: head,
             tail: UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: 5, as: UInt64.self)) & 0xFF_FFFF_FFFF)
-        if isDoubtful {
-            doubtful.append(delivery)
-            if doubtful.count > Self.mostDoubtful { try releaseDoubtful() }
-        } else if mustWait || !waiting.isEmpty {
+        switch route {
+        case .direct:
+            try deliver(delivery)
+        case .waiting:
             waiting.append(delivery)
             if waiting.count > Self.mostWaiting { try release(before: .max) }
-        } else {
-            try deliver(delivery)
+        case .doubtful:
+            guard doubt == .open else { return try deliver(delivery) }
+            doubtful.append(delivery)
+            if doubtful.count > Self.mostDoubtful { try releaseDoubtful() }
         }
     }
 
@@ -214,7 +235,7 @@ public final class DrinkReader {
 
     /// Lets go of what waits for no transfer any more.
     private func releaseInOrder(after side: ServerSide) throws {
-        let open = conversation?.openLogs.lazy.filter { $0 !== side }.compactMap { $0.log.openSince }.min()
+        let open = conversation?.openLogs.lazy.filter { $0 !== side }.compactMap { $0.log.pointee.openSince }.min()
         try release(before: open ?? .max)
     }
 
@@ -247,12 +268,9 @@ public final class DrinkReader {
 
 /// The drinks of one bottle, over captures.
 final class DrinkHistory {
-    private var drinks = DrinkIndex()
-    private var bookkeeping = DrinkIndex()
-
-    func withIndexes(_ body: (inout DrinkIndex, inout DrinkIndex) throws -> Void) rethrows {
-        try body(&drinks, &bookkeeping)
-    }
+    let drinks = DrinkIndex()
+    /// Entries that are no drinks.
+    let bookkeeping = DrinkIndex()
 }
 
 extension RecordBatch {

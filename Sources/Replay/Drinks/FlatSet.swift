@@ -1,46 +1,69 @@
 /// A set of whole numbers in one block: open addressing, linear probing, at most 4/5 full.
 ///
-/// Telling drinks apart must not cost more memory than the drinks themselves: `Set` spends about three times the key.
-struct FlatSet<Key: FixedWidthInteger & UnsignedInteger> {
+/// Telling drinks apart must not cost more memory than the drinks themselves (`Set` spends about three times the key), nor
+/// more time than decoding them: hence a block of its own instead of an array.
+final class FlatSet<Key: FixedWidthInteger & UnsignedInteger> {
     /// Zero marks a free slot; the number zero itself is remembered in `hasZero`.
-    private var slots: [Key] = []
+    private var slots: UnsafeMutablePointer<Key>
+    private var capacity: Int
+    private var room: Int
     private var hasZero = false
-    private(set) var count = 0
+
+    init() {
+        capacity = 16
+        room = 12
+        slots = .allocate(capacity: 16)
+        slots.initialize(repeating: 0, count: 16)
+    }
+
+    deinit { slots.deallocate() }
 
     /// Adds the number; false when it was there already.
     @inline(__always)
-    mutating func insert(_ key: Key) -> Bool {
-        guard key != 0 else {
-            defer { hasZero = true }
-            if !hasZero { count += 1 }
-            return !hasZero
-        }
-        if count * 5 >= slots.count * 4 { grow() }
-        var place = Self.place(of: key, among: slots.count)
+    func insert(_ key: Key) -> Bool {
+        guard key != 0 else { return insertZero() }
+        let slots = slots, capacity = capacity
+        var place = Self.place(of: key, among: capacity)
         while true {
             let found = slots[place]
             if found == key { return false }
             if found == 0 {
                 slots[place] = key
-                count += 1
+                noteOneMore()
                 return true
             }
             place += 1
-            if place == slots.count { place = 0 }
+            if place == capacity { place = 0 }
         }
     }
 
-    private mutating func grow() {
-        let old = slots
-        slots = [Key](repeating: 0, count: max(16, old.count + old.count / 2))
+    private func insertZero() -> Bool {
+        defer { hasZero = true }
+        return !hasZero
+    }
+
+    private func noteOneMore() {
+        room -= 1
+        if room == 0 { grow() }
+    }
+
+    /// Half as large again: there is always a free slot, so that every search ends.
+    private func grow() {
+        let old = UnsafeMutableBufferPointer(start: slots, count: capacity)
+        let used = capacity * 4 / 5
+        capacity += capacity / 2
+        room = capacity * 4 / 5 - used
+        slots = .allocate(capacity: capacity)
+        slots.initialize(repeating: 0, count: capacity)
         for key in old where key != 0 {
-            var place = Self.place(of: key, among: slots.count)
+            var place = Self.place(of: key, among: capacity)
             while slots[place] != 0 {
                 place += 1
-                if place == slots.count { place = 0 }
+                if place == capacity { place = 0 }
             }
             slots[place] = key
         }
+        old.deallocate()
     }
 
     /// Fibonacci hashing, then the high half of a product: any table size will do, not only powers of two.

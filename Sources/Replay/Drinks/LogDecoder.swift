@@ -1,5 +1,6 @@
 import Bluetooth
 import BottleProtocol
+import Glibc
 
 /// What the response characteristic has said.
 enum LogOutput {
@@ -37,11 +38,12 @@ struct LogDecoder {
     // The fast lane: a frame whose values were one whole log entry each.
     private var records: [UInt8] = []
     private var sources: [RecordBatch.Source] = []
-    /// The frame's length field, and how much of it has arrived.
+    /// The frame's length field; 0 while none is under way.
     private var length = 0
     private var received = 0
-    /// The value before, to know a repeat (rule 7).
+    /// Bytes of the value before, and its size where it was taken by the open frame: its records are the last of `records` then.
     private var previous: [UInt8] = []
+    private var lastSize = 0
     /// The general lane.
     private var general: TracedAssembler?
 
@@ -55,11 +57,11 @@ struct LogDecoder {
 
     /// Takes the next value of the response characteristic.
     mutating func receive(_ value: RawSpan, frame: Int, time: Duration?, _ emit: (LogOutput) throws -> Void) rethrows {
+        if takeNext(value, frame: frame, time: time) { return }
         if general == nil {
             if isRepeat(value) { return }
-            if takeFast(value, frame: frame, time: time) {
-                remember(value)
-                if length > 0, received == length { try closeFast(nil, emit) }
+            if takeFirstOrLast(value, frame: frame, time: time) {
+                if received == length { try closeFast(nil, value, emit) }
                 return
             }
             if let message = Self.message(value) {
@@ -73,45 +75,66 @@ struct LogDecoder {
 
     /// Ends what is under way: the connection has ended, or the log is asked for again.
     mutating func finish(_ emit: (LogOutput) throws -> Void) rethrows {
-        previous.removeAll(keepingCapacity: true)
         if var open = general {
             general = nil
             try open.finish(emit)
         } else if length > 0 {
-            try closeFast(
-                DecodeFailure(
-                    what: "the transfer ended before all of its frame arrived", offset: Frame.headerSize + received,
-                    needed: length, found: received), emit)
+            let failure = DecodeFailure(
+                what: "the transfer ended before all of its frame arrived", offset: Frame.headerSize + received, needed: length, found: received)
+            try closeFast(failure, nil, emit)
         }
+        previous.removeAll(keepingCapacity: true)
+        lastSize = 0
     }
 
     // MARK: the fast lane
 
-    /// A header with one entry of whole records (when no frame is open), or one such entry that fits into the open frame.
+    /// The case that repeats half a million times: a value in the middle of a frame that is one whole entry of records, and not
+    /// the value before once more. Nothing is to be told then.
     @inline(__always)
-    private mutating func takeFast(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
-        var start = 0
-        let count = value.byteCount
-        var expected = length
-        if length == 0 {
-            guard count >= Frame.headerSize + 2, value.byte(0) == 0x50, value.byte(1) == 0x54 else { return false }
-            expected = Int(value.byte(2)) << 8 | Int(value.byte(3))
-            start = Frame.headerSize
-        }
-        let size = count - start
-        guard size >= 2 + DrinkRecord.size, (size - 2) % DrinkRecord.size == 0, Int(value.byte(start)) == size - 1,
-            value.byte(start + 1) == EntryType.log.rawValue, received + size <= expected
-        else { return false }
-        length = expected
-        received += size
-        value.extracting((start + 2)..<count).withUnsafeBytes { records.append(contentsOf: $0) }
-        sources.append(RecordBatch.Source(end: records.count / DrinkRecord.size, frame: frame, time: time))
+    mutating func takeNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
+        let size = value.byteCount
+        guard length > 0, size >= 2 + DrinkRecord.size, received + size < length, isEntry(value, at: 0) else { return false }
+        if size == lastSize, hasSameRecords(value, from: 2) { return false }
+        append(value, from: 2, frame: frame, time: time)
         return true
     }
 
-    private mutating func closeFast(_ failure: DecodeFailure?, _ emit: (LogOutput) throws -> Void) rethrows {
+    /// A header with one entry of whole records, or the entry that ends the open frame.
+    private mutating func takeFirstOrLast(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
+        if length > 0 {
+            guard received + value.byteCount <= length, isEntry(value, at: 0) else { return false }
+            append(value, from: 2, frame: frame, time: time)
+            return true
+        }
+        guard value.byteCount >= Frame.headerSize + 2, value.byte(0) == 0x50, value.byte(1) == 0x54 else { return false }
+        let announced = Int(value.byte(2)) << 8 | Int(value.byte(3))
+        guard value.byteCount - Frame.headerSize <= announced, isEntry(value, at: Frame.headerSize) else { return false }
+        length = announced
+        append(value, from: Frame.headerSize + 2, frame: frame, time: time)
+        return true
+    }
+
+    /// From there on the value is one whole entry of whole records.
+    @inline(__always)
+    private func isEntry(_ value: RawSpan, at start: Int) -> Bool {
+        let size = value.byteCount - start
+        return size >= 2 + DrinkRecord.size && Int(value.byte(start)) == size - 1 && value.byte(start + 1) == EntryType.log.rawValue
+            && (size - 2) % DrinkRecord.size == 0
+    }
+
+    @inline(__always)
+    private mutating func append(_ value: RawSpan, from start: Int, frame: Int, time: Duration?) {
+        value.withUnsafeBytes { bytes in records.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...])) }
+        received += value.byteCount - start + 2
+        lastSize = value.byteCount
+        sources.append(RecordBatch.Source(end: records.count / DrinkRecord.size, frame: frame, time: time))
+    }
+
+    private mutating func closeFast(_ failure: DecodeFailure?, _ last: RawSpan?, _ emit: (LogOutput) throws -> Void) rethrows {
         length = 0
         received = 0
+        if let last { remember(last) }
         defer {
             records.removeAll(keepingCapacity: true)
             sources.removeAll(keepingCapacity: true)
@@ -119,16 +142,44 @@ struct LogDecoder {
         try emit(.records(RecordBatch(bytes: records, sources: sources, failure: failure)))
     }
 
-    @inline(__always)
+    /// Whether the value is the one before once more (rule 7).
     private func isRepeat(_ value: RawSpan) -> Bool {
-        guard value.byteCount == previous.count, value.byteCount > 0 else { return false }
+        if lastSize > 0 {
+            guard value.byteCount == lastSize else { return false }
+            let isFirst = sources.count == 1
+            if isFirst {
+                guard value.byte(0) == 0x50, value.byte(1) == 0x54, Int(value.byte(2)) << 8 | Int(value.byte(3)) == length,
+                    isEntry(value, at: Frame.headerSize)
+                else { return false }
+            } else if !isEntry(value, at: 0) {
+                return false
+            }
+            return hasSameRecords(value, from: isFirst ? Frame.headerSize + 2 : 2)
+        }
+        guard value.byteCount == previous.count, !previous.isEmpty else { return false }
+        return value.withUnsafeBytes { new in previous.withUnsafeBytes { old in Self.isSame(new, old) } }
+    }
+
+    /// Whether the last records taken are this value's.
+    @inline(__always)
+    private func hasSameRecords(_ value: RawSpan, from start: Int) -> Bool {
+        let size = value.byteCount - start
+        guard size > 0, records.count >= size else { return false }
         return value.withUnsafeBytes { new in
-            previous.withUnsafeBytes { old in new.elementsEqual(old) }
+            records.withUnsafeBytes { old in
+                Self.isSame(UnsafeRawBufferPointer(rebasing: new[start...]), UnsafeRawBufferPointer(rebasing: old[(old.count - size)...]))
+            }
         }
     }
 
     @inline(__always)
+    private static func isSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        guard one.count == other.count, let first = one.baseAddress, let second = other.baseAddress else { return one.isEmpty && other.isEmpty }
+        return memcmp(first, second, one.count) == 0
+    }
+
     private mutating func remember(_ value: RawSpan) {
+        lastSize = 0
         previous.removeAll(keepingCapacity: true)
         value.withUnsafeBytes { previous.append(contentsOf: $0) }
     }
@@ -158,6 +209,8 @@ struct LogDecoder {
         sources.removeAll(keepingCapacity: true)
         length = 0
         received = 0
+        lastSize = 0
+        previous.removeAll(keepingCapacity: true)
         general = assembler
     }
 }

@@ -3,11 +3,11 @@ import Bluetooth
 /// Writes ATT PDUs, one a line, as `waterh-replay att` shows them.
 ///
 /// Follows the discovery of all connections, so that a PDU's handle can be shown with the characteristic behind it.
-public struct ATTLines {
+public final class ATTLines {
     private let out: LineBuffer
     private let isJSON: Bool
     private let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
-    private var moments = MomentWriter()
+    private let moments = MomentWriter()
     private static let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
     /// The peer of the connection seen last, as text.
     private var peerConnection = -1
@@ -21,7 +21,7 @@ public struct ATTLines {
     /// How many PDUs were written.
     public private(set) var count = 0
 
-    public mutating func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
+    public func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             count += 1
             if isJSON { json(observation, pdu) } else { text(observation, pdu) }
@@ -29,7 +29,7 @@ public struct ATTLines {
         try conversation.receive(event, pdu)
     }
 
-    private mutating func json(_ observation: ATTObservation, _ pdu: RawSpan) {
+    private func json(_ observation: ATTObservation, _ pdu: RawSpan) {
         out.put(#"{"frame":"#)
         out.put(number: observation.frame)
         out.put(#","time":"#)
@@ -68,7 +68,7 @@ public struct ATTLines {
     }
 
     /// `  12  2026-02-02T22:21:20.123Z  A4:C1:38:01:02:03  received  Handle Value Notification  FFE4  1b0900…`
-    private mutating func text(_ observation: ATTObservation, _ pdu: RawSpan) {
+    private func text(_ observation: ATTObservation, _ pdu: RawSpan) {
         let frame = observation.frame
         for limit in [100_000, 10_000, 1000, 100, 10] where frame < limit { out.put(byte: UInt8(ascii: " ")) }
         out.put(number: frame)
@@ -98,7 +98,7 @@ public struct ATTLines {
         out.endLine()
     }
 
-    private mutating func putPeer(_ observation: ATTObservation, quoted: Bool) {
+    private func putPeer(_ observation: ATTObservation, quoted: Bool) {
         if peerConnection != observation.connection.id {
             peerConnection = observation.connection.id
             peer = observation.connection.peer.map { Array($0.description.utf8) } ?? []

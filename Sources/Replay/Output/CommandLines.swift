@@ -1,14 +1,14 @@
 import BottleProtocol
 
 /// Writes commands, one a line.
-public struct CommandLines {
+public final class CommandLines {
     private let out: LineBuffer
-    private var moments = MomentWriter()
+    private let moments = MomentWriter()
 
     public init(_ out: LineBuffer) { self.out = out }
 
     /// The object of `waterh-replay commands --json`.
-    public mutating func json(_ command: ObservedCommand) {
+    public func json(_ command: ObservedCommand) {
         out.put(#"{"frame":"#)
         out.put(number: command.frame)
         out.put(#","capturedAt":"#)
@@ -22,7 +22,7 @@ public struct CommandLines {
         out.put("}\n")
     }
 
-    public mutating func text(_ command: ObservedCommand) {
+    public func text(_ command: ObservedCommand) {
         if let time = command.time {
             moments.text(time, out)
             out.put("  ")

@@ -1,12 +1,13 @@
 import BottleProtocol
 
 /// Writes deliveries, one a line: JSON for scripts, or words for people.
-public struct DrinkLines {
+public final class DrinkLines {
     private let out: LineBuffer
     private let isRaw: Bool
-    private var moments = MomentWriter()
+    private let moments = MomentWriter()
     /// `"bottle":"A4:C1:38:01:02:03"` of the bottle that spoke last.
     private var prefix: [UInt8] = []
+    private var label: [UInt8] = []
     private var prefixOwner: BottlePeer?
 
     public init(_ out: LineBuffer, isRaw: Bool) {
@@ -15,7 +16,7 @@ public struct DrinkLines {
     }
 
     /// The object of `waterh-replay drinks --json`; its keys and their order are stable.
-    public mutating func json(_ delivery: borrowing Delivery) {
+    public func json(_ delivery: borrowing Delivery) {
         if prefixOwner !== delivery.bottle { turn(to: delivery.bottle) }
         let record = delivery.record
         out.put(bytes: prefix)
@@ -47,7 +48,8 @@ public struct DrinkLines {
     }
 
     /// For people: `2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 12`, and what is special about it.
-    public mutating func text(_ delivery: borrowing Delivery) {
+    public func text(_ delivery: borrowing Delivery) {
+        if prefixOwner !== delivery.bottle { turn(to: delivery.bottle) }
         let record = delivery.record
         if record.isDatePossible { putDate(delivery, quote: false, between: UInt8(ascii: " ")) } else { out.put("no possible date   ") }
         let amount = record.amountMl
@@ -55,22 +57,28 @@ public struct DrinkLines {
         out.put(" ")
         out.put(number: amount)
         out.put(" ml  ")
-        out.put(text: delivery.bottle.label)
+        out.put(bytes: label)
         out.put("  frame ")
         out.put(number: delivery.frame)
-        if let degrees = record.temperatureC(delivery.model) {
-            out.put(text: "  \(degrees) °C")
-        }
-        if let ppm = record.tdsPpm(model: delivery.model) { out.put(text: "  \(ppm) ppm") }
-        if let percent = record.batteryPercent(delivery.model) { out.put(text: "  battery \(percent) %") }
-        if !record.isDrink { out.put(text: "  bookkeeping, no drink (flag \(record.flag))") }
+        put(record.temperatureC(delivery.model), after: "  ", " °C")
+        put(record.tdsPpm(model: delivery.model), after: "  ", " ppm")
+        put(record.batteryPercent(delivery.model), after: "  battery ", " %")
+        if !record.isDrink { put(record.flag, after: "  bookkeeping, no drink (flag ", ")") }
         if let suspicion = record.suspicion { out.put(text: "  suspect: \(suspicion)") }
         if delivery.isDuplicate { out.put("  duplicate") }
         out.endLine()
     }
 
-    private mutating func turn(to bottle: BottlePeer) {
+    private func put(_ number: Int?, after before: StaticString, _ behind: StaticString) {
+        guard let number else { return }
+        out.put(before)
+        out.put(number: number)
+        out.put(behind)
+    }
+
+    private func turn(to bottle: BottlePeer) {
         prefixOwner = bottle
+        label = Array(bottle.label.utf8)
         prefix = Array((#"{"bottle":"# + (bottle.address.map { "\"\($0)\"" } ?? "null")).utf8)
         if bottle.address == nil { prefixOwner = nil } // It may still tell its address.
     }

@@ -1,11 +1,11 @@
 /// Writes capture times. Keeps the last day's date, because neighbours share it.
-struct MomentWriter {
+final class MomentWriter {
     private var day = Int64.min
     private var date: [UInt8] = []
 
     /// `"2026-02-02T22:21:20.123Z"`, or `null`. Milliseconds, cut: the coarsest that any format keeps, so that one session
     /// reads the same from all of them.
-    mutating func json(_ time: Duration?, _ out: LineBuffer) {
+    func json(_ time: Duration?, _ out: LineBuffer) {
         guard let time else { return out.put("null") }
         out.put(byte: UInt8(ascii: "\""))
         text(time, out)
@@ -13,7 +13,7 @@ struct MomentWriter {
     }
 
     /// `2026-02-02T22:21:20.123Z`
-    mutating func text(_ time: Duration, _ out: LineBuffer) {
+    func text(_ time: Duration, _ out: LineBuffer) {
         var (seconds, attoseconds) = time.components
         if attoseconds < 0, seconds > Int64.min {
             seconds -= 1
@@ -43,7 +43,7 @@ struct MomentWriter {
         out.put(number: UInt(attoseconds.magnitude / 1_000_000_000), width: 9)
     }
 
-    private mutating func turn(to day: Int64) {
+    private func turn(to day: Int64) {
         self.day = day
         let (seconds, overflow) = day.multipliedReportingOverflow(by: 86_400)
         let civil = CivilTime(secondsSince1970: overflow ? 0 : seconds)
@@ -59,8 +59,7 @@ struct MomentWriter {
 public func momentText(_ time: Duration) -> String {
     var bytes: [UInt8] = []
     let out = LineBuffer(capacity: 64) { bytes += $0 }
-    var writer = MomentWriter()
-    writer.text(time, out)
+    MomentWriter().text(time, out)
     try? out.flush()
     return String(decoding: bytes, as: UTF8.self)
 }
