@@ -21,7 +21,7 @@ struct CommandsCommand: ParsableCommand {
         let reader = CommandReader(given: attribution.given, bottle: attribution.bottle?.value) { command in
             if isJSON { lines.json(command) } else { lines.text(command) }
         }
-        var notes = ReadingNotes()
+        let notes = ReadingNotes()
         try run.read(file) { file in
             try file.forEachEvent { event, bytes in
                 notes.see(event)

@@ -30,7 +30,7 @@ struct DrinksCommand: ParsableCommand {
             if isJSON { lines.json(delivery) } else { lines.text(delivery) }
         }
         for file in files {
-            var notes = ReadingNotes()
+            let notes = ReadingNotes()
             let before = reader.tally
             reader.onRefused = { notes.refuse($0, run) }
             try run.read(file) { file in

@@ -2,7 +2,7 @@ import Bluetooth
 import Replay
 
 /// What a person should know about how a capture was read, beside what was found in it.
-struct ReadingNotes {
+final class ReadingNotes {
     private var pdus = 0
     private var encrypted = 0
     private var refusals: [[UInt8]: Int] = [:]
@@ -10,7 +10,7 @@ struct ReadingNotes {
     private static let mostRefusals = 20
 
     /// Looks at an event on its way to the reader.
-    mutating func see(_ event: ConversationEvent) {
+    func see(_ event: ConversationEvent) {
         switch event {
         case .att: pdus += 1
         case .encrypted: encrypted += 1
@@ -19,7 +19,7 @@ struct ReadingNotes {
     }
 
     /// One line for each distinct record that the dialect refuses; the rest is counted.
-    mutating func refuse(_ record: RefusedRecord, _ run: CaptureRun) {
+    func refuse(_ record: RefusedRecord, _ run: CaptureRun) {
         guard refusals.count < Self.mostRefusals || refusals[record.raw] != nil else {
             tellsRefusals += 1
             return
