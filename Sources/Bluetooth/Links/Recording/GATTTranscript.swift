@@ -1,0 +1,134 @@
+/// Writes down in ATT what passed at GATT level: for links whose stack keeps the PDUs to itself (bluetoothd).
+///
+/// Handles are those that our own server would give; a stack gives others. What the stack does out of sight (MTU exchange,
+/// discovery, subscription) is written as a GATT client of ours would do it, so that a reader of the recording knows what
+/// each handle is. Values, their order and their direction are what really passed.
+public struct GATTTranscript: Sendable {
+    private struct Central {
+        var connection: Int
+        var mtu = ATTPDU.defaultMTU
+        var subscriptions: Set<BluetoothUUID> = []
+    }
+
+    private enum Question {
+        case read(CentralID, handle: UInt16, offset: Int)
+        case write(CentralID, handle: UInt16)
+    }
+
+    private let table: GATTTable
+    private let discovery: [(PDUDirection, [UInt8])]
+    private var centrals: [CentralID: Central] = [:]
+    private var questions: [UInt64: Question] = [:]
+    private var lastConnection = 0
+    private var written: [LinkObservation] = []
+
+    public init(_ application: GATTApplication) throws(LinkError) {
+        table = try GATTTable(application)
+        discovery = try Self.discovery(of: application)
+    }
+
+    /// Something happened on the link.
+    public mutating func note(_ event: PeripheralEvent, at now: MonotonicInstant) -> [LinkObservation] {
+        switch event {
+        case .connected(let id):
+            lastConnection += 1
+            centrals[id] = Central(connection: lastConnection)
+            write(id, .connected, at: now)
+            for (direction, bytes) in discovery { write(id, .pdu(direction, bytes), at: now) }
+        case .disconnected(let id):
+            write(id, .disconnected, at: now)
+            centrals[id] = nil
+        case .mtuChanged(let id, let mtu):
+            centrals[id]?.mtu = mtu
+            exchange(id, .exchangeMTURequest(mtu: UInt16(clamping: mtu)), .exchangeMTUResponse(mtu: UInt16(clamping: mtu)), at: now)
+        case .read(let id, let uuid, let offset, let token):
+            guard let handle = table.valueHandle(of: uuid) else { break }
+            questions[token] = .read(id, handle: handle, offset: offset)
+            let request: ATTPDU = offset == 0 ? .readRequest(handle: handle) : .readBlobRequest(handle: handle, offset: UInt16(clamping: offset))
+            write(id, .toPeripheral, request, at: now)
+        case .write(let id, let uuid, let value, let token):
+            guard let handle = table.valueHandle(of: uuid) else { break }
+            if let token { questions[token] = .write(id, handle: handle) }
+            write(id, .toPeripheral, token == nil ? .writeCommand(handle: handle, value: value) : .writeRequest(handle: handle, value: value), at: now)
+        case .subscribed(let id, let uuid): configure(id, uuid, true, at: now)
+        case .unsubscribed(let id, let uuid): configure(id, uuid, false, at: now)
+        case .notified, .unavailable, .available: break
+        }
+        defer { written = [] }
+        return written
+    }
+
+    /// Something was asked of the link.
+    public mutating func note(_ request: PeripheralRequest, at now: MonotonicInstant) -> [LinkObservation] {
+        switch request {
+        case .respond(let token, let response): answer(token, response, at: now)
+        case .notify(let uuid, let value):
+            guard let handle = table.valueHandle(of: uuid) else { break }
+            for (id, central) in centrals.sorted(by: { $0.value.connection < $1.value.connection }) where central.subscriptions.contains(uuid) {
+                write(id, .toCentral, .notification(handle: handle, value: Array(value.prefix(central.mtu - 3))), at: now)
+            }
+        case .disconnect, .advertise: break
+        }
+        defer { written = [] }
+        return written
+    }
+
+    private mutating func answer(_ token: UInt64, _ response: PeripheralRequest.Response, at now: MonotonicInstant) {
+        guard let question = questions.removeValue(forKey: token) else { return }
+        switch (question, response) {
+        case (.read(let id, _, offset: 0), .value(let value)):
+            write(id, .toCentral, .readResponse(value: Array(value.prefix((centrals[id]?.mtu ?? ATTPDU.defaultMTU) - 1))), at: now)
+        case (.read(let id, _, _), .value(let value)):
+            write(id, .toCentral, .readBlobResponse(value: value), at: now)
+        case (.read(let id, let handle, let offset), .error(let code)):
+            let opcode: ATTOpcode = offset == 0 ? .readRequest : .readBlobRequest
+            write(id, .toCentral, .errorResponse(request: opcode, handle: handle, error: ATTErrorCode(code)), at: now)
+        case (.write(let id, _), .value):
+            write(id, .toCentral, .writeResponse, at: now)
+        case (.write(let id, let handle), .error(let code)):
+            write(id, .toCentral, .errorResponse(request: .writeRequest, handle: handle, error: ATTErrorCode(code)), at: now)
+        }
+    }
+
+    private mutating func configure(_ id: CentralID, _ uuid: BluetoothUUID, _ on: Bool, at now: MonotonicInstant) {
+        if on { centrals[id]?.subscriptions.insert(uuid) } else { centrals[id]?.subscriptions.remove(uuid) }
+        // The configuration stands right behind the value.
+        guard let handle = table.valueHandle(of: uuid) else { return }
+        exchange(id, .writeRequest(handle: handle + 1, value: [on ? 1 : 0, 0]), .writeResponse, at: now)
+    }
+
+    private mutating func exchange(_ id: CentralID, _ request: ATTPDU, _ response: ATTPDU, at now: MonotonicInstant) {
+        write(id, .toPeripheral, request, at: now)
+        write(id, .toCentral, response, at: now)
+    }
+
+    private mutating func write(_ id: CentralID, _ direction: PDUDirection, _ pdu: ATTPDU, at now: MonotonicInstant) {
+        write(id, .pdu(direction, pdu.encoded), at: now)
+    }
+
+    private mutating func write(_ id: CentralID, _ event: LinkObservation.Event, at now: MonotonicInstant) {
+        guard let central = centrals[id] else { return }
+        written.append(LinkObservation(connection: central.connection, at: now, event: event))
+    }
+
+    /// What a client of ours and a server of ours say to each other at MTU 23.
+    private static func discovery(of application: GATTApplication) throws(LinkError) -> [(PDUDirection, [UInt8])] {
+        var server = try GATTServer(application)
+        var client = GATTClient(maximumMTU: ATTPDU.defaultMTU)
+        let id = CentralID("")
+        let now = MonotonicInstant(nanoseconds: 0)
+        var said: [(PDUDirection, [UInt8])] = []
+        var toServer = (client.handle(.start, at: now) + client.handle(.request(.discover), at: now))[...]
+        _ = server.handle(.opened(id), at: now)
+        while let effect = toServer.popFirst() {
+            guard case .send(let request) = effect else { continue }
+            said.append((.toPeripheral, request))
+            for case .send(_, let response) in server.handle(.received(id, request), at: now) {
+                said.append((.toCentral, response))
+                toServer += client.handle(.received(response), at: now)
+            }
+        }
+        // The MTU exchange comes when the stack reports it.
+        return Array(said.dropFirst(2))
+    }
+}

@@ -1,0 +1,76 @@
+import Synchronization
+
+/// A recording around any peripheral link: what passes is told to an observer in ATT (see `GATTTranscript`).
+///
+/// Links that carry PDUs themselves take an observer in their `LinkInstruments` and need no wrapping.
+public final class RecordingPeripheralLink: PeripheralLink {
+    public let events: AsyncStream<PeripheralEvent>
+    private let base: any PeripheralLink
+    private let scribe: Scribe
+
+    /// - Parameter instruments: the clock and the observer count.
+    public init(_ base: any PeripheralLink, instruments: LinkInstruments) {
+        self.base = base
+        let scribe = Scribe(instruments)
+        self.scribe = scribe
+        let source = PulledEvents(base.events)
+        events = AsyncStream {
+            let event = await source.next()
+            if let event { scribe.note { $0.note(event, at: $1) } }
+            return event
+        }
+    }
+
+    public var name: String { base.name }
+
+    public func perform(_ request: PeripheralRequest) {
+        scribe.note { $0.note(request, at: $1) }
+        base.perform(request)
+    }
+
+    public func open(_ application: GATTApplication) async throws(LinkError) {
+        scribe.begin(try GATTTranscript(application))
+        try await base.open(application)
+    }
+
+    public func close() async { await base.close() }
+}
+
+/// The transcript and who reads it. One thing at a time, so that the order is kept.
+private final class Scribe: Sendable {
+    private let instruments: LinkInstruments
+    private let transcript = Mutex<GATTTranscript?>(nil)
+
+    init(_ instruments: LinkInstruments) {
+        self.instruments = instruments
+    }
+
+    func begin(_ new: GATTTranscript) {
+        transcript.withLock { $0 = new }
+    }
+
+    func note(_ body: (inout GATTTranscript, MonotonicInstant) -> [LinkObservation]) {
+        transcript.withLock { transcript in
+            guard var current = transcript else { return }
+            transcript = nil
+            for observation in body(&current, instruments.clock.now()) { instruments.observe?(observation) }
+            transcript = current
+        }
+    }
+}
+
+/// A stream's events, one at a time, for the one consumer behind.
+private actor PulledEvents {
+    private var iterator: AsyncStream<PeripheralEvent>.AsyncIterator
+
+    init(_ stream: AsyncStream<PeripheralEvent>) {
+        iterator = stream.makeAsyncIterator()
+    }
+
+    func next() async -> PeripheralEvent? {
+        var current = iterator
+        let event = await current.next(isolation: self)
+        iterator = current
+        return event
+    }
+}
