@@ -61,7 +61,10 @@ let package = Package(
         target("CommandKit", [argumentParser]),
         target("Links", ["Bluetooth", "Captures", "Replay", "BlueZ", "HostController"]),
 
-        command("waterh-emulator", ["VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links"]),
+        // The bottle's surroundings: flash file, control socket, records from captures.
+        target("Emulation", ["VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
+
+        command("waterh-emulator", ["Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links"]),
         command(
             "waterh-gateway",
             ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "TrackerCore"]),

@@ -1,0 +1,62 @@
+import Bluetooth
+import BottleProtocol
+import Captures
+import Replay
+import VirtualBottle
+
+/// The records of a recorded bottle, to fill a virtual one with.
+public struct CaptureFill: Sendable {
+    /// 13 bytes each, in the order in which the bottle delivered them, each once; bookkeeping entries and impossible dates included.
+    public var records: [[UInt8]]
+    /// As far as the captures tell.
+    public var model: BottleModel?
+    /// What a person should know: other bottles left out, a capture that ends early.
+    public var remarks: [String] = []
+
+    /// Reads captures of any format the project knows.
+    ///
+    /// - Parameter wanted: the bottle to take, where several are there; otherwise the one with the most records.
+    /// - Throws: where a file can not be opened or is no capture. One that breaks off counts as far as it goes.
+    public init(files: [String], wanted: BluetoothAddress? = nil) throws {
+        var found: [String: (model: BottleModel?, records: [[UInt8]])] = [:]
+        var options = DrinkReader.Options(hostYear: 2026)
+        options.isRaw = true
+        let reader = DrinkReader(options) { delivery in
+            guard !delivery.isDuplicate else { return }
+            let known = found[delivery.bottle.label] ?? (nil, [])
+            found[delivery.bottle.label] = (delivery.model ?? known.model, known.records + [delivery.record.raw])
+        }
+        for path in files {
+            var file = CaptureFile(path: path)
+            do {
+                _ = try file.forEachEvent { event, bytes in try reader.receive(event, bytes) }
+            } catch let error as CaptureError where file.facts.packets > 0 {
+                remarks.append("\(path): \(error)")
+            }
+            try reader.finishCapture()
+        }
+        let best = found.max { ($0.value.records.count, $1.key) < ($1.value.records.count, $0.key) }
+        let chosen = wanted.flatMap { address in found.first { $0.key == address.description } } ?? best
+        records = chosen?.value.records ?? []
+        model = chosen?.value.model
+        for other in found.keys.sorted() where other != chosen?.key {
+            remarks.append("left out: \(found[other]?.records.count ?? 0) records of \(other); name it with --address to take them instead")
+        }
+    }
+
+    /// Shifts the recorded days so that the last of them is `today`; times of day stay. Records without a possible date stay as they are.
+    public mutating func restamp(lastDayTo today: LocalTime) {
+        let days = records.map { raw in LocalTime(BottleClock(raw.prefix(6)) ?? BottleClock.none).map(\.day) }
+        guard let last = days.compactMap({ $0 }).max() else { return }
+        let shift = (today.day - last) * 86_400_000
+        for index in records.indices {
+            guard let clock = BottleClock(records[index].prefix(6)), let time = LocalTime(clock) else { continue }
+            let moved = LocalTime(milliseconds: time.milliseconds + shift).clock
+            records[index].replaceSubrange(0..<6, with: moved.encoded)
+        }
+    }
+}
+
+extension BottleClock {
+    fileprivate static let none = BottleClock(yearByte: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0)
+}

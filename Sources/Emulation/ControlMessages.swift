@@ -1,0 +1,92 @@
+import BottleProtocol
+import CommandKit
+import Foundation
+import VirtualBottle
+
+/// What `waterh-emulator control` says to a running emulator: one JSON object a line, `{"do":"sip","value":"120"}`;
+/// the answer is one, too: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.
+public enum ControlMessages {
+    /// Words that are no action, or a value that it can not take.
+    public struct Malformed: Error, Sendable, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// One line each, for help.
+    public static let actions: [(words: String, meaning: String)] = [
+        ("sip ML", "somebody drinks: a record with the bottle's clock, and live reports"),
+        ("refill", "the bottle is full again"),
+        ("battery PERCENT", "the battery's charge"),
+        ("charging on|off", "on its cradle or not"),
+        ("clock YYYY-MM-DDThh:mm:ss", "sets the bottle's clock"),
+        ("power-loss", "the battery is out for a moment: the clock starts at zero"),
+        ("drop", "drops the connection"),
+        ("press", "presses the button: confirms a registration"),
+        ("status", "how the bottle is"),
+    ]
+
+    /// From what a person types.
+    public static func action(_ word: String, _ value: String?) throws(Malformed) -> ControlAction {
+        switch (word, value) {
+        case ("refill", nil): return .refill
+        case ("power-loss", nil): return .powerLoss
+        case ("drop", nil): return .drop
+        case ("press", nil): return .press
+        case ("status", nil): return .status
+        case ("charging", "on"): return .charging(true)
+        case ("charging", "off"): return .charging(false)
+        case ("sip", let value?): if let ml = Int(value) { return .sip(ml: ml) }
+        case ("battery", let value?): if let percent = Int(value) { return .battery(percent: percent) }
+        case ("clock", let value?): if let clock = clock(value) { return .clock(clock) }
+        default: break
+        }
+        guard let known = actions.first(where: { $0.words.split(separator: " ").first.map(String.init) == word }) else {
+            throw Malformed(description: "'\(word)' is no action: there are \(actions.map(\.words).joined(separator: ", "))")
+        }
+        throw Malformed(description: "write it as: \(known.words)")
+    }
+
+    /// `2026-12-31T23:59:50`, a space instead of the T, seconds left out. Years 2000–2255.
+    static func clock(_ text: String) -> BottleClock? {
+        let parts = text.split(omittingEmptySubsequences: false) { "-T :".contains($0) }
+        let numbers = parts.compactMap { $0.allSatisfy(\.isASCII) && $0.allSatisfy(\.isNumber) ? Int($0) : nil }
+        guard numbers.count == parts.count, (5...6).contains(numbers.count), (2000...2255).contains(numbers[0]),
+            numbers.dropFirst().allSatisfy({ (0...99).contains($0) })
+        else { return nil }
+        return BottleClock(
+            yearByte: UInt8(numbers[0] - 2000), month: UInt8(numbers[1]), day: UInt8(numbers[2]), hour: UInt8(numbers[3]), minute: UInt8(numbers[4]),
+            second: UInt8(numbers.count > 5 ? numbers[5] : 0))
+    }
+
+    public static func request(_ word: String, _ value: String?) -> JSONValue {
+        value.map { ["do": .string(word), "value": .string($0)] } ?? ["do": .string(word)]
+    }
+
+    /// The action of a request line; a value may be a number, too.
+    public static func action(line: Data) throws(Malformed) -> ControlAction {
+        guard let object = (try? JSONSerialization.jsonObject(with: line)) as? [String: Any], let word = object["do"] as? String else {
+            throw Malformed(description: #"a request is one JSON object a line, such as {"do":"sip","value":"120"}"#)
+        }
+        let value = object["value"].flatMap { $0 as? String ?? ($0 as? NSNumber)?.stringValue }
+        return try action(word, value)
+    }
+
+    public static func answer(_ reply: ControlReply) -> JSONValue {
+        switch reply {
+        case .done(let status): ["ok": true, "status": json(status)]
+        case .refused(let why): ["ok": false, "error": .string(why)]
+        }
+    }
+
+    public static func json(_ status: BottleStatus) -> JSONValue {
+        [
+            "name": .string(status.identity.name), "address": .string(status.identity.address.description),
+            "profile": .string(status.identity.profile.rawValue), "model": .string(status.identity.model.rawValue),
+            "connected": .bool(status.central != nil), "central": JSONValue(status.central?.text), "subscribed": .bool(status.isSubscribed),
+            "mtu": JSONValue(status.mtu), "connections": .int(status.connections), "records": .int(status.records),
+            "acknowledged": .int(status.dropped), "overwritten": .int(status.overwritten), "clock": .string(status.clock.description),
+            "batteryPercent": .int(status.batteryPercent), "charging": .string(status.charging.description), "goalMl": .int(status.goalMl),
+            "amountMl": .int(status.amountMl), "levelMl": .int(status.levelMl), "reminder": JSONValue(status.reminder?.description),
+            "light": JSONValue(status.light?.description), "registered": .bool(status.isRegistered), "blinks": .int(status.blinks),
+        ]
+    }
+}

@@ -1,0 +1,129 @@
+import CommandKit
+import Dispatch
+import Foundation
+import VirtualBottle
+
+/// Listens for `waterh-emulator control` on a socket that only its owner may use.
+///
+/// All state belongs to the queue; that is what makes it safe to send.
+public final class ControlServer: @unchecked Sendable {
+    /// Why nobody can listen there.
+    public struct Failure: Error, Sendable, CustomStringConvertible {
+        /// Somebody else listens there already.
+        public let isInUse: Bool
+        public let description: String
+    }
+
+    private static let mostConnections = 16
+    private static let longestLine = 4096
+    private static let mostWaiting = 64
+
+    public let path: String
+    private let queue = DispatchQueue(label: "control")
+    private let listener: Int32
+    private let handler: @Sendable (ControlAction) async -> ControlReply
+    private var source: (any DispatchSourceRead)?
+    private var connections: [Int32: Connection] = [:]
+    private var accepted = 0
+
+    private struct Connection {
+        let number: Int
+        let source: any DispatchSourceRead
+        var bytes = Data()
+        /// Requests that wait for the one before: a person's order is kept.
+        var waiting: [Data] = []
+        var isBusy = false
+    }
+
+    /// Listens at once. A socket that a dead process left behind is replaced.
+    public init(path: String, handler: @escaping @Sendable (ControlAction) async -> ControlReply) throws(Failure) {
+        self.path = path
+        self.handler = handler
+        do {
+            listener = try ControlSocket.listen(path)
+        } catch {
+            throw Failure(isInUse: error.isInUse, description: error.description)
+        }
+        let source = DispatchSource.makeReadSource(fileDescriptor: listener, queue: queue)
+        source.setEventHandler { [weak self] in self?.accept() }
+        let descriptor = listener
+        source.setCancelHandler { close(descriptor) }
+        self.source = source
+        source.resume()
+    }
+
+    /// Ends all conversations and removes the socket.
+    public func stop() {
+        queue.sync {
+            source?.cancel()
+            source = nil
+            for descriptor in connections.keys { hangUp(descriptor) }
+            unlink(path)
+        }
+    }
+
+    private func accept() {
+        let descriptor = Glibc.accept(listener, nil, nil)
+        guard descriptor >= 0 else { return }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        guard connections.count < Self.mostConnections else {
+            close(descriptor)
+            return
+        }
+        accepted += 1
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        source.setEventHandler { [weak self] in self?.read(descriptor) }
+        source.setCancelHandler { close(descriptor) }
+        connections[descriptor] = Connection(number: accepted, source: source)
+        source.resume()
+    }
+
+    private func read(_ descriptor: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        guard count > 0 else {
+            if count == 0 || (errno != EAGAIN && errno != EINTR) { hangUp(descriptor) }
+            return
+        }
+        connections[descriptor]?.bytes.append(contentsOf: buffer.prefix(count))
+        while let bytes = connections[descriptor]?.bytes, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+            connections[descriptor]?.bytes = Data(bytes[(end + 1)...])
+            connections[descriptor]?.waiting.append(Data(bytes[..<end]))
+        }
+        guard let connection = connections[descriptor], connection.bytes.count <= Self.longestLine, connection.waiting.count <= Self.mostWaiting else {
+            return hangUp(descriptor)
+        }
+        answerNext(on: descriptor)
+    }
+
+    private func answerNext(on descriptor: Int32) {
+        guard let connection = connections[descriptor], !connection.isBusy, let line = connection.waiting.first else { return }
+        connections[descriptor]?.waiting.removeFirst()
+        connections[descriptor]?.isBusy = true
+        let number = connection.number
+        Task {
+            let reply: ControlReply
+            do {
+                reply = await handler(try ControlMessages.action(line: line))
+            } catch {
+                reply = .refused(String(describing: error))
+            }
+            queue.async { self.send(ControlMessages.answer(reply).text, on: descriptor, of: number) }
+        }
+    }
+
+    /// The descriptor may be another conversation's by now: `number` tells.
+    private func send(_ text: String, on descriptor: Int32, of number: Int) {
+        guard let connection = connections[descriptor], connection.number == number else { return }
+        connections[descriptor]?.isBusy = false
+        let bytes = Array((text + "\n").utf8)
+        // An answer fits the socket's buffer; who does not read is hung up on.
+        guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return hangUp(descriptor) }
+        answerNext(on: descriptor)
+    }
+
+    private func hangUp(_ descriptor: Int32) {
+        connections.removeValue(forKey: descriptor)?.source.cancel()
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import VirtualBottle
+
+/// The bottle's flash in a file: JSON, replaced as a whole, durable when `save` returns, whenever the process dies.
+public final class FlashStore: Sendable {
+    /// Why the file can not be used.
+    public struct Failure: Error, Sendable, CustomStringConvertible {
+        /// The file's content is bad, rather than the way to it.
+        public let isBadContent: Bool
+        public let description: String
+    }
+
+    private struct Content: Codable {
+        /// Of this layout; a newer one is refused rather than overwritten.
+        var version = 1
+        var flash: BottleFlash
+    }
+
+    public let path: String
+    /// Held open and locked: one emulator a store.
+    private let lock: Int32
+
+    /// Takes the file for this process. It need not exist; its directory is made.
+    public init(path: String) throws(Failure) {
+        self.path = path
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
+        do {
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        } catch {
+            throw Failure(isBadContent: false, description: "\(directory.path) can not be made: \(error.localizedDescription)")
+        }
+        lock = Glibc.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw Self.failure("\(path).lock can not be opened") }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            let why = errno == EWOULDBLOCK ? "another emulator uses \(path)" : Self.failure("\(path).lock can not be locked").description
+            close(lock)
+            throw Failure(isBadContent: false, description: why)
+        }
+    }
+
+    deinit { close(lock) }
+
+    /// What was saved last; `nil` where nothing was.
+    public func load() throws(Failure) -> BottleFlash? {
+        guard access(path, F_OK) == 0 else { return nil }
+        let content: Content
+        do {
+            content = try JSONDecoder().decode(Content.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw Failure(isBadContent: true, description: "\(path) is no bottle's flash: move it away, or name another file")
+        }
+        guard content.version == 1 else {
+            throw Failure(isBadContent: true, description: "\(path) is of version \(content.version), and this emulator reads version 1")
+        }
+        return content.flash
+    }
+
+    /// Writes beside the file, forces it to the disk, and puts it in the file's place.
+    public func save(_ flash: BottleFlash) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        let data = try encoder.encode(Content(flash: flash))
+        let temporary = path + ".new"
+        let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure("\(temporary) can not be written") }
+        var isWritten = data.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while let base = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
+                let count = write(descriptor, base, rest.count)
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { return false }
+                rest = rest.dropFirst(count)
+            }
+            return true
+        }
+        isWritten = isWritten && fsync(descriptor) == 0
+        let failure = Self.failure("\(temporary) can not be written")
+        close(descriptor)
+        guard isWritten else { throw failure }
+        guard rename(temporary, path) == 0 else { throw Self.failure("\(path) can not be replaced") }
+        try forceDirectory()
+    }
+
+    /// A rename is only durable with its directory.
+    private func forceDirectory() throws(Failure) {
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure("\(directory) can not be opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw Self.failure("\(directory) can not be forced to the disk") }
+    }
+
+    private static func failure(_ what: String) -> Failure {
+        Failure(isBadContent: false, description: "\(what): \(String(cString: strerror(errno)))")
+    }
+}

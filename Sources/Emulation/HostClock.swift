@@ -1,0 +1,27 @@
+import Foundation
+import VirtualBottle
+
+/// The host's clock on the wall, as the bottle counts: the one place where the emulator asks what time it is.
+public enum HostClock {
+    /// Local time now, in the host's zone.
+    public static func localTime() -> LocalTime {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return localTime(seconds: Int64(now.tv_sec), milliseconds: Int64(now.tv_nsec) / 1_000_000)
+    }
+
+    /// Since 1970, for captures.
+    public static func sinceEpoch() -> Duration {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return .seconds(Int64(now.tv_sec)) + .nanoseconds(Int64(now.tv_nsec))
+    }
+
+    static func localTime(seconds: Int64, milliseconds: Int64) -> LocalTime {
+        var second = time_t(seconds)
+        var parts = tm()
+        localtime_r(&second, &parts)
+        let since2000 = seconds + Int64(parts.tm_gmtoff) - 946_684_800
+        return LocalTime(milliseconds: since2000 * 1000 + milliseconds)
+    }
+}

@@ -1,0 +1,89 @@
+import Bluetooth
+import Captures
+import Dispatch
+import Foundation
+import Replay
+
+/// Writes what passes on a link into a capture file: as the central's host would have captured it, connection events and all.
+///
+/// Its `observe` goes into `LinkInstruments`. Each packet is in the file when the next one comes, so that a killed process leaves a readable file.
+/// All state belongs to the queue; that is what makes it safe to send.
+public final class LinkRecorder: @unchecked Sendable {
+    private let queue = DispatchQueue(label: "recorder")
+    private let file: FileHandle
+    private let peer: BluetoothAddress
+    /// Real time at monotonic zero.
+    private let epoch: Duration
+    private let log: @Sendable (String) -> Void
+    private var synthesiser = ConversationSynthesiser(.hci)
+    private var writer: CaptureWriter
+    private var frame = 0
+    private var hasFailed = false
+
+    /// - Parameters:
+    ///   - path: its suffix decides the format, btsnoop where it says nothing. An older file is replaced.
+    ///   - peer: the bottle's address.
+    ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
+    public init(path: String, peer: BluetoothAddress, epoch: Duration, log: @escaping @Sendable (String) -> Void) throws {
+        guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path) else {
+            throw CaptureFileError(path: path, sentence: "cannot be written: \(String(cString: strerror(errno)))")
+        }
+        self.file = file
+        self.peer = peer
+        self.epoch = epoch
+        self.log = log
+        writer = CaptureWriter(CaptureFormat(suffixOf: path) ?? CaptureFormat(.btsnoop, .h4))
+        flush()
+    }
+
+    /// Takes an observation; returns at once.
+    public func observe(_ observation: LinkObservation) {
+        queue.async { self.record(observation) }
+    }
+
+    /// Waits until everything observed is in the file.
+    public func finish() {
+        queue.sync { try? file.close() }
+    }
+
+    private func record(_ observation: LinkObservation) {
+        frame += 1
+        let time = epoch + .nanoseconds(observation.at.nanoseconds)
+        let connection = ObservedConnection(
+            id: observation.connection, handle: UInt32(0x40 + observation.connection % 0xE00), peer: peer, isPeerRandom: false, isCentral: true)
+        let (event, bytes): (ConversationEvent, [UInt8]) =
+            switch observation.event {
+            case .connected: (.connected(connection), [])
+            case .disconnected: (.disconnected(connection, reason: 0x13), [])
+            case .pdu(let direction, let pdu):
+                (.att(ATTObservation(frame: frame, time: time, connection: connection, direction: direction == .toPeripheral ? .sent : .received)), pdu)
+            }
+        do {
+            try synthesiser.receive(event, bytes.span.bytes) { packet, bytes in
+                var stamped = packet
+                stamped.frame = frame
+                stamped.time = time
+                if let packet = CapturePacket(stamped) { try writer.write(packet, bytes) }
+            }
+        } catch {
+            fail("\(error)")
+        }
+        flush()
+    }
+
+    private func flush() {
+        let bytes = writer.takeOutput()
+        guard !bytes.isEmpty, !hasFailed else { return }
+        do {
+            try file.write(contentsOf: Data(bytes))
+        } catch {
+            fail(error.localizedDescription)
+        }
+    }
+
+    /// One line: a full disk must not stop the bottle.
+    private func fail(_ why: String) {
+        if !hasFailed { log("the recording ends here: \(why)") }
+        hasFailed = true
+    }
+}

@@ -1,0 +1,92 @@
+import Bluetooth
+
+/// Runs a virtual bottle on a link: the one loop that performs the machine's effects.
+public actor BottleDriver {
+    private var machine: VirtualBottleMachine
+    private let link: any PeripheralLink
+    private let clock: MonotonicClock
+    private let save: @Sendable (BottleFlash) throws -> Void
+    private let log: @Sendable (String) -> Void
+    private var timer: Task<Void, Never>?
+    private var timerDeadline: MonotonicInstant?
+    private var lastControl: UInt64 = 0
+    private var replies: [UInt64: ControlReply] = [:]
+
+    /// - Parameters:
+    ///   - save: makes the flash durable before it returns; what it throws is logged, and nothing is answered that depended on it.
+    ///   - log: one line for a person who watches.
+    public init(
+        _ machine: VirtualBottleMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
+        save: @escaping @Sendable (BottleFlash) throws -> Void = { _ in }, log: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.machine = machine
+        self.link = link
+        self.clock = clock
+        self.save = save
+        self.log = log
+    }
+
+    /// Publishes the bottle; returns once connections are accepted.
+    public func open() async throws(LinkError) {
+        try await link.open(machine.application)
+    }
+
+    /// Serves until the link is closed.
+    public func run() async {
+        for await event in link.events { feed(.link(event)) }
+        timer?.cancel()
+    }
+
+    /// Acts on the bottle itself.
+    public func control(_ action: ControlAction) -> ControlReply {
+        lastControl += 1
+        feed(.control(action, id: lastControl))
+        return replies.removeValue(forKey: lastControl) ?? .refused("The bottle did not answer.")
+    }
+
+    private func feed(_ event: VirtualBottleMachine.Event) {
+        var isSaved = true
+        for effect in machine.handle(event, at: clock.now()) {
+            switch effect {
+            case .save(let flash): isSaved = keep(flash)
+            case .link(.respond(let token, _)) where !isSaved:
+                let unlikelyError: UInt8 = 0x0E
+                link.perform(.respond(token: token, .error(unlikelyError)))
+            case .link(let request): link.perform(request)
+            case .reply(let id, let reply): replies[id] = isSaved ? reply : .refused("The bottle's flash could not be saved.")
+            case .log(let line): log(line)
+            }
+        }
+        setTimer()
+    }
+
+    private func keep(_ flash: BottleFlash) -> Bool {
+        do {
+            try save(flash)
+            return true
+        } catch {
+            log("the flash could not be saved: \(error)")
+            return false
+        }
+    }
+
+    private func setTimer() {
+        let deadline = machine.nextDeadline
+        guard deadline != timerDeadline else { return }
+        timerDeadline = deadline
+        timer?.cancel()
+        timer = deadline.map { deadline in
+            Task { [weak self, clock] in
+                let wait = max(.zero, clock.now().duration(to: deadline))
+                guard (try? await Task.sleep(for: wait)) != nil else { return }
+                await self?.tick()
+            }
+        }
+    }
+
+    private func tick() {
+        timerDeadline = nil
+        timer = nil
+        feed(.tick)
+    }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import Bluetooth
+import CommandKit
+import VirtualBottle
+
+/// `waterh-emulator faults`: the words of a bad day.
+struct Faults: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List the words of a fault plan.",
+        discussion: "A plan is words with commas between them: --faults drop=5,hang-up=12,late@3:2s. The same --seed gives the same bad day.")
+
+    func run() {
+        let bottle = BottleFaultWord.all.map { ($0.example, $0.meaning) }
+        let link = FaultPlan.vocabulary
+        let width = (bottle + link).map { $0.0.count }.max() ?? 0
+        func list(_ title: String, _ words: [(String, String)]) {
+            TextOutput.standard.line(title)
+            for (word, meaning) in words {
+                TextOutput.standard.line("  " + word + String(repeating: " ", count: width - word.count + 2) + meaning)
+            }
+        }
+        list("The bottle's, on every link:", bottle)
+        list("The link's, on unix: and l2cap:", link)
+    }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import Bluetooth
+import BottleProtocol
+
+extension BottleProfile: ExpressibleByArgument {}
+extension BottleModel: ExpressibleByArgument {}
+extension RecordDialect: ExpressibleByArgument {}
+
+extension BluetoothAddress: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension LinkName: ExpressibleByArgument {
+    public init?(argument: String) { try? self.init(argument) }
+    public var defaultValueDescription: String { description }
+}
+
+/// What to do with recorded days.
+enum Restamp: String, CaseIterable, ExpressibleByArgument {
+    case today, keep
+}
+
+/// Where the control socket is: `unix:PATH`.
+struct ControlPath: ExpressibleByArgument {
+    let path: String
+
+    init?(argument: String) {
+        guard argument.hasPrefix("unix:"), argument.count > 5 else { return nil }
+        path = String(argument.dropFirst(5))
+    }
+}

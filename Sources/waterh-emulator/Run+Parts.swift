@@ -1,0 +1,95 @@
+import ArgumentParser
+import Bluetooth
+import BottleProtocol
+import CommandKit
+import Emulation
+import Links
+import Replay
+import VirtualBottle
+
+// The parts that `run` puts together, and what it says when one does not fit.
+extension Run {
+    /// Lines about what happens, on standard error.
+    var log: @Sendable (String) -> Void {
+        let isQuiet = quiet
+        return { line in if !isQuiet { Diagnostics.line(line) } }
+    }
+
+    /// Who the bottle is and what it remembers. A store that holds something wins over captures: they filled it when it was new.
+    func bottle(_ store: FlashStore?, capacity: Int, _ log: (String) -> Void) throws -> (BottleIdentity, BottleFlash) {
+        var fill: CaptureFill?
+        if !capture.isEmpty { fill = try Self.failing { try CaptureFill(files: capture, wanted: address) } }
+        for remark in fill?.remarks ?? [] { log(remark) }
+        let identity = BottleIdentity(
+            profile: profile, model: model ?? fill?.model ?? .boost, name: name, address: address, dialect: dialect)
+        if let stored = try store.flatMap({ store in try Self.failing { try store.load() } }) {
+            if fill != nil { log("\(store?.path ?? "the store") remembers its log: the captures fill only a new bottle") }
+            return (identity, stored)
+        }
+        if restamp == .today { fill?.restamp(lastDayTo: HostClock.localTime()) }
+        let flash = BottleFlash(records: fill?.records ?? [], capacity: capacity)
+        if flash.overwritten > 0 { log("the log holds \(capacity) records: the \(flash.overwritten) oldest of the captures are left out") }
+        if let store {
+            do {
+                try store.save(flash)
+            } catch {
+                throw CommandFailure(.failed, "\(error).", advice: "Name a file in a directory that can be written with --store.")
+            }
+        }
+        return (identity, flash)
+    }
+
+    func makeRecorder(_ path: String, _ identity: BottleIdentity, _ log: @escaping @Sendable (String) -> Void) throws -> LinkRecorder {
+        if case .bluez = link {
+            throw CommandFailure(
+                .wrongUse, "Over BlueZ the emulator does not see the link's packets, so there is nothing to --record.",
+                advice: "Record the adapter instead: waterh-replay record --adapter hci1 --output \(path)")
+        }
+        let now = MonotonicClock.system.now()
+        let epoch = HostClock.sinceEpoch() - .nanoseconds(now.nanoseconds)
+        return try Self.failing { try LinkRecorder(path: path, peer: identity.address, epoch: epoch, log: log) }
+    }
+
+    func peripheral(_ instruments: LinkInstruments) throws -> any PeripheralLink {
+        try Self.failing { try LinkFactory.peripheral(link, instruments: instruments) }
+    }
+
+    /// Listens for `control`. At the place by default several emulators may meet: the first one has it.
+    func listen(_ driver: BottleDriver, _ log: (String) -> Void) throws -> ControlServer? {
+        do {
+            return try ControlServer(path: control?.path ?? Self.defaultControlPath) { await driver.control($0) }
+        } catch {
+            guard control == nil else {
+                throw CommandFailure(.failed, "The control socket is not to be had: \(error).", advice: "Name another one with --control unix:PATH.")
+            }
+            log("no control socket: \(error); name another one with --control unix:PATH")
+            return nil
+        }
+    }
+
+    /// `ready link=… profile=… model=… name=… records=…`, for people and scripts.
+    func ready(_ identity: BottleIdentity, records: Int) -> String {
+        "ready link=\(link) profile=\(identity.profile.rawValue) model=\(identity.model.rawValue) name=\(identity.name) records=\(records)"
+    }
+
+    /// Says in this command's terms what went wrong below.
+    static func failing<T>(_ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch {
+            throw explain(error)
+        }
+    }
+
+    static func explain(_ error: any Error) -> any Error {
+        var sentence = String(describing: error)
+        if !sentence.hasSuffix(".") { sentence += "." }
+        return switch error {
+        case is LinkError:
+            CommandFailure(.noLink, sentence, advice: "Without an adapter use --link unix:PATH; hardware/ tells how to set up Bluetooth.")
+        case let error as FlashStore.Failure: CommandFailure(error.isBadContent ? .badInput : .failed, sentence)
+        case is CommandFailure: error
+        default: CommandFailure(.badInput, sentence)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import Bluetooth
+import BottleProtocol
+import CommandKit
+import Emulation
+import Foundation
+import Links
+import VirtualBottle
+
+/// `waterh-emulator run`: a bottle on a link until it is stopped.
+struct Run: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Be a bottle, until Ctrl-C.")
+    static var defaultControlPath: String { Paths.socket("waterh-emulator.sock") }
+
+    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH or l2cap:hci1.", valueName: "link"))
+    var link = LinkName.bluez(adapter: nil)
+
+    @Option(help: "draft (the founding documents) or retail (bottles on sale).")
+    var profile = BottleProfile.retail
+
+    @Option(help: "boost or vita; by default what the capture shows, else boost.")
+    var model: BottleModel?
+
+    @Option(help: "Advertised name; by default what such bottles are called.")
+    var name: String?
+
+    @Option(help: "Bluetooth address, its identity on links without a radio; by default derived from the name.")
+    var address: BluetoothAddress?
+
+    @Option(parsing: .upToNextOption, help: "Captures whose drinks fill the log.")
+    var capture: [String] = []
+
+    @Option(help: "How new sips are written: calendar (the year in byte 0) or strict (1A in every year).")
+    var dialect = RecordDialect.calendar
+
+    @Option(help: "today: shift recorded days so that the last one is today; keep: serve them as recorded.")
+    var restamp = Restamp.keep
+
+    @Option(help: ArgumentHelp("Keep the bottle's flash in this file over restarts.", valueName: "file"))
+    var store: String?
+
+    @Option(help: ArgumentHelp("Record what passes on the link: btsnoop, or pcapng by suffix.", valueName: "file"))
+    var record: String?
+
+    @Option(help: ArgumentHelp("A bad day; 'waterh-emulator faults' lists the words.", valueName: "plan"))
+    var faults = ""
+
+    @Option(help: "Of the faults' luck: the same seed gives the same day.")
+    var seed: UInt64 = 1
+
+    @Option(help: ArgumentHelp("Where 'waterh-emulator control' finds it.", valueName: "unix:PATH"))
+    var control: ControlPath?
+
+    @Flag(help: "Say nothing of what happens on the link.")
+    var quiet = false
+
+    func validate() throws {
+        if case .capture = link { throw ValidationError("capture:FILE answers a gateway; an emulator takes its drinks with --capture FILE") }
+        if let name, !(1...248).contains(name.utf8.count) { throw ValidationError("A Bluetooth name has 1 to 248 bytes.") }
+        do {
+            _ = try FaultWords(faults)
+        } catch {
+            throw ValidationError(String(describing: error))
+        }
+    }
+
+    func run() async throws {
+        let signals = StopSignals.stream()
+        let words = try FaultWords(faults)
+        let log = log
+        let store = try store.map { path in try Self.failing { try FlashStore(path: path) } }
+        let (identity, flash) = try bottle(store, capacity: words.bottle.ring, log)
+        let recorder = try record.map { path in try makeRecorder(path, identity, log) }
+        var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)
+        if let recorder { instruments.observe = { recorder.observe($0) } }
+        let link = try peripheral(instruments)
+        let machine = VirtualBottleMachine(
+            identity, flash: flash, faults: words.bottle, seed: seed, hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
+        let driver = BottleDriver(machine, on: link, save: { try store?.save($0) }, log: log)
+        do {
+            try await driver.open()
+        } catch {
+            throw Self.explain(error)
+        }
+        let control = try listen(driver, log)
+        TextOutput.standard.line(ready(identity, records: flash.records.count))
+        TextOutput.standard.flush()
+
+        let stopping = Task { () -> ExitStatus? in
+            for await signal in signals {
+                await link.close()
+                return StopSignals.status(for: signal)
+            }
+            return nil
+        }
+        await driver.run()
+        control?.stop()
+        stopping.cancel()
+        let status = await stopping.value ?? .noLink
+        recorder?.finish()
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+}
