@@ -25,6 +25,10 @@ public final class LinkRecorder: @unchecked Sendable {
     ///   - peer: the bottle's address.
     ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
     public init(path: String, peer: BluetoothAddress, epoch: Duration, log: @escaping @Sendable (String) -> Void) throws {
+        let format = CaptureFormat(suffixOf: path) ?? CaptureFormat(.btsnoop, .h4)
+        guard format.level == .hci else {
+            throw CaptureFileError(path: path, sentence: "cannot be written: \(format) holds no HCI packets; end the name in .btsnoop or .pcapng")
+        }
         guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path) else {
             throw CaptureFileError(path: path, sentence: "cannot be written: \(String(cString: strerror(errno)))")
         }
@@ -32,7 +36,7 @@ public final class LinkRecorder: @unchecked Sendable {
         self.peer = peer
         self.epoch = epoch
         self.log = log
-        writer = CaptureWriter(CaptureFormat(suffixOf: path) ?? CaptureFormat(.btsnoop, .h4))
+        writer = CaptureWriter(format)
         flush()
     }
 
@@ -59,11 +63,8 @@ public final class LinkRecorder: @unchecked Sendable {
                 (.att(ATTObservation(frame: frame, time: time, connection: connection, direction: direction == .toPeripheral ? .sent : .received)), pdu)
             }
         do {
-            try synthesiser.receive(event, bytes.span.bytes) { packet, bytes in
-                var stamped = packet
-                stamped.frame = frame
-                stamped.time = time
-                if let packet = CapturePacket(stamped) { try writer.write(packet, bytes) }
+            try synthesiser.receive(event, bytes.span.bytes, frame: frame, time: time) { packet, bytes in
+                if let packet = CapturePacket(packet) { try writer.write(packet, bytes) }
             }
         } catch {
             fail("\(error)")
