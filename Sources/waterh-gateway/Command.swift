@@ -1,6 +1,12 @@
 import ArgumentParser
+import CommandKit
 
 @main
-struct Command: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "waterh-gateway")
+struct Command: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "waterh-gateway",
+        abstract: "Takes the drinks from a WaterH bottle, stores them, and only then lets the bottle forget them.",
+        subcommands: [Poll.self, Scan.self, Send.self, Doctor.self])
+
+    static func main() async { await CommandRunner.main(Command.self) }
 }

@@ -12,7 +12,8 @@ extension GatewayEngine {
         guard let rung else {
             let rule = RetryTable.rule(for: error.code)
             if work.hasRadio, let peer { work.report.history.suspectPeer = peer.text }
-            return close(PollFailure(rule.failure, error.description, advice: rule.advice))
+            let advice = RetryTable.advice(for: error.code, linkName: work.linkName, hasRadio: work.hasRadio)
+            return close(PollFailure(rule.failure, error.description, advice: advice))
         }
         climb(rung, peer, because: error.description, pause: RetryTable.rule(for: error.code).pause)
     }

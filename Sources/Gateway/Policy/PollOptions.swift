@@ -13,6 +13,8 @@ public struct PollOptions: Sendable {
     public var job = Job.poll
     /// The bottle meant: its address or its name. `nil`: the first one found.
     public var bottle: String?
+    /// The identity under which its drinks are kept, instead of its own (`bottle.alias`).
+    public var alias: String?
     public var dialect = BottleProtocol.RecordDialect.calendar
     /// `nil`: what the dialect says.
     public var amountWidth: BottleProtocol.AmountWidth?

@@ -32,17 +32,19 @@ enum BottleIdentity {
 }
 
 /// Which bottle is meant: by address or by name, in any case.
-struct BottleSelector: Hashable, Sendable {
-    var text: String
+public struct BottleSelector: Hashable, Sendable {
+    public var text: String
 
-    func matches(address: BluetoothAddress?, name: String?) -> Bool {
+    public init(text: String) { self.text = text }
+
+    public func matches(address: BluetoothAddress?, name: String?) -> Bool {
         if let wanted = BluetoothAddress(text) { return wanted == address }
         return name?.lowercased() == text.lowercased()
     }
 
     /// Whether somebody seen by a scan may be a bottle: retail bottles advertise no service, so the name's prefix tells;
     /// draft bottles advertise FF00 (`waterh-protocol.md` section 1).
-    static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
+    public static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
         advertisement.name?.lowercased().hasPrefix("waterh") == true || advertisement.services.contains(0xFF00)
     }
 }

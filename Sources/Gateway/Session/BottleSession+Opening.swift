@@ -69,6 +69,7 @@ extension BottleSession {
                 return
             }
         }
+        if let alias = work.options.alias { work.report.bottle = alias }
         advance(&work)
     }
 

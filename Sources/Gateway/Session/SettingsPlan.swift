@@ -81,7 +81,7 @@ enum SettingsPlan {
 
 extension BottleClock {
     /// `nil` for years that the clock's byte cannot hold.
-    init?(_ wall: WallTime) {
+    public init?(_ wall: WallTime) {
         guard let year = UInt8(exactly: wall.year - 2000), let month = UInt8(exactly: wall.month), let day = UInt8(exactly: wall.day),
             let hour = UInt8(exactly: wall.hour), let minute = UInt8(exactly: wall.minute), let second = UInt8(exactly: wall.second)
         else { return nil }

@@ -1,0 +1,85 @@
+import BottleProtocol
+import CommandKit
+import Gateway
+import TrackerCore
+
+/// From the words of `send` to the bottle's commands.
+enum CommandWords {
+    static let help = """
+        goal ML; clock [2026-12-31T23:59:50]; amount ML; flash; recalibrate full|empty; raw HEX; snapshot; register;
+        light blue|breathe|calm|rainbow|warmth|christmas [RRGGBB]; reminder off|periodic|smart [08:00-20:00] [MINUTES].
+        """
+
+    static func command(_ words: [String], zone: Zone, now: Instant) throws -> HostCommand {
+        let rest = Array(words.dropFirst())
+        switch (words.first?.lowercased(), rest.count) {
+        case ("goal", 1): return .goal(ml: try millilitres(rest[0]))
+        case ("amount", 1): return .amount(ml: try millilitres(rest[0]))
+        case ("clock", 0...1): return .clock(try clock(rest.first, zone: zone, now: now))
+        case ("reminder", 1...3): return .reminder(try reminder(rest))
+        case ("light", 1...2): return .light(try light(rest))
+        case ("flash", 0): return .flash
+        case ("snapshot", 0): return .snapshot
+        case ("register", 0): return .register
+        case ("recalibrate", 1) where rest[0] == "full": return .recalibrateFull
+        case ("recalibrate", 1) where rest[0] == "empty": return .recalibrateEmpty
+        case ("raw", 1...): return .unknown(try hex(rest.joined()))
+        default: throw wrong("'\(words.joined(separator: " "))' is no command.")
+        }
+    }
+
+    private static func wrong(_ sentence: String) -> CommandFailure { CommandFailure(.wrongUse, sentence, advice: "Commands: " + help) }
+
+    private static func millilitres(_ text: String) throws -> UInt16 {
+        guard let ml = UInt16(text) else { throw wrong("'\(text)' is no amount: 0 to 65535 ml.") }
+        return ml
+    }
+
+    private static func clock(_ text: String?, zone: Zone, now: Instant) throws -> BottleClock {
+        guard let text, text != "now" else {
+            guard let clock = BottleClock(zone.wall(at: now)) else { throw wrong("this machine's clock cannot be set on a bottle.") }
+            return clock
+        }
+        guard let wall = WallTime(text), wall.isPossible, let clock = BottleClock(wall) else {
+            throw wrong("'\(text)' is no date and time: write 2026-12-31T23:59:50.")
+        }
+        return clock
+    }
+
+    private static func reminder(_ words: [String]) throws -> ReminderSetting {
+        var setting = ReminderSetting.standard
+        guard let mode = ["off", "periodic", "smart"].firstIndex(of: words[0]) else { throw wrong("a reminder is off, periodic or smart.") }
+        setting.mode = UInt8(mode)
+        for word in words.dropFirst() {
+            if let minutes = UInt8(word), minutes > 0 {
+                setting.intervalMinutes = minutes
+                continue
+            }
+            let times = word.split(separator: "-").compactMap { TimeOfDay(String($0)) }
+            guard times.count == 2 else { throw wrong("'\(word)' is neither hours (08:00-20:00) nor minutes (1 to 255).") }
+            (setting.wakeHour, setting.wakeMinute) = (UInt8(times[0].minutes / 60), UInt8(times[0].minutes % 60))
+            (setting.sleepHour, setting.sleepMinute) = (UInt8(times[1].minutes / 60), UInt8(times[1].minutes % 60))
+        }
+        return setting
+    }
+
+    private static func light(_ words: [String]) throws -> ReminderLight {
+        let named = ReminderLight.modeNames.first { $0.name == words[0].lowercased() }?.mode
+        guard let mode = named ?? UInt8(words[0]) else { throw wrong("'\(words[0])' is no light.") }
+        let colour = try words.count > 1 ? hex(words[1]) : [0, 0, 0xFF]
+        guard colour.count == 3 else { throw wrong("a colour is six hex digits, RRGGBB.") }
+        return ReminderLight(mode: mode, red: colour[0], green: colour[1], blue: colour[2])
+    }
+
+    /// Bytes of hex digits, with any spaces between; at most one ATT value.
+    private static func hex(_ text: String) throws -> [UInt8] {
+        let digits = Array(text.filter { $0 != " " && $0 != ":" }.utf8)
+        guard !digits.isEmpty, digits.count % 2 == 0, digits.count <= 1024 else { throw wrong("'\(text)' is no row of hex bytes (1 to 512).") }
+        return try stride(from: 0, to: digits.count, by: 2).map { index in
+            guard let byte = UInt8(String(decoding: digits[index..<(index + 2)], as: UTF8.self), radix: 16) else {
+                throw wrong("'\(text)' is no row of hex bytes.")
+            }
+            return byte
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import BottleProtocol
+import Bluetooth
+import CommandKit
+import Foundation
+import Gateway
+import Links
+import Store
+import TrackerCore
+
+/// Which way to the bottle, and which bottle.
+struct LinkOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, l2cap:ADDRESS or capture:FILE. Default: $WATERH_LINK, else bluez.", valueName: "link"))
+    var link: String?
+
+    @Option(help: ArgumentHelp("The bottle's name or address. Default: $WATERH_BOTTLE, else the first one found.", valueName: "name"))
+    var bottle: String?
+
+    @Flag(help: "Allow switching the adapter off and on when nothing else helps. It disturbs everybody on the adapter.")
+    var allowPowerCycle = false
+
+    @Flag(help: "Say on standard error what is being done.")
+    var verbose = false
+
+    func open() throws -> any CentralLink {
+        let name: LinkName
+        do {
+            name = try LinkName(link ?? Host.variable("WATERH_LINK") ?? "bluez")
+        } catch {
+            throw CommandFailure(.wrongUse, "\(error).")
+        }
+        let isVerbose = verbose
+        do {
+            return try LinkFactory.central(name, instruments: LinkInstruments(log: { if isVerbose { Diagnostics.line($0) } }))
+        } catch {
+            throw CommandFailure(.noLink, sentence(error.description), advice: RetryTable.advice(for: error.code, linkName: "\(name)", hasRadio: true))
+        }
+    }
+
+    var wantedBottle: String? { bottle ?? Host.variable("WATERH_BOTTLE") }
+}
+
+/// Which store, and how its records are read.
+struct StoreOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    var store: String?
+
+    @Option(help: "How byte 0 of a record is read: calendar (its year) or strict (always 1A). Default: the setting bottle.recordDialect.")
+    var dialect: RecordDialect?
+
+    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: the settings day.zone and bottle.timeZone, else the system's.", valueName: "zone"))
+    var zone: String?
+
+    var path: String { store ?? Host.variable("WATERH_STORE") ?? Paths.store }
+}
+
+extension RecordDialect: ExpressibleByArgument {}
+
+/// The machine that the command runs on: its clock, its zone, its environment. Read here and nowhere else.
+enum Host {
+    static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+
+    static func zone(_ given: String?) throws -> Zone {
+        do {
+            if let given { return try Zone(given) }
+        } catch {
+            throw CommandFailure(.wrongUse, error.description)
+        }
+        let id = TimeZone.current.identifier
+        if let zone = try? Zone(id) { return zone }
+        Diagnostics.warning("The system's time zone \"\(id)\" has no IANA name; UTC is used. Name one with --zone.")
+        return .utc
+    }
+
+    /// An environment variable that is set and not empty.
+    static func variable(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+/// A sentence begins with a capital and ends with a full stop.
+func sentence(_ text: String) -> String {
+    let start = text.prefix(1).uppercased() + text.dropFirst()
+    return start.last.map { ".!?".contains($0) } == true ? start : start + "."
+}

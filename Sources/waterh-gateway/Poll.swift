@@ -1,0 +1,69 @@
+import ArgumentParser
+import BottleProtocol
+import CommandKit
+import Foundation
+import Gateway
+import Store
+import Synchronization
+import TrackerCore
+
+struct Poll: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "One poll, then exit: connect, take the log, store it, acknowledge it, disconnect.")
+
+    @OptionGroup var link: LinkOptions
+    @OptionGroup var place: StoreOptions
+
+    @Flag(help: "Acknowledge nothing: the bottle keeps its log.")
+    var keep = false
+
+    @Flag(inversion: .prefixedNo, help: "Set the bottle's clock when it is more than 120 s off.")
+    var setClock = true
+
+    @Flag(help: "One JSON object on standard output.")
+    var json = false
+
+    func run() async throws {
+        let central = try link.open()
+        let depot = try Depot(place)
+        var options = depot.pollOptions(dialect: place.dialect)
+        options.bottle = link.wantedBottle
+        options.allowPowerCycle = link.allowPowerCycle
+        options.keep = keep
+        if !setClock { options.correctClockBeyond = nil }
+
+        let taken = Mutex<[JournalEntry]>([])
+        let watcher = Watcher(verbose: link.verbose)
+        var outlets = depot.outlets()
+        outlets.diagnostic = { watcher.show($0) }
+        outlets.progress = { watcher.show($0) }
+        outlets.journaled = { entries, outcomes in
+            let new = zip(entries, outcomes).filter { $0.1 != .duplicate }.map(\.0)
+            taken.withLock { $0 += new }
+        }
+        let driver = GatewayDriver(link: central, journal: depot.store, clock: .system(wall: { Host.now() }), outlets: outlets)
+        let report = await Interruptible.run { [options] in await driver.poll(options) }
+        await driver.close()
+        watcher.clear()
+
+        let state = try depot.state()
+        if json {
+            TextOutput.standard.line(try PollJSON(report: report, state: state).text)
+        } else {
+            for line in PollText.lines(report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state) { TextOutput.standard.line(line) }
+        }
+        if let failure = report.commandFailure { throw failure }
+    }
+}
+
+/// Runs something that can be cancelled, and cancels it when a person or a supervisor wants us to stop.
+enum Interruptible {
+    static func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
+        let work = Task { await body() }
+        let signals = StopSignals.stream()
+        let guardian = Task {
+            for await _ in signals { work.cancel() }
+        }
+        defer { guardian.cancel() }
+        return await work.value
+    }
+}

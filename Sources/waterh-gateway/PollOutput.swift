@@ -1,0 +1,131 @@
+import BottleProtocol
+import Bluetooth
+import CommandKit
+import Foundation
+import Gateway
+import TrackerCore
+
+/// A poll's outcome for scripts: the keys of `spec/command-line.md`. `recovery`, `error`, `reason` and `hint` stand
+/// there only when there is something to say.
+struct PollJSON: Encodable {
+    var report: PollReport
+    var state: TrackerSnapshot?
+
+    enum CodingKeys: String, CodingKey {
+        case bottle, name, profile, model, batteryPercent, clockDriftSeconds, received, new, duplicates, suspect, quarantined
+        case acknowledged, complete, seconds, state, recovery, error, reason, hint
+    }
+
+    private struct Step: Encodable {
+        var rung: String
+        var reason: String
+        var outcome: String?
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: CodingKeys.self)
+        try keys.encode(report.bottle, forKey: .bottle)
+        try keys.encode(report.name, forKey: .name)
+        try keys.encode(report.profile?.rawValue, forKey: .profile)
+        try keys.encode(report.model?.rawValue, forKey: .model)
+        try keys.encode(report.batteryPercent, forKey: .batteryPercent)
+        try keys.encode(report.clockDriftSeconds, forKey: .clockDriftSeconds)
+        try keys.encode(report.received, forKey: .received)
+        try keys.encode(report.new, forKey: .new)
+        try keys.encode(report.duplicates, forKey: .duplicates)
+        try keys.encode(report.suspect, forKey: .suspect)
+        try keys.encode(report.quarantined, forKey: .quarantined)
+        try keys.encode(report.acknowledged, forKey: .acknowledged)
+        try keys.encode(report.complete, forKey: .complete)
+        try keys.encode(report.seconds, forKey: .seconds)
+        try keys.encode(state, forKey: .state)
+        if !report.recovery.isEmpty {
+            try keys.encode(report.recovery.map { Step(rung: $0.rung.rawValue, reason: $0.reason, outcome: $0.outcome) }, forKey: .recovery)
+        }
+        if let failure = report.failure {
+            try keys.encode(failure.kind.text, forKey: .error)
+            try keys.encode(failure.sentence, forKey: .reason)
+            try keys.encode(failure.advice, forKey: .hint)
+        }
+    }
+
+    var text: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+    }
+}
+
+/// A poll's outcome for people.
+enum PollText {
+    static func lines(_ report: PollReport, entries: [JournalEntry] = [], state: TrackerSnapshot?) -> [String] {
+        var lines: [String] = []
+        if let bottle = report.bottle {
+            let facts = [
+                report.profile?.rawValue, report.model.map { $0 == .boost ? "Boost" : "Vita" }, report.batteryPercent.map { "battery \($0) %" },
+                report.clockDriftSeconds.map { $0 == 0 ? "clock right" : "clock \(abs($0)) s \($0 < 0 ? "slow" : "fast")" },
+            ].compactMap { $0 }
+            lines.append(([report.name.map { "\($0) (\(bottle))" } ?? bottle] + facts).joined(separator: ", "))
+            lines.append(counts(report))
+        }
+        lines += drinks(entries)
+        if let state { lines.append(day(state)) }
+        return lines
+    }
+
+    private static func counts(_ report: PollReport) -> String {
+        guard report.received > 0 || report.quarantined > 0 else { return "0 new: the bottle's log is empty" }
+        var parts = ["\(report.new) new", "\(report.duplicates) known"]
+        if report.suspect > 0 { parts.append("\(report.suspect) suspect (kept, not counted)") }
+        if report.quarantined > 0 { parts.append("\(report.quarantined) pieces of bytes not understood (kept)") }
+        parts.append("\(report.acknowledged) acknowledged")
+        if !report.complete { parts.append("log not read to its end") }
+        return "\(report.received) received: " + parts.joined(separator: ", ")
+    }
+
+    /// The drinks that came, oldest first, as their bottle's clock says; of many the newest.
+    static func drinks(_ entries: [JournalEntry], limit: Int = 60) -> [String] {
+        let shown = entries.suffix(limit).map { entry in
+            let time = entry.wall?.description.replacing("T", with: " ") ?? "no date           "
+            let word: String =
+                switch entry.verdict {
+                case .drink: ""
+                case .notADrink(let reason): "  (no drink: \(reason))"
+                case .quarantined(let reason): "  (suspect: \(reason))"
+                }
+            return "  \(time)  \(String(repeating: " ", count: max(0, 5 - String(entry.amountMl).count)))\(entry.amountMl) ml\(word)"
+        }
+        return (entries.count > limit ? ["  and \(entries.count - limit) earlier"] : []) + shown
+    }
+
+    static func day(_ state: TrackerSnapshot) -> String {
+        "Today: \(Amounts.millilitres(state.pace.dailyTotalMl)) / \(Amounts.millilitres(state.pace.dailyGoalMl)) (\(state.pace.percent) %), "
+            + "\(state.drinkCount) drink\(state.drinkCount == 1 ? "" : "s"). \(state.pace.statusText)"
+    }
+}
+
+extension PollReport {
+    /// From start to end, to the millisecond.
+    var seconds: Double {
+        let (whole, atto) = duration.components
+        return Double(whole) + Double(atto / 1_000_000_000_000_000) / 1000
+    }
+
+    /// The exit code of `spec/command-line.md`.
+    var status: ExitStatus {
+        guard let failure else { return .done }
+        if failure.kind.isAbsence { return .noLink }
+        switch failure.kind {
+        case .interrupted: return .interrupted
+        case .unexpectedResponse: return .badInput
+        default: return .failed
+        }
+    }
+
+    /// What ends the command when the poll did not do all it should.
+    var commandFailure: CommandFailure? {
+        failure.map { CommandFailure(status, "\($0.kind.text): \(sentence($0.sentence))", advice: $0.advice) }
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Bluetooth
+import CommandKit
+import Gateway
+
+struct Scan: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Who is there: bottles, and with --all everybody else.")
+
+    @OptionGroup var link: LinkOptions
+
+    @Option(help: "How long to look, 1–600 s.")
+    var seconds = 10
+
+    @Flag(help: "Show also who is no bottle.")
+    var all = false
+
+    @Flag(help: "One JSON object a line.")
+    var json = false
+
+    func validate() throws {
+        guard (1...600).contains(seconds) else { throw ValidationError("--seconds is 1 to 600.") }
+    }
+
+    func run() async throws {
+        let central = try link.open()
+        let (isAll, isJSON, wanted, limit) = (all, json, link.wantedBottle, seconds)
+        let end = Task {
+            try await Task.sleep(for: .seconds(limit))
+            await central.close()
+        }
+        defer { end.cancel() }
+        let outcome = await Interruptible.run { () -> Result<Int, LinkError> in
+            await withTaskCancellationHandler {
+                await Self.look(central, isAll: isAll, isJSON: isJSON, wanted: wanted)
+            } onCancel: {
+                Task { await central.close() }
+            }
+        }
+        switch outcome {
+        case .failure(let error):
+            await central.close()
+            throw CommandFailure(.noLink, sentence(error.description), advice: RetryTable.advice(for: error.code, linkName: central.name, hasRadio: central.hasRadio))
+        case .success(0):
+            throw CommandFailure(.noLink, "No bottle was seen in \(seconds) s.", advice: RetryTable.advice(for: .notFound, linkName: central.name, hasRadio: central.hasRadio))
+        case .success:
+            break
+        }
+    }
+
+    /// Reports everybody once, and again when more becomes known of them. Ends when the link is closed.
+    private static func look(_ central: any CentralLink, isAll: Bool, isJSON: Bool, wanted: String?) async -> Result<Int, LinkError> {
+        var seen: [PeerID: Advertisement] = [:]
+        central.perform(.startScan)
+        for await event in central.events {
+            switch event {
+            case .advertised(let found):
+                let isBottle = !central.hasRadio || BottleSelector.looksLikeBottle(found)
+                if let wanted, central.hasRadio, !BottleSelector(text: wanted).matches(address: found.address, name: found.name) { continue }
+                guard isAll || isBottle || wanted != nil, seen[found.peer] != found else { continue }
+                seen[found.peer] = found
+                TextOutput.standard.line(isJSON ? object(found, isBottle: isBottle).text : words(found, isBottle: isBottle))
+                TextOutput.standard.flush()
+            case .scanFailed(let error), .unavailable(let error):
+                return .failure(error)
+            default:
+                break
+            }
+        }
+        return .success(seen.count)
+    }
+
+    private static func object(_ found: Advertisement, isBottle: Bool) -> JSONValue {
+        [
+            "peer": .string(found.peer.text), "address": JSONValue(found.address?.description), "name": JSONValue(found.name),
+            "services": .array(found.services.map { .string($0.description) }), "rssi": JSONValue(found.rssi), "bottle": .bool(isBottle),
+        ]
+    }
+
+    private static func words(_ found: Advertisement, isBottle: Bool) -> String {
+        [
+            found.address?.description ?? found.peer.text, found.name.map { printable($0) } ?? "(no name)", found.rssi.map { "\($0) dBm" },
+            found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "), isBottle ? "bottle" : nil,
+        ].compactMap { $0 }.joined(separator: "  ")
+    }
+
+    /// A name from the air must not move a terminal's cursor.
+    private static func printable(_ name: String) -> String {
+        String(String.UnicodeScalarView(name.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "\u{FFFD}" : $0 }))
+    }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import BottleProtocol
+import CommandKit
+import Gateway
+import TrackerCore
+
+struct Send: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sends one command to the bottle and shows its answer.", discussion: "Commands: " + CommandWords.help)
+
+    @OptionGroup var link: LinkOptions
+
+    @Option(help: ArgumentHelp("The time zone of the bottle's clock. Default: the system's.", valueName: "zone"))
+    var zone: String?
+
+    @Flag(help: "One JSON object on standard output.")
+    var json = false
+
+    @Argument(help: "goal, clock, reminder, light, flash, amount, recalibrate, raw HEX, with what belongs to it.")
+    var command: [String]
+
+    func run() async throws {
+        let zone = try Host.zone(zone)
+        let command = try CommandWords.command(command, zone: zone, now: Host.now())
+        let central = try link.open()
+        var options = PollOptions(zone: zone)
+        options.job = .send([command])
+        options.bottle = link.wantedBottle
+        options.allowPowerCycle = link.allowPowerCycle
+        let watcher = Watcher(verbose: link.verbose)
+        var outlets = GatewayDriver.Outlets()
+        outlets.diagnostic = { watcher.show($0) }
+        outlets.progress = { watcher.show($0) }
+        let driver = GatewayDriver(link: central, journal: NoJournal(), clock: .system(wall: { Host.now() }), outlets: outlets)
+        let report = await Interruptible.run { [options] in await driver.poll(options) }
+        await driver.close()
+        watcher.clear()
+        for answer in report.answers { TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer)) }
+        if let failure = report.commandFailure { throw failure }
+        if let answer = report.answers.first, !answer.sent {
+            throw CommandFailure(.failed, "The bottle refused to be written to.", advice: "Is it a WaterH bottle? Try waterh-gateway poll --verbose.")
+        }
+    }
+
+    private static func object(_ answer: CommandAnswer, _ report: PollReport) -> JSONValue {
+        [
+            "bottle": JSONValue(report.bottle), "command": .string(hex(answer.command.encoded)), "meaning": .string(answer.command.meaning),
+            "sent": .bool(answer.sent), "answer": JSONValue(answer.answer.map { hex($0.encoded) }),
+        ]
+    }
+
+    private static func words(_ answer: CommandAnswer) -> String {
+        let came = answer.answer.map { "answer: \(hex($0.encoded))" } ?? (answer.sent ? "sent; no answer came (not every command has one)" : "not sent")
+        return "\(answer.command.meaning): \(came)"
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
+    }
+}
+
+/// For jobs that store nothing.
+struct NoJournal: Journal {
+    func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { throw Unused() }
+    func lastCompletePoll(of bottle: String) throws -> Instant? { nil }
+    func finishPoll(_ report: PollRecord) throws {}
+    func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}
+
+    struct Unused: Error, CustomStringConvertible {
+        let description = "A command that stores nothing was asked to store something."
+    }
+}

@@ -1,0 +1,44 @@
+import CommandKit
+import Gateway
+import Synchronization
+
+/// What a person sees while a poll runs: warnings always, the course of things on request or on a terminal, and a line of
+/// progress for long transfers.
+final class Watcher: Sendable {
+    private let line = Mutex(ProgressLine())
+    private let isTalkative: Bool
+
+    init(verbose: Bool) {
+        isTalkative = verbose || Diagnostics.isLively
+    }
+
+    func show(_ diagnostic: Diagnostic) {
+        guard diagnostic.severity == .warning || isTalkative else { return }
+        line.withLock { line in
+            line.clear()
+            diagnostic.severity == .warning ? Diagnostics.warning(diagnostic.sentence) : Diagnostics.line(diagnostic.sentence)
+        }
+    }
+
+    func show(_ progress: PollProgress) {
+        line.withLock { line in
+            if let transfer = progress.transfer {
+                line.show("Receiving the log: \(transfer.received) of \(transfer.announced) bytes")
+            } else {
+                line.show(Self.words(progress))
+            }
+        }
+    }
+
+    func clear() { line.withLock { $0.clear() } }
+
+    private static func words(_ progress: PollProgress) -> String {
+        switch progress.stage {
+        case .scanning: "Looking for the bottle..."
+        case .connecting: "Connecting..."
+        case .connected, .polling: "Checking bottle..."
+        case .storing: "Storing \(progress.records) records..."
+        case .disconnecting: "Disconnecting..."
+        }
+    }
+}
