@@ -1,0 +1,47 @@
+import Captures
+import Testing
+
+@Suite struct CaptureTimeTests {
+    static let texts: [(CaptureTime, String)] = [
+        (CaptureTime(seconds: 0), "0.000000000"), (CaptureTime(seconds: 1_612_150_079, nanoseconds: 92_423_000), "1612150079.092423000"),
+        (CaptureTime(seconds: 0, nanoseconds: -1), "-0.000000001"), (CaptureTime(seconds: -1, nanoseconds: -500_000_000), "-1.500000000"),
+        (CaptureTime(seconds: .max), "9223372036854775807.000000000"),
+    ]
+
+    @Test(arguments: texts)
+    func asText(_ time: CaptureTime, _ text: String) { #expect(time.description == text) }
+
+    @Test func partsAreRoundedDown() {
+        let time = CaptureTime(seconds: 0, nanoseconds: -1)
+        #expect(time.seconds == -1)
+        #expect(time.nanosecond == 999_999_999)
+    }
+
+    @Test func timesThatAFormatCannotHoldAreRefused() {
+        let packet = CapturePacket(number: 1, time: CaptureTime(seconds: -5), direction: .sent, content: .hci(.command))
+        for name in ["pcap", "pcapng", "pklg"] {
+            var writer = CaptureWriter(CaptureFormat(name: name) ?? CaptureFormat(.pcap, .h4))
+            #expect(throws: CaptureError.self) { try writer.write(packet, [3, 12, 0].span.bytes) }
+        }
+        var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
+        #expect(throws: Never.self) { try writer.write(packet, [3, 12, 0].span.bytes) }
+    }
+
+    @Test func whatCannotBeCarriedIsSaid() {
+        let stump = CapturePacket(number: 3, time: nil, direction: .sent, missing: 4, content: .hci(.acl))
+        let air = CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(LinkLayerFacts()))
+        let unnamed = CapturePacket(number: 1, time: CaptureTime(seconds: 1), direction: .sent, content: .value(ValueFacts(travel: .writeCommand, characteristic: .handle(9), peer: nil)))
+        let refused: [(String, CapturePacket)] = [("pklg", stump), ("btsnoop", air), ("hex", air), ("pcap-ll", stump), ("nrf", unnamed), ("nrf", stump)]
+        for (name, packet) in refused {
+            var writer = CaptureWriter(CaptureFormat(name: name) ?? CaptureFormat(.pcap, .h4))
+            #expect(throws: CaptureError.self, "\(name)") { try writer.write(packet, [1, 2, 3, 4].span.bytes) }
+        }
+    }
+
+    @Test func notesOfAnotherFormatAreLeftOut() throws {
+        let note = CapturePacket(number: 1, time: nil, direction: nil, content: .note(.packetLogger(0xFC)))
+        var writer = CaptureWriter(CaptureFormat(.btsnoop, .monitor))
+        #expect(try writer.write(note, [1].span.bytes) == false)
+        #expect(writer.output.count == 16)
+    }
+}

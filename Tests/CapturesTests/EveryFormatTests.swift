@@ -1,0 +1,127 @@
+import Captures
+import Support
+import Testing
+
+/// What holds for every format alike.
+@Suite struct EveryFormatTests {
+    @Test(arguments: Samples.formats)
+    func whatIsWrittenIsReadBack(format: CaptureFormat) throws {
+        let reading = Reading(try Samples.file(format))
+        #expect(reading.error == nil)
+        #expect(reading.facts.format == format)
+        let expected = Samples.packets(format.level)
+        #expect(reading.packets.map(\.bytes) == expected.map(\.1))
+        for (read, written) in zip(reading.packets, expected) {
+            var wanted = written.0
+            if !format.keepsDirection { wanted.direction = read.packet.direction }
+            if format.linkType == .linkLayer { wanted.content = .linkLayer(LinkLayerFacts()) }
+            #expect(read.packet == wanted)
+        }
+    }
+
+    /// Cut anywhere, a file gives every record that is whole, and then one error that says where it ends.
+    @Test(arguments: Samples.formats.filter { $0.level != .text })
+    func cutAtEveryByte(format: CaptureFormat) throws {
+        let file = try Samples.file(format)
+        let whole = Reading(file)
+        let ends = try recordEnds(format)
+        let boundaries = Set(format.container == .pcapng ? blockEnds(file, isBigEndian: format.isBigEndian) : ends + [headerLength(format)])
+        for length in 0..<file.count {
+            let cut = Reading(Array(file.prefix(length)))
+            #expect(cut.isPrefix(of: whole), "cut at \(length)")
+            #expect(cut.packets.count == ends.filter { $0 <= length }.count, "cut at \(length)")
+            guard !boundaries.contains(length) || length == 0 else {
+                #expect(cut.error == nil, "cut at \(length)")
+                continue
+            }
+            let error = try #require(cut.error, "cut at \(length)")
+            // Before there is enough to recognise, it is not known what was cut.
+            #expect(error.kind == .cut || length < 16 && error.kind == .unrecognised, "cut at \(length): \(error)")
+            if error.kind == .cut { #expect(error.sentence.contains("ends at byte \(length)"), "\(error)") }
+        }
+    }
+
+    /// A line that was cut between two of its bytes looks whole: only the lines before it are certain.
+    @Test(arguments: Samples.formats.filter { $0.level == .text })
+    func textCutAtEveryByte(format: CaptureFormat) throws {
+        let file = try Samples.file(format)
+        let whole = Reading(file)
+        let ends = try recordEnds(format)
+        for length in 0..<file.count {
+            let cut = Reading(Array(file.prefix(length)))
+            let certain = ends.filter { $0 <= length }.count
+            #expect(cut.packets.count >= certain && cut.packets.count <= certain + 1, "cut at \(length)")
+            #expect(zip(cut.packets.prefix(certain), whole.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }, "cut at \(length)")
+            if let error = cut.error { #expect(error.kind != .broken, "cut at \(length): \(error)") }
+        }
+    }
+
+    /// File offsets behind each record.
+    private func recordEnds(_ format: CaptureFormat) throws -> [Int] {
+        var facts = CaptureFileFacts()
+        facts.name = "WaterH-Boost-24oz"
+        facts.address = 0xA4C1_3801_0203
+        facts.profile = "retail"
+        var writer = CaptureWriter(format, facts: facts)
+        return try Samples.packets(format.level).map { packet, bytes in
+            try writer.write(packet, bytes.span.bytes)
+            return writer.output.count
+        }
+    }
+
+    private func blockEnds(_ file: [UInt8], isBigEndian: Bool) -> [Int] {
+        var ends: [Int] = []
+        var at = 0
+        while at + 8 <= file.count {
+            let length = file[at + 4..<at + 8].reduce(0) { isBigEndian ? $0 << 8 | Int($1) : $0 >> 8 | Int($1) << 24 }
+            at += length
+            ends.append(at)
+        }
+        return ends
+    }
+
+    private func headerLength(_ format: CaptureFormat) -> Int {
+        switch format.container {
+        case .btsnoop: 16
+        case .pcap: 24
+        default: 0
+        }
+    }
+
+    @Test(arguments: Samples.formats)
+    func smallPiecesGiveTheSame(format: CaptureFormat) throws {
+        let file = try Samples.file(format)
+        let whole = Reading(file)
+        for step in [1, 2, 3, 7, 16, 24, 61, 100] {
+            #expect(Reading(file, step: step).isEqual(to: whole), "\(step) bytes at a time")
+        }
+    }
+
+    /// Bytes changed at random: no trap, nothing delivered that is larger than the file, at most one error.
+    @Test(arguments: Samples.formats)
+    func damagedAtRandom(format: CaptureFormat) throws {
+        let file = try Samples.file(format)
+        for seed in UInt64(1)...150 {
+            var random = SeededGenerator(seed: seed)
+            var damaged = file
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: damaged[Int.random(in: 0..<damaged.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                case 1: damaged[Int.random(in: 0..<damaged.count, using: &random)] = [0, 0xFF, 0x7F, 0x80].randomElement(using: &random) ?? 0
+                case 2: damaged.insert(UInt8.random(in: 0...255, using: &random), at: Int.random(in: 0...damaged.count, using: &random))
+                default: damaged.remove(at: Int.random(in: 0..<damaged.count, using: &random))
+                }
+            }
+            let reading = Reading(damaged)
+            #expect(reading.packets.reduce(0) { $0 + $1.bytes.count } <= damaged.count, "seed \(seed)")
+            #expect(reading.error?.offset ?? 0 <= damaged.count, "seed \(seed)")
+            #expect(Reading(damaged, step: 5).isPrefix(of: reading) || reading.error != nil, "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: Samples.formats)
+    func theNameOfAFormatNamesIt(format: CaptureFormat) {
+        if let named = CaptureFormat(name: format.description) { #expect(named == format) }
+        #expect(format.isWritable)
+    }
+}

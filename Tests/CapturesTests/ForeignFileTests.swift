@@ -1,0 +1,40 @@
+import Captures
+import Testing
+
+/// Files that are none of ours, or not any more: a sentence each.
+@Suite struct ForeignFileTests {
+    static let refusals: [(name: String, bytes: [UInt8], says: String)] = [
+        ("empty", [], "empty"),
+        ("gzip", bytes("1f8b0800000000000003"), "gzip"),
+        ("zip", Array("PK\u{3}\u{4}".utf8) + [0, 0, 0, 0], "zip"),
+        ("xz", [0xFD] + Array("7zXZ".utf8) + [0, 0], "xz"),
+        ("zstd", bytes("28b52ffd00000000"), "zstd"),
+        ("sqlite", Array("SQLite format 3\0".utf8), "SQLite"),
+        ("elf", bytes("7f454c4602010100"), "program"),
+        ("prose", Array("Dear diary,\ntoday I drank water.\n".utf8), "text"),
+        ("noise", bytes("8f02e1a4776699cc0012"), "begins 8F 02 E1"),
+        ("solaris snoop", Array("snoop".utf8) + [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4], "Solaris"),
+        ("btsnooz", Array("--- BEGIN:BTSNOOP_LOG_SUMMARY (10 bytes in) ---\n".utf8), "btsnooz"),
+        ("btsnoop damaged by a text conversion: datalink 768", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(768)), "damaged by a conversion as text"),
+        ("btsnoop BCSP", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(1003)), "BCSP"),
+        ("btsnoop H5", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(1004)), "H5"),
+        ("btsnoop simulator", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(2002)), "simulator"),
+        ("btsnoop version 2", Array("btsnoop\0".utf8) + be(UInt32(2)) + be(UInt32(1002)), "version 2"),
+        ("pcap of Ethernet", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(1)), "Ethernet (link type 1)"),
+        ("pcap of PPI", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(192)), "PPI (link type 192)"),
+        ("pcapng with a wrong byte-order mark", bytes("0a0d0d0a 1c000000 11111111 01000000"), "byte-order mark"),
+    ]
+
+    @Test(arguments: refusals)
+    func isRefusedInWords(_ name: String, _ file: [UInt8], _ says: String) throws {
+        let reading = Reading(file)
+        #expect(reading.packets.isEmpty)
+        let error = try #require(reading.error)
+        #expect("\(error)".contains(says), "\(error)")
+    }
+
+    /// The suffix says nothing, the first bytes do: the reader is never told a name at all.
+    @Test func everyFormatIsFoundByItsBytes() throws {
+        for format in Samples.formats { #expect(Reading(try Samples.file(format)).facts.format == format) }
+    }
+}

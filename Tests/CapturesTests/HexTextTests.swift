@@ -1,0 +1,97 @@
+import Captures
+import Testing
+
+@Suite struct HexTextTests {
+    private static func value(_ reading: Reading, _ index: Int = 0) -> ValueFacts? {
+        guard reading.packets.indices.contains(index), case .value(let facts) = reading.packets[index].packet.content else { return nil }
+        return facts
+    }
+
+    /// Everything a person may write for the verified one-record sample.
+    static let spellings = [
+        "2026-02-02T22:21:20Z < FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00",
+        "2026-02-02T23:21:20+01:00 < ffe4 5054000f0e061a020216150f001000000161 00\n",
+        "2026-02-02 < FFE4 50",
+        "1770070880\t<\t0xFFE4\t50-54-00-0F-0E-06-1A-02-02-16-15-0F-00-10-00-00-01-61-00\r\n",
+        "< FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00",
+        "- received 0000ffe4-0000-1000-8000-00805f9b34fb 0x50 0x54 0x00 0F0E061A020216150F00100000016100",
+        "# a comment\n\n  \nname: Bottle\nstart: 2026-02-02T22:21:00Z\n20 notify FFE4 50:54:00:0F:0E:06:1A:02:02:16:15:0F:00:10:00:00:01:61:00 # one drink",
+        "date: 2026-02-02\n22:21:20 < FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00",
+    ]
+
+    @Test(arguments: spellings)
+    func theVerifiedSample(text: String) {
+        let reading = Reading(Array(text.utf8))
+        if text.hasPrefix("2026-02-02 ") {
+            // A date alone is no time.
+            #expect(reading.error != nil)
+            return
+        }
+        #expect(reading.error == nil)
+        #expect(reading.packets.map(\.bytes) == [bytes("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")])
+        #expect(Self.value(reading)?.characteristic == .short(0xFFE4))
+        #expect(Self.value(reading)?.travel == .notification)
+        let time = reading.packets.first?.packet.time
+        #expect(time == nil || time == CaptureTime(seconds: 1_770_070_880))
+    }
+
+    static let directions: [(String, ValueFacts.Travel, PacketDirection)] = [
+        (">", .writeCommand, .sent), (">>", .writeRequest, .sent), ("<", .notification, .received), ("<<", .indication, .received),
+        ("=", .read, .received), ("write", .writeCommand, .sent), ("request", .writeRequest, .sent), ("Read", .read, .received),
+    ]
+
+    @Test(arguments: directions)
+    func direction(_ word: String, _ travel: ValueFacts.Travel, _ direction: PacketDirection) {
+        let reading = Reading(Array("1 \(word) FF02 00".utf8))
+        #expect(Self.value(reading)?.travel == travel)
+        #expect(reading.packets.first?.packet.direction == direction)
+    }
+
+    @Test func timesOfDayPassMidnight() {
+        let reading = Reading(Array("date: 2026-12-31\n23:59:59.5 < FFE4 00\n00:00:01 < FFE4 00\n00:00:00.9 < FFE4 00".utf8))
+        #expect(reading.packets.map { $0.packet.time?.description } == ["1798761599.500000000", "1798761601.000000000", "1798761600.900000000"])
+    }
+
+    @Test func severalBottles() {
+        let text = "address: A4:C1:38:00:00:01\nname: One\n1 connected\n1 < FFE4 01\naddress: A4:C1:38:00:00:02\nname: Two\n2 connected\n2 < FFE4 02\naddress: A4:C1:38:00:00:01\n3 < FFE4 03\n4 disconnected a4:c1:38:00:00:02"
+        let reading = Reading(Array(text.utf8))
+        #expect(reading.error == nil)
+        #expect(reading.facts.names == [0xA4C1_3800_0001: "One", 0xA4C1_3800_0002: "Two"])
+        #expect([1, 3, 4].map { Self.value(reading, $0)?.peer } == [0xA4C1_3800_0001, 0xA4C1_3800_0002, 0xA4C1_3800_0001])
+        #expect(reading.packets.last?.packet.content == .connection(ConnectionFacts(isBegin: false, peer: 0xA4C1_3800_0002)))
+    }
+
+    static let bad: [(String, String)] = [
+        ("1 < FFE4 5G", "line 1: the bytes are not pairs"), ("1 < FFE4 505\n2 < FFE4 00", "line 1"), ("1 > FFE\n", "characteristic"),
+        ("1 <\n", "characteristic"), ("1 ! FFE4 00\n1 < FFE4 00", "no capture"), ("1 < FFE4 00\n1 ! FFE4 00\n", "line 2: '!' is no direction"),
+        ("1 < FFE4 00\nsoon < FFE4 00\n", "line 2: 'soon'"), ("address: nowhere\n1 < FFE4 00", "no address"),
+        ("start: soon\n1 < FFE4 00", "no start"), ("date: 2026-13-01\n", "no date"), ("1 connected 12\n", "no address"),
+        ("name: x\n99999999999999999999 < FFE4 00\n", "line 2"), ("1 < handle:12345 00\n", "characteristic"),
+    ]
+
+    @Test(arguments: bad)
+    func aBadLineIsNamed(_ text: String, _ says: String) throws {
+        let error = try #require(Reading(Array(text.utf8)).error)
+        #expect("\(error)".contains(says) || error.kind == .cut, "\(error)")
+    }
+
+    /// A file without a last line end is whole where its last line is.
+    @Test func theLastLineNeedsNoEnd() {
+        #expect(Reading(Array("1 < FFE4 0102".utf8)).packets.count == 1)
+        #expect(Reading(Array("1 < FFE4 010".utf8)).error?.kind == .cut)
+    }
+
+    @Test func aLineWithoutEndIsRefused() {
+        let text = "1 < FFE4 00\n1 < FFE4 " + String(repeating: "00", count: 200_000)
+        #expect(Reading(Array(text.utf8), step: 50_000).error?.kind == .broken)
+    }
+
+    /// Names come from the air: nothing in them may end the line.
+    @Test func namesAreKeptOnOneLine() throws {
+        var facts = CaptureFileFacts()
+        facts.name = "Water\n1 < FFE4 00\u{1B}[31m"
+        var writer = CaptureWriter(CaptureFormat(.hexText, .text), facts: facts)
+        try writer.write(Samples.text[0].0, RawSpan())
+        #expect(Reading(writer.takeOutput()).packets.count == 1)
+    }
+}

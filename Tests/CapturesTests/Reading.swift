@@ -1,0 +1,119 @@
+import Captures
+import Testing
+
+/// A capture read from memory.
+struct Reading {
+    var packets: [(packet: CapturePacket, bytes: [UInt8])] = []
+    var error: CaptureError?
+    var facts = CaptureFileFacts()
+
+    /// - Parameter step: how many bytes come at a time, as from a pipe; `nil`: all at once.
+    init(_ file: [UInt8], step: Int? = nil) {
+        var reader = CaptureReader()
+        var window: [UInt8] = []
+        var at = 0
+        var isLast = false
+        do {
+            while !isLast {
+                let next = min(file.count, at + (step ?? file.count))
+                window += file[at..<next]
+                at = next
+                isLast = at == file.count
+                let consumed = try reader.read(window.span.bytes, isLast: isLast) { packet, bytes in
+                    packets.append((packet, array(bytes)))
+                }
+                window.removeFirst(consumed)
+            }
+        } catch let error as CaptureError {
+            self.error = error
+        } catch {
+            Issue.record("another error than a CaptureError: \(error)")
+        }
+        facts = reader.facts
+    }
+
+    func isPrefix(of whole: Reading) -> Bool {
+        packets.count <= whole.packets.count
+            && zip(packets, whole.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }
+    }
+
+    func isEqual(to other: Reading) -> Bool {
+        packets.count == other.packets.count && isPrefix(of: other) && error == other.error
+    }
+}
+
+func array(_ bytes: RawSpan) -> [UInt8] {
+    bytes.withUnsafeBytes { Array($0) }
+}
+
+/// `47 54 00` and `475400` alike.
+func bytes(_ text: String) -> [UInt8] {
+    let digits = text.utf8.filter { !$0.isBlank }.map { Character(UnicodeScalar($0)) }
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16) ?? 0 }
+}
+
+extension UInt8 {
+    var isBlank: Bool { self == 0x20 || self == 0x0A }
+}
+
+/// Big-endian bytes of a number.
+func be(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.bigEndian) { Array($0) } }
+func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.littleEndian) { Array($0) } }
+
+/// Some packets of each level, with times that every format keeps.
+enum Samples {
+    static let start: Int64 = 1_770_000_000
+
+    static let hci: [(CapturePacket, [UInt8])] = [
+        (packet(0, .sent, .hci(.command)), bytes("03 0c 00")),
+        (packet(1, .received, .hci(.event)), bytes("0e 04 01 03 0c 00")),
+        (packet(2, .received, .hci(.acl)), bytes("40 20 0b 00 07 00 04 00 1b 22 00 52 54 00 01")),
+        (packet(3, .sent, .hci(.acl)), bytes("40 00 0c 00 08 00 04 00 52 12 00 47 54 00 01 06")),
+    ]
+    static let air: [(CapturePacket, [UInt8])] = [
+        (packet(0, .sent, .linkLayer(LinkLayerFacts(rfChannel: 9, signal: -40, isCRCValid: true))), bytes("87b6c72b 0a 0b 07000400 0a2200 11223344 010203")),
+        (packet(1, .received, .linkLayer(LinkLayerFacts(rfChannel: 9, signal: -41, isCRCValid: true))), bytes("87b6c72b 01 00 040506")),
+    ]
+    static let text: [(CapturePacket, [UInt8])] = [
+        (packet(0, nil, .connection(ConnectionFacts(isBegin: true, peer: 0xA4C1_3801_0203))), []),
+        (packet(1, .sent, value(.writeCommand, .short(0xFFE9))), bytes("47 54 00 01 06")),
+        (packet(2, .sent, value(.writeRequest, .short(0xFFE9))), bytes("47 54 00 01 FF")),
+        (packet(3, .received, value(.notification, .short(0xFFE4))), bytes("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")),
+        (packet(4, .received, value(.indication, .uuid(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12))), bytes("01")),
+        (packet(5, .received, value(.read, .short(0xFF02))), []),
+        (packet(6, nil, .connection(ConnectionFacts(isBegin: false, peer: 0xA4C1_3801_0203))), []),
+    ]
+
+    private static func value(_ travel: ValueFacts.Travel, _ name: CharacteristicName) -> PacketContent {
+        .value(ValueFacts(travel: travel, characteristic: name, peer: 0xA4C1_3801_0203))
+    }
+
+    private static func packet(_ index: Int, _ direction: PacketDirection?, _ content: PacketContent) -> CapturePacket {
+        CapturePacket(
+            number: index + 1, time: CaptureTime(seconds: start + Int64(index), nanoseconds: 123_000_000), direction: direction, content: content)
+    }
+
+    static func packets(_ level: CaptureFormat.Level) -> [(CapturePacket, [UInt8])] {
+        switch level {
+        case .hci: hci
+        case .linkLayer: air
+        case .text: text
+        }
+    }
+
+    /// A file of this format with the samples of its level.
+    static func file(_ format: CaptureFormat) throws -> [UInt8] {
+        var facts = CaptureFileFacts()
+        facts.name = "WaterH-Boost-24oz"
+        facts.address = 0xA4C1_3801_0203
+        facts.profile = "retail"
+        var writer = CaptureWriter(format, facts: facts)
+        for (packet, bytes) in packets(format.level) { try writer.write(packet, bytes.span.bytes) }
+        return writer.takeOutput()
+    }
+
+    static let formats: [CaptureFormat] = CaptureFormat.named.map(\.format) + [
+        CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true), CaptureFormat(.pcapng, .monitor, isBigEndian: true),
+        CaptureFormat(.pcap, .linkLayerWithRadio, isBigEndian: true), CaptureFormat(.pcapng, .linkLayer, isBigEndian: true),
+    ]
+}

@@ -1,0 +1,177 @@
+@testable import Bluetooth
+import Testing
+
+/// The traps of `spec/capture-formats.md`, "Link layer", by name.
+@Suite struct AirTraps {
+    private static let accessAddress: UInt32 = 0x92DD_A6F5
+    private static let seed: UInt32 = 0x123456
+
+    /// A data packet with a right CRC. Header: LLID, NESN 4, SN 8.
+    private func data(
+        _ header: UInt8, _ payload: String, _ direction: TrafficDirection? = nil, at time: Duration? = nil, facts: ObservedPacket.AirFacts = .init(),
+        damaged: Bool = false, frame: Int = 1, accessAddress: UInt32 = AirTraps.accessAddress
+    ) -> (ObservedPacket, [UInt8]) {
+        let pdu = [header, UInt8(bytes(payload).count)] + bytes(payload)
+        let crc = CRC24.of(pdu.span.bytes, seed: Self.seed) ^ (damaged ? 0x10 : 0)
+        return (ObservedPacket(frame: frame, time: time, direction: direction, content: .linkLayer(facts)), le(accessAddress) + pdu + Array(le(crc).prefix(3)))
+    }
+
+    private func connectInd(_ last: UInt8 = 1, accessAddress: UInt32 = AirTraps.accessAddress) -> (ObservedPacket, [UInt8]) {
+        let payload = bytes("0600000000c0") + [last] + bytes("0000 38c1a4") + le(accessAddress) + Array(le(Self.seed).prefix(3)) + bytes("01 0000 1800 0000 f401 ffffffff1f 07")
+        let pdu = [0x45, UInt8(payload.count)] + payload
+        return (
+            ObservedPacket(frame: 1, time: nil, direction: nil, content: .linkLayer(.init())),
+            le(ConversationReassembler.advertisingAccessAddress) + pdu + Array(le(CRC24.of(pdu.span.bytes, seed: CRC24.advertisingInit)).prefix(3)))
+    }
+
+    private func seen(_ packets: [(ObservedPacket, [UInt8])]) -> Observed { Observed(packets: packets) }
+    private func pdus(_ packets: [(ObservedPacket, [UInt8])]) -> [String] { seen(packets).pdus.map { hex($0.pdu) } }
+
+    @Test func connectIndNamesBothEnds() {
+        let observed = seen([connectInd(), data(2, "0400 0400 1b220001", .received)])
+        let connection = observed.pdus.first?.att.connection
+        #expect(connection?.peer?.description == "A4:C1:38:00:00:01")
+        #expect(connection?.central?.description == "C0:00:00:00:00:06")
+        #expect(connection?.isPeerRandom == false)
+        #expect(connection?.handle == Self.accessAddress)
+    }
+
+    @Test func retransmissionBySN() {
+        let observed = seen([
+            connectInd(), data(2, "0400 0400 1b220001", .received), data(2, "0400 0400 1b220001", .received),
+            data(2 | 4, "0400 0400 1b220001", .received), data(2 | 8, "0400 0400 1b220001", .received), data(2, "0300 0400 520000", .sent),
+        ])
+        // Another NESN is still a repeat; another SN is not, though the content is the same; the other side counts for itself.
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b220001", "1b220001", "520000"])
+        #expect(observed.drops == [.retransmission: 2])
+    }
+
+    /// Where the sniffer missed a packet, two different ones follow each other with one number.
+    @Test func aMissedPacketMakesNoRepeat() {
+        #expect(pdus([connectInd(), data(2, "0400 0400 1b220001", .received), data(2, "0400 0400 1b220002", .received)]) == ["1b220001", "1b220002"])
+    }
+
+    @Test func fragmentsWithARepeatInTheMiddle() {
+        #expect(pdus([
+            connectInd(), data(2, "0600 0400 1b22", .received), data(1 | 8, "0001", .received), data(1 | 8, "0001", .received), data(1, "0203", .received),
+        ]) == ["1b2200010203"])
+    }
+
+    @Test func repeatsWithoutDirectionAreJudgedBySNAndContent() {
+        let start = Duration.seconds(100)
+        let observed = seen([
+            data(2, "0700 0400 02050208090a0b", at: start),
+            data(2 | 4, "0700 0400 02050208090a0b", at: start + .milliseconds(67)),
+        ])
+        #expect(observed.pdus.count == 1)
+        #expect(observed.drops == [.retransmission: 1])
+    }
+
+    @Test func encryptedAfterStartEncReq() {
+        let observed = seen([
+            connectInd(), data(2, "0400 0400 1b220001", .received), data(3, "05", .sent), data(2 | 8, "0400 0400 1b220002 aabbccdd", .received),
+            data(2 | 8, "0400 0400 0a220002 aabbccdd", .sent),
+        ])
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b220001"])
+        #expect(observed.drops == [.ciphertext: 2])
+        #expect(observed.events.contains { if case .encrypted = $0 { true } else { false } })
+    }
+
+    /// Flag 0x0008: the sniffer decrypted; it may have left the MIC on.
+    @Test func decryptedIsPlainAgain() {
+        let decrypted = ObservedPacket.AirFacts(isDecrypted: true)
+        let observed = seen([
+            connectInd(), data(3, "05", .sent), data(2, "0400 0400 1b220002", .received, facts: decrypted),
+            data(2 | 8, "0400 0400 1b220003 aabbccdd", .received, facts: decrypted),
+            // Fragments with a MIC each, once that is known.
+            data(2, "0500 0400 1b22 aabbccdd", .received, facts: decrypted), data(1 | 8, "000405 aabbccdd", .received, facts: decrypted),
+        ])
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b220002", "1b220003", "1b22000405"])
+    }
+
+    @Test func crcBadPacketsIn256AreDropped() {
+        let bad = ObservedPacket.AirFacts(isCRCValid: false)
+        let observed = seen([connectInd(), data(2, "0400 0400 1b220001", .received, facts: bad), data(2, "0400 0400 1b220002", .received)])
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b220002"])
+        #expect(observed.drops == [.badCRC: 1])
+    }
+
+    /// 251 has no word on it: the checksum itself tells, with the seed of CONNECT_IND.
+    @Test func crcBadPacketsIn251AreDropped() {
+        let observed = seen([connectInd(), data(2, "0400 0400 1b220001", .received, damaged: true), data(2, "0400 0400 1b220002", .received)])
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b220002"])
+        #expect(observed.drops == [.badCRC: 1])
+    }
+
+    /// Without CONNECT_IND: still reassembled, and the CRC's seed is found from two packets that agree.
+    @Test func accessAddressWithoutConnectInd() {
+        let observed = seen([
+            data(2, "0600 0400 1b22", .received), data(1 | 8, "00010203", .received),
+            data(2, "0400 0400 1b220001", .received, damaged: true), data(2, "0400 0400 1b220004", .received),
+        ])
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b2200010203", "1b220004"])
+        #expect(observed.pdus.first?.att.connection.peer == nil)
+        #expect(observed.drops == [.badCRC: 1])
+    }
+
+    @Test func aCaptureWithoutRealChecksumsIsReadAllTheSame() {
+        func zeroed(_ packet: (ObservedPacket, [UInt8])) -> (ObservedPacket, [UInt8]) { (packet.0, packet.1.dropLast(3) + [0, 0, 0]) }
+        #expect(pdus([zeroed(connectInd()), zeroed(data(2, "0400 0400 1b220001", .received)), zeroed(data(2 | 8, "0400 0400 1b220002", .received))]) == ["1b220001", "1b220002"])
+    }
+
+    /// Direction from the answer 150 µs later, from the event's beginning, from the sequence bits: both ends are servers here.
+    @Test func directionFromTiming() {
+        var time = Duration.seconds(50)
+        var packets = [connectInd()]
+        var bit: UInt8 = 0
+        func event(_ central: String, _ peripheral: String) {
+            time += .milliseconds(30)
+            packets.append(data((central.isEmpty ? 1 : 2) | bit << 2 | bit << 3, central, at: time))
+            packets.append(data((peripheral.isEmpty ? 1 : 2) | (bit ^ 1) << 2 | bit << 3, peripheral, at: time + .microseconds(80 + 8 * bytes(central).count + 150)))
+            bit ^= 1
+        }
+        for _ in 0..<4 { event("", "") }
+        event("0400 0400 1b110001", "")
+        event("", "0400 0400 1b220002")
+        event("0300 0400 0a0300", "0300 0400 0a0400")
+        let observed = seen(packets)
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b110001", "1b220002", "0a0300", "0a0400"])
+        #expect(observed.pdus.map(\.att.direction) == [.sent, .received, .sent, .received])
+    }
+
+    @Test func terminateEndsTheConnectionOnce() {
+        let observed = seen([
+            connectInd(), data(2, "0600 0400 1b22", .received), data(3, "0213", .sent), data(3, "0213", .sent), data(1 | 4 | 8, "", .received),
+            connectInd(2), data(1, "00010203", .received), data(2 | 8, "0400 0400 1b220009", .received),
+        ])
+        #expect(observed.pdus.map { hex($0.pdu) } == ["1b220009"])
+        #expect(observed.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:02")
+        #expect(observed.events.count { if case .disconnected = $0 { true } else { false } } == 1)
+        #expect(observed.events.count { if case .connected = $0 { true } else { false } } == 2)
+    }
+
+    @Test func aRepeatedConnectIndIsOneConnection() {
+        let observed = seen([connectInd(), connectInd(), data(2, "0400 0400 1b220001", .received)])
+        #expect(observed.events.count { if case .connected = $0 { true } else { false } } == 1)
+    }
+
+    static let lies: [(name: String, header: UInt8, payload: String, cut: Int, reason: DropReason)] = [
+        ("LLID 0", 0, "0400 0400 1b220001", 0, .reservedLLID), ("a length beyond the packet", 2, "0400 0400 1b220001", 5, .shortPacket),
+        ("an L2CAP frame that is cut short", 2, "f000 0400 1b220001", 0, .unfinishedAtEnd),
+    ]
+
+    @Test(arguments: lies)
+    func lyingHeaders(_ name: String, _ header: UInt8, _ payload: String, _ cut: Int, _ reason: DropReason) {
+        let packet = data(header, payload, .received)
+        let observed = seen([connectInd(), (packet.0, Array(packet.1.dropLast(cut)))])
+        #expect(observed.pdus.isEmpty)
+        #expect(observed.drops == [reason: 1])
+    }
+
+    @Test func theCodingIndicatorIsNoHeader() {
+        var (packet, bytes) = data(2, "0400 0400 1b220001", .received)
+        bytes.insert(0x01, at: 4)
+        packet.content = .linkLayer(.init(phy: .coded))
+        #expect(pdus([(packet, bytes)]) == ["1b220001"])
+    }
+}

@@ -1,0 +1,206 @@
+import Bluetooth
+import Testing
+
+/// Packets as a test writes them.
+struct HCI {
+    static func acl(
+        _ direction: TrafficDirection?, handle: UInt16 = 0x40, boundary: UInt16, _ data: [UInt8], frame: Int = 1, adapter: UInt32 = 0,
+        isCut: Bool = false, length: Int? = nil
+    ) -> (ObservedPacket, [UInt8]) {
+        let head = le(handle | boundary << 12) + le(UInt16(length ?? data.count))
+        return (ObservedPacket(frame: frame, time: nil, adapter: adapter, direction: direction, isCut: isCut, content: .hci(type: 2)), head + data)
+    }
+
+    static func event(_ text: String, frame: Int = 1, adapter: UInt32 = 0) -> (ObservedPacket, [UInt8]) {
+        (ObservedPacket(frame: frame, time: nil, adapter: adapter, direction: .received, content: .hci(type: 4)), bytes(text))
+    }
+
+    /// LE Connection Complete of address A4:C1:38:00:00:`last` on a handle.
+    static func connected(_ last: String, handle: String = "4000", adapter: UInt32 = 0, subevent: String = "01", status: String = "00") -> (ObservedPacket, [UInt8]) {
+        let rest = subevent == "01" ? "1800 0000 f401 00" : "000000000000 000000000000 1800 0000 f401 00" + (subevent == "29" ? "ff ffff" : "")
+        let parameters = "\(subevent) \(status) \(handle) 00 01 \(last) 0000 38c1a4 \(rest)"
+        return event("3e " + hex([UInt8(bytes(parameters).count)]) + parameters, adapter: adapter)
+    }
+
+    static func disconnected(handle: String = "4000", reason: String = "13", status: String = "00") -> (ObservedPacket, [UInt8]) {
+        event("05 04 \(status) \(handle) \(reason)")
+    }
+
+    /// A whole notification in one fragment.
+    static func notification(_ value: String, handle: UInt16 = 0x40, frame: Int = 1, adapter: UInt32 = 0) -> (ObservedPacket, [UInt8]) {
+        acl(.received, handle: handle, boundary: 2, l2cap("1b 22 00" + value), frame: frame, adapter: adapter)
+    }
+
+    static func l2cap(_ pdu: String, channel: UInt16 = 4) -> [UInt8] {
+        le(UInt16(bytes(pdu).count)) + le(channel) + bytes(pdu)
+    }
+}
+
+func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.littleEndian) { Array($0) } }
+
+/// The traps of `spec/capture-formats.md`, "HCI link types" and "ACL, L2CAP", by name.
+@Suite struct HCITraps {
+    private func pdus(_ packets: [(ObservedPacket, [UInt8])]) -> [String] {
+        Observed(packets: packets).pdus.map { hex($0.pdu) }
+    }
+
+    @Test func truncatedIncludedLengthStumpIsDropped() {
+        let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
+        let seen = Observed(packets: [
+            HCI.acl(.received, boundary: 2, Array(whole.prefix(9)), isCut: true, length: whole.count),
+            HCI.acl(.received, boundary: 1, [9, 9]), HCI.notification("07"),
+        ])
+        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220007"])
+        #expect(seen.drops == [.cutRecord: 1, .continuationWithoutStart: 1])
+    }
+
+    /// The stump is a continuation: the frame that it belonged to is lost, the next is not.
+    @Test func aCutContinuationTakesItsFrameWithIt() {
+        let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
+        #expect(pdus([
+            HCI.acl(.received, boundary: 2, Array(whole.prefix(6))), HCI.acl(.received, boundary: 1, [1], isCut: true, length: 6),
+            HCI.acl(.received, boundary: 1, Array(whole.suffix(1))), HCI.notification("07"),
+        ]) == ["1b220007"])
+    }
+
+    @Test func aLengthBeyondThePacketIsNotBelieved() {
+        let seen = Observed(packets: [HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01"), length: 500), HCI.notification("02")])
+        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220002"])
+        #expect(seen.drops == [.shortPacket: 1])
+    }
+
+    /// An L2CAP length that lies: the bytes after it are no part of the PDU, and a frame that never fills up is superseded.
+    @Test func lyingL2CAPLengths() {
+        let seen = Observed(packets: [
+            HCI.acl(.received, boundary: 2, bytes("0400 0400 1b220001 ffffffff")), HCI.acl(.received, boundary: 2, bytes("ffff 0400 1b2200")),
+            HCI.notification("02"), HCI.acl(.received, boundary: 2, bytes("0000 0400")),
+        ])
+        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220001", "1b220002"])
+        #expect(seen.drops == [.overrun: 1, .supersededHalf: 1, .emptyPDU: 1])
+    }
+
+    static let cuts = Array(1..<30)
+
+    /// A start can be shorter than the L2CAP header; every cut in two and in three gives the same PDU.
+    @Test(arguments: cuts)
+    func startFragmentShorterThanFourBytes(cut: Int) {
+        let whole = HCI.l2cap("1b 22 00 50 54 00 0f 0e 06 1a 02 02 16 15 0f 00 10 00 00 01 61 00 01 02 03 04")
+        let pdu = hex(Array(whole.dropFirst(4)))
+        #expect(pdus([HCI.acl(.received, boundary: 2, Array(whole.prefix(cut))), HCI.acl(.received, boundary: 1, Array(whole.dropFirst(cut)))]) == [pdu])
+        let rest = Array(whole.dropFirst(cut))
+        #expect(pdus([
+            HCI.acl(.received, boundary: 2, Array(whole.prefix(cut))), HCI.acl(.received, boundary: 1, []),
+            HCI.acl(.received, boundary: 1, Array(rest.prefix(1))), HCI.acl(.received, boundary: 1, Array(rest.dropFirst())),
+        ]) == [pdu])
+    }
+
+    @Test func sentFragmentsBetweenReceivedOnes() {
+        let up = HCI.l2cap("52 12 00 47 54 00 01 06")
+        let down = HCI.l2cap("1b 22 00 50 54 00 00")
+        let packets = [
+            HCI.acl(.received, boundary: 2, Array(down.prefix(5)), frame: 1), HCI.acl(.sent, boundary: 0, Array(up.prefix(3)), frame: 2),
+            HCI.acl(.received, boundary: 1, Array(down.dropFirst(5)), frame: 3), HCI.acl(.sent, boundary: 1, Array(up.dropFirst(3)), frame: 4),
+        ]
+        let seen = Observed(packets: packets)
+        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220050540000", "5212004754000106"])
+        #expect(seen.pdus.map(\.att.frame) == [3, 4])
+        #expect(seen.pdus.map(\.att.direction) == [.received, .sent])
+        // The same without directions (187): boundary 0 and 2 tell the starts, the missing length tells the rest.
+        let undirected = Observed(packets: packets.map { packet, bytes in
+            var packet = packet
+            packet.direction = nil
+            return (packet, bytes)
+        })
+        #expect(undirected.pdus.map { hex($0.pdu) } == ["1b220050540000", "5212004754000106"])
+        #expect(undirected.pdus.map(\.att.direction) == [.received, .sent])
+    }
+
+    @Test func twoControllersWithTheSameHandle() {
+        let one = HCI.l2cap("1b 22 00 01 01 01")
+        let two = HCI.l2cap("1b 22 00 02 02 02")
+        let seen = Observed(packets: [
+            HCI.connected("01", adapter: 0), HCI.connected("02", adapter: 1),
+            HCI.acl(.received, boundary: 2, Array(one.prefix(6)), adapter: 0), HCI.acl(.received, boundary: 2, Array(two.prefix(5)), adapter: 1),
+            HCI.acl(.received, boundary: 1, Array(two.dropFirst(5)), adapter: 1), HCI.acl(.received, boundary: 1, Array(one.dropFirst(6)), adapter: 0),
+        ])
+        #expect(seen.pdus.map { hex($0.pdu) } == ["1b2200020202", "1b2200010101"])
+        #expect(seen.pdus.map { $0.att.connection.peer?.description } == ["A4:C1:38:00:00:02", "A4:C1:38:00:00:01"])
+        #expect(seen.pdus.map(\.att.connection.adapter) == [1, 0])
+    }
+
+    static let reuses: [(name: String, end: [(ObservedPacket, [UInt8])])] = [
+        ("after Disconnection Complete", [HCI.disconnected()]), ("without a word", []),
+        ("after a reset", [HCI.event("0e 04 01 03 0c 00")]),
+        ("after the adapter went", [(ObservedPacket(frame: 1, time: nil, direction: nil, content: .adapterReset), [])]),
+    ]
+
+    /// The handle's next connection is another one: new id, new peer, and no tail glued from the old.
+    @Test(arguments: reuses)
+    func handleReuse(_ name: String, _ end: [(ObservedPacket, [UInt8])]) {
+        let half = HCI.l2cap("1b 22 00 01 02 03 04")
+        let seen = Observed(packets: [HCI.connected("01"), HCI.notification("01"), HCI.acl(.received, boundary: 2, Array(half.prefix(7)))]
+            + end + [HCI.connected("02"), HCI.acl(.received, boundary: 1, Array(half.dropFirst(7))), HCI.notification("02")])
+        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220001", "1b220002"])
+        #expect(seen.pdus.map { $0.att.connection.peer?.description } == ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"])
+        #expect(Set(seen.pdus.map(\.att.connection.id)).count == 2)
+        #expect(seen.drops == [.disconnectedHalf: 1, .continuationWithoutStart: 1])
+    }
+
+    @Test(arguments: ["01", "0a", "29"])
+    func connectionCompleteSubevents(subevent: String) {
+        let seen = Observed(packets: [HCI.connected("05", subevent: subevent), HCI.notification("01")])
+        #expect(seen.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:05")
+        #expect(seen.pdus.first?.att.connection.isCentral == true)
+        #expect(seen.pdus.first?.att.connection.isPeerRandom == true)
+        let failed = Observed(packets: [HCI.connected("05", subevent: subevent, status: "3e"), HCI.notification("01")])
+        #expect(failed.pdus.first?.att.connection.peer == nil)
+    }
+
+    @Test func aFailedDisconnectionEndsNothing() {
+        let seen = Observed(packets: [HCI.connected("05"), HCI.disconnected(status: "0c"), HCI.notification("01")])
+        #expect(seen.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:05")
+    }
+
+    @Test func classicTrafficIsNoATT() {
+        let seen = Observed(packets: [
+            HCI.event("03 0b 00 4000 0102030405a4 01 00"), HCI.notification("01"),
+            // A handle whose beginning the capture does not hold: channel 1 is classic signalling.
+            HCI.acl(.sent, handle: 0x41, boundary: 0, HCI.l2cap("0a 01 02 00 02 00", channel: 1)), HCI.notification("01", handle: 0x41),
+        ])
+        #expect(seen.pdus.isEmpty)
+    }
+
+    @Test func dynamicChannelsAreNotATT() {
+        #expect(pdus([HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01", channel: 0x40)), HCI.acl(.received, boundary: 2, HCI.l2cap("01", channel: 6))]).isEmpty)
+    }
+
+    /// EATT: channels opened for SPSM 0027 carry SDUs with a length before the first part.
+    @Test func enhancedBearersAreATT() {
+        let request = "17 05 0e00 2700 4000 4000 0a00 4000 4100 4200"
+        let response = "18 05 0c00 4000 4000 0a00 0000 5000 5100"
+        let seen = Observed(packets: [
+            HCI.connected("01"), HCI.acl(.sent, boundary: 0, HCI.l2cap(request, channel: 5)), HCI.acl(.received, boundary: 2, HCI.l2cap(response, channel: 5)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("0600 1b2200", channel: 0x41)), HCI.acl(.received, boundary: 2, HCI.l2cap("010203", channel: 0x41)),
+            HCI.acl(.sent, boundary: 0, HCI.l2cap("0300 0a2200", channel: 0x51)), HCI.acl(.sent, boundary: 0, HCI.l2cap("0300 0a2200", channel: 0x41)),
+            HCI.acl(.sent, boundary: 0, HCI.l2cap("06 06 0400 5100 4100", channel: 5)), HCI.acl(.received, boundary: 2, HCI.l2cap("0300 1b2200", channel: 0x41)),
+        ])
+        #expect(seen.pdus.map { hex($0.pdu) } == ["1b2200010203", "0a2200"])
+        #expect(seen.pdus.map(\.att.bearer) == [0x41, 0x51])
+    }
+
+    @Test func advertisementsAreReported() {
+        let seen = Observed(packets: [HCI.event("3e 0f 02 01 00 01 010203040506 03 020106 c4"), HCI.event("3e 0f 02 09 00 01 010203040506 ff 020106 c4")])
+        let advertisers = seen.events.compactMap { if case .advertised(let who) = $0 { who } else { nil } }
+        #expect(advertisers.map(\.address.description) == ["06:05:04:03:02:01"])
+        #expect(advertisers.first?.rssi == -60)
+    }
+
+    /// A hostile capture names every handle of many adapters: the table gives way, nothing grows without bound.
+    @Test func manyConnectionsAreBounded() {
+        var packets: [(ObservedPacket, [UInt8])] = []
+        for index in 0..<9000 { packets.append(HCI.notification("01", handle: UInt16(index & 0xFFF), adapter: UInt32(index >> 12))) }
+        let seen = Observed(packets: packets)
+        #expect(seen.pdus.count == 9000)
+        #expect(seen.events.count { if case .disconnected = $0 { true } else { false } } >= 4000)
+    }
+}
