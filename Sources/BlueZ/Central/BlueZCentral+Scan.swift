@@ -1,0 +1,106 @@
+import Bluetooth
+
+/// Scanning, and the rungs of recovery that need an adapter.
+extension BlueZCentral {
+    private static let limit = Duration.seconds(10)
+
+    func startScan() async {
+        do throws(LinkError) {
+            let adapter = try await ready()
+            reported = [:]
+            isScanning = true
+            // Only LE; every advertisement, so that one that was heard before is heard again.
+            let filter = DBusValue.properties(["Transport": .string("le"), "DuplicateData": .boolean(true)])
+            _ = try await service.call(adapter, BlueZName.adapter, "SetDiscoveryFilter", [filter], limit: Self.limit, "The scan's filter was not taken")
+            guard isScanning else { return }
+            do throws(LinkError) {
+                _ = try await service.call(adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "The scan could not be started")
+            } catch {
+                // Ours still runs from before.
+                guard error.code == .inProgress else { throw error }
+            }
+            guard isScanning else { return await stopDiscovery() }
+            // Whoever another scan sees just now, and who is connected (a connected bottle does not advertise).
+            for path in objects({ $0.paths(having: BlueZName.device, below: adapter) }) {
+                let isSeen = device(path, "RSSI") != nil || device(path, "Connected")?.bool == true
+                if isSeen { noticeAdvertiser(path, isNew: true) }
+            }
+        } catch {
+            isScanning = false
+            emit(.scanFailed(error))
+        }
+    }
+
+    func stopScan() async {
+        guard isScanning else { return }
+        isScanning = false
+        await stopDiscovery()
+    }
+
+    private func stopDiscovery() async {
+        guard let adapter else { return }
+        do throws(LinkError) {
+            _ = try await service.call(adapter, BlueZName.adapter, "StopDiscovery", limit: Self.limit, "The scan could not be stopped")
+        } catch {
+            // "No discovery started": it has ended by itself.
+            if error.code != .system { log(error.description) }
+        }
+    }
+
+    /// Reports a device to the consumer, if it scans and there is something new to report.
+    func noticeAdvertiser(_ path: String, isNew: Bool) {
+        guard isScanning, isNew, let adapter, path.hasPrefix(adapter + "/"), flow.count < Self.eventLimit else { return }
+        let properties = objects { $0[path, BlueZName.device] } ?? [:]
+        guard let text = properties["Address"]?.text, let address = BluetoothAddress(text) else { return }
+        let rssi = properties["RSSI"]?.integer
+        let advertisement = Advertisement(
+            peer: PeerID(address.description), address: address, name: properties["Name"]?.text,
+            services: (properties["UUIDs"]?.texts ?? []).compactMap(BluetoothUUID.init),
+            rssi: rssi == 127 ? nil : rssi)  // 127: not known (Core 5.4, Vol 4 Part E, 7.7.65.2).
+        guard reported[path] != advertisement, reported[path] != nil || reported.count < Self.reportedLimit else { return }
+        reported[path] = advertisement
+        emit(.advertised(advertisement))
+    }
+
+    func forget(_ peer: PeerID) async {
+        do throws(LinkError) {
+            let adapter = try await ready()
+            guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
+                return emit(.recovered("bluetoothd does not remember \(peer) any more"))
+            }
+            if device == session?.device { session?.isEnding = true }
+            _ = try await service.call(
+                adapter, BlueZName.adapter, "RemoveDevice", [.objectPath(device)], limit: Self.limit, "Forgetting \(peer) failed")
+            // While connected it is told after about 3 s.
+            let gone = await wait(limit: Self.limit) { central in central.objects { $0[device, BlueZName.device] == nil } }
+            emit(.recovered(gone ? "bluetoothd has forgotten \(peer)" : "bluetoothd was told to forget \(peer), and has not done so within 10 s"))
+        } catch {
+            emit(.recovered(error.description))
+        }
+    }
+
+    func powerCycle() async {
+        do throws(LinkError) {
+            do throws(LinkError) {
+                _ = try await ready()
+            } catch {
+                // Without power it is only switched on.
+                guard error.code == .poweredOff else { throw error }
+            }
+            guard let adapter = objects({ [adapterName] in $0.adapter(named: adapterName) }) else {
+                return emit(.recovered("there is no adapter to switch off and on"))
+            }
+            let wasOn = isPowered(adapter)
+            for on in wasOn ? [false, true] : [true] {
+                try await service.setProperty(
+                    adapter, BlueZName.adapter, "Powered", .boolean(on), limit: Self.limit, "Switching the adapter \(on ? "on" : "off") failed")
+                guard await wait(limit: Self.limit, until: { $0.isPowered(adapter) == on }) else {
+                    return emit(.recovered("the adapter did not go \(on ? "on" : "off") within 10 s"))
+                }
+            }
+            emit(.recovered(wasOn ? "the adapter was switched off and on" : "the adapter was switched on"))
+        } catch {
+            emit(.recovered(error.description))
+        }
+    }
+}

@@ -1,0 +1,269 @@
+import Bluetooth
+import Dispatch
+
+/// The gateway's way to the air through bluetoothd: `bluez`, `bluez:hci0`.
+///
+/// How notifications come is the choice `NotificationWay`. Nothing polls: every wait is for a signal of bluetoothd, under
+/// a limit.
+public final class BlueZCentralLink: CentralLink {
+    public let name: String
+    public let hasRadio = true
+    public var events: AsyncStream<CentralEvent> { central.flow.events }
+    private let central: BlueZCentral
+
+    /// How values that the peer notifies reach us.
+    public enum NotificationWay: Sendable {
+        /// StartNotify: bluetoothd sends a signal for each value, through the bus. None is lost: the bus keeps them.
+        case signals
+        /// AcquireNotify: a socket from bluetoothd straight to us, faster. bluetoothd drops a value when the socket is full
+        /// (some 270 values of a log's size), and one that comes before the subscription has been answered.
+        case socket
+    }
+
+    /// - Parameters:
+    ///   - adapter: `hci0`; `nil`: the first with power.
+    ///   - log: takes a line for a person about something odd.
+    public init(
+        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .signals,
+        log: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        name = adapter.map { "bluez:\($0)" } ?? "bluez"
+        central = BlueZCentral(adapter: adapter, bus: bus, way: notifications, log: log)
+    }
+
+    public func perform(_ request: CentralRequest) {
+        let central = central
+        // In order, whoever calls from wherever.
+        central.executor.queue.async { central.assumeIsolated { $0.begin(request) } }
+    }
+
+    public func close() async { await central.close() }
+}
+
+/// The state behind the link. It shares bluetoothd's queue, so signals are handled at once and in order.
+actor BlueZCentral {
+    nonisolated let executor: QueueExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    nonisolated let flow = EventFlow<CentralEvent>()
+    let service: BlueZService
+    let adapterName: String?
+    let way: BlueZCentralLink.NotificationWay
+    let log: @Sendable (String) -> Void
+
+    /// The adapter in use, from the first request that found one.
+    var adapter: String?
+    /// Whether the consumer wants to hear of advertisers.
+    var isScanning = false
+    /// What was reported last of each peer, so that only changes are reported again.
+    var reported: [String: Advertisement] = [:]
+    var session: Session?
+    /// Wakes those who wait for something that a signal brings.
+    var waiters: [UInt64: Waiter] = [:]
+    var lastSession: UInt64 = 0
+    private var lastWaiter: UInt64 = 0
+    /// The last of the operations on the connection that have been asked for.
+    private var operations: Task<Void, Never>?
+    private var wasAvailable = true
+    private var isClosed = false
+
+    /// Events that may wait for the consumer: more, and the peer is hung up on.
+    static let eventLimit = 8192
+    /// Peers remembered during a scan.
+    static let reportedLimit = 4096
+
+    /// A connection, from the request to its end.
+    struct Session {
+        var number: UInt64
+        var peer: PeerID
+        var device: String
+        var isConnected = false
+        /// Ours to end: `disconnected` says nil.
+        var isEnding = false
+        var mtu = 23
+        var table = RemoteTable()
+        /// Characteristic paths whose values are wanted as signals.
+        var subscribed: Set<String> = []
+        var sockets: [UInt16: NotificationSocket] = [:]
+    }
+
+    struct Waiter {
+        var isDone: @Sendable (isolated BlueZCentral) -> Bool
+        var wake: @Sendable (Bool) -> Void
+    }
+
+    init(adapter: String?, bus: DBusConnection.Bus, way: BlueZCentralLink.NotificationWay, log: @escaping @Sendable (String) -> Void) {
+        executor = QueueExecutor("bluez central")
+        service = BlueZService(bus: bus, executor: executor)
+        adapterName = adapter
+        self.way = way
+        self.log = log
+    }
+
+    /// Starts what a request asks for. Connection matters run by themselves, so that a `disconnect` can cut them short.
+    func begin(_ request: CentralRequest) {
+        guard !isClosed else { return }
+        switch request {
+        case .startScan: Task { await startScan() }
+        case .stopScan: Task { await stopScan() }
+        case .connect(let peer, let limit): Task { await connect(peer, limit: limit) }
+        case .disconnect: Task { await disconnect() }
+        case .forget(let peer): Task { await forget(peer) }
+        case .powerCycle: Task { await powerCycle() }
+        case .discover: enqueue { await $0.discover() }
+        case .read(let handle): enqueue { await $0.read(handle) }
+        case .write(let handle, let value, let withResponse): enqueue { await $0.write(handle, value, withResponse: withResponse) }
+        case .subscribe(let handle): enqueue { await $0.subscribe(handle) }
+        }
+    }
+
+    /// What passes on a connection goes one after the other: bluetoothd refuses a second operation on a characteristic
+    /// (InProgress), and writes have to arrive in order. Where the connection ends first, `disconnected` answers them all.
+    private func enqueue(_ operation: @escaping @Sendable (isolated BlueZCentral) async -> Void) {
+        let (previous, number) = (operations, session?.number)
+        operations = Task {
+            await previous?.value
+            if session?.number == number { await operation(self) }
+        }
+    }
+
+    func emit(_ event: CentralEvent) { flow.yield(event) }
+
+    /// The adapter with power, after connecting to bluetoothd where that is still to be done.
+    func ready() async throws(LinkError) -> String {
+        // Straight on where everything is there: a write must not lose its place.
+        if let adapter, isPowered(adapter) { return adapter }
+        await service.onChange { [weak self] change in
+            guard let self else { return }
+            self.assumeIsolated { $0.follow(change) }
+        }
+        try await service.start()
+        let found = try await service.poweredAdapter(named: adapterName)
+        adapter = found
+        return found
+    }
+
+    func objects<Answer: Sendable>(_ ask: @Sendable (BlueZObjects) -> Answer) -> Answer {
+        service.assumeIsolated { ask($0.objects) }
+    }
+
+    func isPowered(_ adapter: String) -> Bool {
+        objects { $0[adapter, BlueZName.adapter]?["Powered"]?.bool == true }
+    }
+
+    /// A value of the device, as last told.
+    func device(_ path: String, _ property: String) -> DBusValue? {
+        objects { $0[path, BlueZName.device]?[property] }
+    }
+
+    /// Waits until `isDone`, asked again after every change; `false` when `limit` is over first.
+    func wait(limit: Duration, until isDone: @escaping @Sendable (isolated BlueZCentral) -> Bool) async -> Bool {
+        if isDone(self) { return true }
+        lastWaiter += 1
+        let number = lastWaiter
+        let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: Int64(limit / .nanoseconds(1))))
+        return await withCheckedContinuation { continuation in
+            waiters[number] = Waiter(isDone: isDone) { continuation.resume(returning: $0) }
+            executor.queue.asyncAfter(deadline: deadline) { [weak self] in
+                guard let self else { return }
+                self.assumeIsolated { $0.waiters.removeValue(forKey: number)?.wake(false) }
+            }
+        }
+    }
+
+    private func wakeWaiters() {
+        for (number, waiter) in waiters.sorted(by: { $0.key < $1.key }) where waiter.isDone(self) {
+            waiters.removeValue(forKey: number)?.wake(true)
+        }
+    }
+
+    /// A change at bluetoothd.
+    private func follow(_ change: BlueZService.Change) {
+        switch change {
+        case .appeared: break
+        case .disappeared(let error):
+            lose(error)
+            isScanning = false
+            adapter = nil
+        case .object(let change): follow(change)
+        }
+        tellAvailability(change)
+        wakeWaiters()
+    }
+
+    private func follow(_ change: BlueZObjects.Change) {
+        switch change {
+        case .added(let path, let interfaces):
+            if interfaces.contains(BlueZName.device) { noticeAdvertiser(path, isNew: true) }
+        case .changed(let path, BlueZName.gattCharacteristic, let values):
+            notice(path, values)
+        case .changed(let path, BlueZName.device, let values):
+            if path == session?.device, values["Connected"]?.bool == false {
+                lose(LinkError(.disconnected, "The bottle's connection has ended", isTransient: true))
+            }
+            noticeAdvertiser(path, isNew: values["RSSI"] != nil || values["Name"] != nil)
+        case .changed(let path, BlueZName.adapter, let values) where path == adapter && values["Powered"]?.bool == false:
+            lose(LinkError(.poweredOff, "The adapter was switched off", isTransient: true))
+        case .removed(let path, let interfaces):
+            if path == session?.device, interfaces.contains(BlueZName.device) {
+                lose(LinkError(.disconnected, "bluetoothd has forgotten the bottle during the connection", isTransient: true))
+            }
+            if path == adapter, interfaces.contains(BlueZName.adapter) {
+                lose(LinkError(.noAdapter, "The adapter has gone", isTransient: true))
+                adapter = nil
+                isScanning = false
+            }
+        case .changed: break
+        }
+    }
+
+    private func tellAvailability(_ change: BlueZService.Change) {
+        let error: LinkError?
+        switch change {
+        case .disappeared(let reason): error = reason
+        default:
+            switch service.assumeIsolated({ [adapterName] service in Result { () throws(LinkError) in try service.poweredAdapter(named: adapterName) } }) {
+            case .success(let found):
+                if adapter == nil { adapter = found }
+                error = nil
+            case .failure(let reason): error = reason
+            }
+        }
+        if let error, wasAvailable {
+            wasAvailable = false
+            isScanning = false
+            emit(.unavailable(error))
+        } else if error == nil, !wasAvailable {
+            wasAvailable = true
+            emit(.available)
+        }
+    }
+
+    /// The connection has ended; by us where we asked for it.
+    func lose(_ error: LinkError) {
+        guard let session else { return }
+        self.session = nil
+        for socket in session.sockets.values { socket.close() }
+        switch (session.isConnected, session.isEnding) {
+        case (true, let byUs): emit(.disconnected(byUs ? nil : error))
+        case (false, false): emit(.connectFailed(error))
+        case (false, true): break  // `disconnect` answers.
+        }
+    }
+
+    func close() async {
+        guard !isClosed else { return }
+        isClosed = true
+        if let session, session.isConnected {
+            _ = try? await service.call(session.device, BlueZName.device, "Disconnect", limit: .seconds(3), "Disconnecting failed")
+            let device = session.device
+            _ = await wait(limit: .seconds(2)) { $0.device(device, "Connected")?.bool != true }
+        }
+        session?.sockets.values.forEach { $0.close() }
+        session = nil
+        // Discovery of ours ends with our connection to the bus.
+        await service.close()
+        for waiter in waiters.values { waiter.wake(false) }
+        waiters = [:]
+        flow.finish()
+    }
+}

@@ -1,0 +1,40 @@
+import Dispatch
+import Glibc
+
+/// A socket from AcquireNotify: one message is one value. Its end says that the connection, or bluetoothd, has ended;
+/// that is told by signals too, so here it only stops.
+final class NotificationSocket: @unchecked Sendable {
+    private let source: any DispatchSourceRead
+    private let descriptor: Int32
+    private let receive: @Sendable ([UInt8]) -> Void
+
+    /// - Parameter descriptor: owned from here on.
+    init(_ descriptor: Int32, queue: DispatchQueue, receive: @escaping @Sendable ([UInt8]) -> Void) {
+        self.descriptor = descriptor
+        self.receive = receive
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        source.setCancelHandler { Glibc.close(descriptor) }
+        source.setEventHandler { [weak self] in self?.drain() }
+        source.resume()
+    }
+
+    static func discard(_ descriptor: Int32) { Glibc.close(descriptor) }
+
+    func close() { source.cancel() }
+
+    private func drain() {
+        // A value has 512 bytes at most (Core 5.4, Vol 3 Part F, 3.2.9).
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        while !source.isCancelled {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count > 0 {
+                receive(Array(buffer.prefix(count)))
+            } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+                return source.cancel()
+            } else if errno == EAGAIN {
+                return
+            }
+        }
+    }
+}

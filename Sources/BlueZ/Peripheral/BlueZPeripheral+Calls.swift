@@ -1,0 +1,191 @@
+import Bluetooth
+
+/// What centrals do, as bluetoothd calls it, and what the machine answers. All of it on the queue, in order.
+extension BlueZPeripheral {
+    private static func refusal(_ name: String, _ message: String = "") -> DBusAnswer { .failure("org.bluez.Error." + name, message) }
+
+    /// The central that a call's options name. One that was connected before we were published is met here first.
+    private func central(_ options: [String: DBusValue]) -> CentralID? {
+        guard let path = options["device"]?.text else { return nil }
+        connectionChanged(path, true)
+        guard let central = centrals[path] else { return nil }
+        if let mtu = options["mtu"]?.integer, (23...517).contains(mtu), mtu != central.mtu {
+            centrals[path]?.mtu = mtu
+            emit(.mtuChanged(central.id, mtu))
+        }
+        return central.id
+    }
+
+    private func nextToken(_ call: DBusInvocation, isRead: Bool, read: BluetoothUUID? = nil) -> UInt64 {
+        lastToken += 1
+        invocations[lastToken] = Pending(token: call.token, isRead: isRead, read: read)
+        return lastToken
+    }
+
+    private var isOverloaded: Bool { invocations.count >= Self.pendingLimit || flow.count >= Self.eventLimit }
+
+    func readValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
+        guard let characteristic = characteristics[uuid], characteristic.shape.properties.contains(.read) else { return Self.refusal("NotPermitted") }
+        let options = call.arguments[0].named ?? [:]
+        let offset = options["offset"]?.integer ?? 0
+        if let constant = characteristic.shape.constant { return Self.part(of: constant, from: offset) }
+        if offset > 0, offset <= characteristic.lastRead.count { return Self.part(of: characteristic.lastRead, from: offset) }
+        guard let central = central(options) else { return Self.refusal("Failed", "no such central") }
+        guard !isOverloaded else { return Self.refusal("Failed", "busy") }
+        emit(.read(central, uuid, offset: offset, token: nextToken(call, isRead: true, read: offset == 0 ? uuid : nil)))
+        return .later
+    }
+
+    private static func part(of value: [UInt8], from offset: Int) -> DBusAnswer {
+        guard (0...value.count).contains(offset) else { return refusal("InvalidOffset") }
+        return .values([.bytes(Array(value[offset...]))])
+    }
+
+    func writeValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
+        guard let characteristic = characteristics[uuid], !characteristic.shape.properties.isDisjoint(with: [.write, .writeWithoutResponse]) else {
+            return Self.refusal("NotPermitted")
+        }
+        let options = call.arguments[1].named ?? [:]
+        // bluetoothd asks whether a prepared write may come; the whole value follows.
+        if options["prepare-authorize"]?.bool == true { return .done }
+        guard (options["offset"]?.integer ?? 0) == 0 else { return Self.refusal("InvalidOffset") }
+        guard let value = call.arguments[0].byteArray, value.count <= 512 else { return Self.refusal("InvalidValueLength") }
+        guard let central = central(options) else { return Self.refusal("Failed", "no such central") }
+        guard !isOverloaded else { return Self.refusal("Failed", "busy") }
+        // 5.66 does not name the type, but wants no reply to a command.
+        guard options["type"]?.text != "command", call.wantsReply else {
+            emit(.write(central, uuid, value: value, token: nil))
+            return .done
+        }
+        emit(.write(central, uuid, value: value, token: nextToken(call, isRead: false)))
+        return .later
+    }
+
+    // MARK: - Subscriptions
+
+    func startNotify(_ uuid: BluetoothUUID) -> DBusAnswer {
+        guard characteristics[uuid]?.isNotifying == false else { return Self.refusal("InProgress", "notifying already") }
+        characteristics[uuid]?.isNotifying = true
+        show(uuid, "Notifying", true)
+        for central in centrals.values { emit(.subscribed(central.id, uuid)) }
+        return .done
+    }
+
+    func stopNotify(_ uuid: BluetoothUUID) -> DBusAnswer {
+        guard characteristics[uuid]?.isNotifying == true else { return Self.refusal("Failed", "not notifying") }
+        characteristics[uuid]?.isNotifying = false
+        show(uuid, "Notifying", false)
+        for central in centrals.values { emit(.unsubscribed(central.id, uuid)) }
+        return .done
+    }
+
+    func acquireNotify(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
+        let options = call.arguments[0].named ?? [:]
+        guard let device = options["device"]?.text, let central = central(options), let mtu = centrals[device]?.mtu else {
+            return Self.refusal("Failed", "no such central")
+        }
+        guard let (ours, theirs) = ValueSocket.pair() else { return Self.refusal("Failed", "no more file descriptors") }
+        characteristics[uuid]?.sockets[device]?.close()
+        characteristics[uuid]?.sockets[device] = ValueSocket(ours, queue: executor.queue, limit: Self.pendingLimit) { [weak self] event in
+            guard let self else { return }
+            self.assumeIsolated { $0.socket(device, uuid, event) }
+        }
+        show(uuid, "NotifyAcquired", true)
+        emit(.subscribed(central, uuid))
+        return .values([.fileDescriptor(OwnedDescriptor(theirs)), .uint16(UInt16(clamping: mtu))])
+    }
+
+    private func socket(_ device: String, _ uuid: BluetoothUUID, _ event: ValueSocket.Event) {
+        switch event {
+        case .sent: emit(.notified(uuid))
+        case .ended:
+            guard characteristics[uuid]?.sockets.removeValue(forKey: device) != nil else { return }
+            if characteristics[uuid]?.sockets.isEmpty == true { show(uuid, "NotifyAcquired", false) }
+            if let central = centrals[device] { emit(.unsubscribed(central.id, uuid)) }
+        }
+    }
+
+    /// A central has gone. `id` is `nil` where nobody wants to know.
+    func forgetSubscriptions(of device: String, _ id: CentralID?) {
+        for uuid in characteristics.keys.sorted(by: { $0.fullDescription < $1.fullDescription }) {
+            characteristics[uuid]?.lastRead = []
+            let socket = characteristics[uuid]?.sockets.removeValue(forKey: device)
+            socket?.close()
+            if socket != nil { show(uuid, "NotifyAcquired", false) }
+            let wasNotifying = characteristics[uuid]?.isNotifying == true
+            if wasNotifying {
+                characteristics[uuid]?.isNotifying = false
+                show(uuid, "Notifying", false)
+            }
+            if let id, socket != nil || wasNotifying { emit(.unsubscribed(id, uuid)) }
+        }
+    }
+
+    private func show(_ uuid: BluetoothUUID, _ property: String, _ value: Bool) { show(uuid, property, .boolean(value)) }
+
+    private func show(_ uuid: BluetoothUUID, _ property: String, _ value: DBusValue) {
+        guard let path = characteristics[uuid]?.path else { return }
+        service.assumeIsolated { service in
+            service.connection?.assumeIsolated { $0.setProperty(path, BlueZName.gattCharacteristic, property, value) }
+        }
+    }
+
+    // MARK: - What the machine wants
+
+    func perform(_ request: PeripheralRequest) {
+        guard !isClosed else { return }
+        switch request {
+        case .respond(let token, let response): respond(token, response)
+        case .notify(let uuid, let value): notify(uuid, value)
+        case .disconnect(let id):
+            guard let path = centrals.first(where: { $0.value.id == id })?.key else { return }
+            Task { try? await service.call(path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed") }
+        case .advertise(let isWanted):
+            wantsAdvertisement = isWanted
+            Task { try? await updateAdvertisement() }
+        }
+    }
+
+    private func respond(_ token: UInt64, _ response: PeripheralRequest.Response) {
+        guard let pending = invocations.removeValue(forKey: token) else { return }
+        let result: Result<[DBusValue], DBusFailure>
+        switch response {
+        case .value(let value):
+            let value = Array(value.prefix(512))
+            if let uuid = pending.read { characteristics[uuid]?.lastRead = value }
+            result = .success(pending.isRead ? [.bytes(value)] : [])
+        case .error(let code): result = .failure(Self.failure(code))
+        }
+        service.assumeIsolated { service in
+            service.connection?.assumeIsolated { $0.answer(pending.token, result) }
+        }
+    }
+
+    /// ATT error codes as bluetoothd turns names into them (src/gatt-database.c, dbus_error_to_att_ecode).
+    private static func failure(_ code: UInt8) -> DBusFailure {
+        switch code {
+        case 0x02, 0x03: DBusFailure("org.bluez.Error.NotPermitted", "")
+        case 0x05, 0x08: DBusFailure("org.bluez.Error.NotAuthorized", "")
+        case 0x06: DBusFailure("org.bluez.Error.NotSupported", "")
+        case 0x07: DBusFailure("org.bluez.Error.InvalidOffset", "")
+        case 0x0D: DBusFailure("org.bluez.Error.InvalidValueLength", "")
+        // Application errors (0x80–0x9F) travel as the message; others become "unlikely error".
+        default: DBusFailure("org.bluez.Error.Failed", "0x" + String(code, radix: 16))
+        }
+    }
+
+    private func notify(_ uuid: BluetoothUUID, _ value: [UInt8]) {
+        guard let characteristic = characteristics[uuid] else { return }
+        let value = Array(value.prefix(512))
+        guard characteristic.sockets.isEmpty else {
+            for (device, socket) in characteristic.sockets.sorted(by: { $0.key < $1.key }) where !socket.send(value) {
+                log("the central \(device) takes no values any more: \(Self.pendingLimit) wait; this one is left out")
+                emit(.notified(uuid))
+            }
+            return
+        }
+        if characteristic.isNotifying { show(uuid, "Value", .bytes(value)) }
+        // Nobody listens, or the bus has it.
+        emit(.notified(uuid))
+    }
+}
