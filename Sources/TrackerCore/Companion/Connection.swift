@@ -68,7 +68,13 @@ public struct ConnectionStatus: Hashable, Sendable {
     public mutating func change(to next: ConnectionState) {
         if case .error = state, next == .disconnected { return }
         state = next
-        if case .error(let problem) = next { hint = problem.hint ?? problem.description }
+        if case .error(let problem) = next { hint = problem.hint }
+    }
+
+    /// The error line, while the last word of the radio is one.
+    public var error: String? {
+        guard case .error(let problem) = state else { return nil }
+        return problem.description
     }
 
     /// A poll came to its end with the bottle's answer.

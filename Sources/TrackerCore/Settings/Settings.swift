@@ -90,7 +90,13 @@ public struct Settings: Hashable, Sendable {
 
 public enum ReminderEngine: String, Hashable, Sendable, CaseIterable { case pace, interval, adaptive, all }
 public enum RecordDialectSetting: String, Hashable, Sendable, CaseIterable { case calendar, strict }
-public enum AmountWidth: String, Hashable, Sendable, CaseIterable { case u8, u16be }
+public enum AmountWidth: String, Hashable, Sendable, CaseIterable {
+    case u8, u16be
+
+    /// The amount in bytes 6 and 7 of a record, ml (`tracker.md` A1).
+    public func amountMl(byte6: UInt8, byte7: UInt8) -> Int { self == .u8 ? Int(byte7) : Int(byte6) << 8 | Int(byte7) }
+}
+
 public enum VolumeUnits: String, Hashable, Sendable, CaseIterable { case oz, ml }
 public enum BottleWaterMode: String, Hashable, Sendable, CaseIterable { case accumulate, perSip, off }
 public enum WeekStart: String, Hashable, Sendable, CaseIterable {

@@ -53,14 +53,10 @@ public enum Tracker {
             nextChange: nextChange(after: now, facts: facts, nextDrink: nextDrink, waterline: waterline))
     }
 
-    /// With no session nothing of Waterline is shown; within one, what a water has answered goes away.
+    /// With no session nothing of Waterline is shown. Within one nothing is taken back: what was said was so (X1).
     private static func closes(_ waterline: WaterlineReminders?) -> [String] {
-        let all = NotificationKind.allCases.map(\.id).filter { $0.hasPrefix("waterline-") }
-        guard let waterline, waterline.session.isActive else { return all }
-        var ids: [String] = []
-        if !waterline.engine.isWarning { ids.append(NotificationKind.waterlineWarning.id) }
-        if waterline.engine.sinceWater < waterline.settings.waterEveryNDrinks { ids.append(NotificationKind.waterlinePerDrink.id) }
-        return ids
+        if let waterline, waterline.session.isActive { return [] }
+        return NotificationKind.allCases.map(\.id).filter { $0.hasPrefix("waterline-") }
     }
 
     private static func nextChange(
@@ -76,7 +72,10 @@ public enum Tracker {
             calendar.instant(on: date, at: hours.wake), calendar.instant(on: date, at: hours.sleep), nextDrink.due,
             AdaptiveReminder(facts: facts, now: now).nextFiring(after: now, lastDrink: intake.lastDrink),
             waterline?.nextReminder,
-            waterline.map { $0.session.startTime.advanced(seconds: AbandonedSession.limitSeconds).advanced(seconds: 0.001) },
+            waterline.map {
+                max($0.session.startTime, $0.state.keepGoingAt ?? $0.session.startTime)
+                    .advanced(seconds: AbandonedSession.limitSeconds + 0.001)
+            },
         ]
         return candidates.compactMap(\.self).filter { $0 > now }.min() ?? now.advanced(seconds: 60)
     }

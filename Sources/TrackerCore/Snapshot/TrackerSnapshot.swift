@@ -18,6 +18,14 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
     public var greeting: String
     /// The last drink in relative words; `nil` when there was none today.
     public var lastDrinkAge: String?
+    /// `1.2L / 2.5L`.
+    public var litresText: String
+    /// `1,250 ml / 2,500 ml`.
+    public var amountText: String
+    /// `350 ml behind target`, or what there is instead.
+    public var behindText: String
+    /// Height of the second fill, expected / goal; `nil` while it is hidden, not being behind (B6).
+    public var targetProgress: Double?
 
     init(
         now: Instant, facts: TrackerFacts, intake: DayIntake, pace: PaceSnapshot, nextDrink: NextDrink, engineDay: EngineDay,
@@ -39,6 +47,11 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         unread = facts.unread
         greeting = Greeting.text(at: calendar.timeOfDay(at: now))
         lastDrinkAge = intake.lastDrink.map { RelativeAge.text(from: $0, to: now) }
+        litresText = "\(Amounts.litres(pace.dailyTotalMl)) / \(Amounts.litres(pace.dailyGoalMl))"
+        amountText = "\(Amounts.millilitres(pace.dailyTotalMl)) / \(Amounts.millilitres(pace.dailyGoalMl))"
+        behindText = StatusText.long(deficitMl: pace.deficitMl, totalMl: pace.dailyTotalMl, goalMl: pace.dailyGoalMl)
+        targetProgress =
+            StatusText.isBehind(pace.deficitMl) ? min(1, Double(pace.expectedMl) / Double(pace.dailyGoalMl)) : nil
     }
 
     /// Equal but for the passing of time: nothing to publish (B8).
@@ -53,7 +66,8 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
 
     enum CodingKeys: String, CodingKey {
         case zone, phase, dueTime, countdown, haloLabel, drinkCount, remindersSent, isQuiet, waterline
-        case connection, hint, sync, pendingSync, notifications, unread, greeting, lastDrinkAge
+        case connection, connectionError, hint, sync, pendingSync, notifications, unread, greeting, lastDrinkAge
+        case headline, caption, litresText, amountText, behindText, targetProgress
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -70,6 +84,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         try container.encode(isQuiet, forKey: .isQuiet)
         try container.encode(waterline, forKey: .waterline)
         try container.encode(connection.state.name, forKey: .connection)
+        try container.encode(connection.error, forKey: .connectionError)
         try container.encode(connection.hint, forKey: .hint)
         try container.encode(sync.name, forKey: .sync)
         try container.encode(sync.pending, forKey: .pendingSync)
@@ -77,6 +92,13 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         try container.encode(unread, forKey: .unread)
         try container.encode(greeting, forKey: .greeting)
         try container.encode(lastDrinkAge, forKey: .lastDrinkAge)
+        let view = MainView(self)
+        try container.encode(view.headline, forKey: .headline)
+        try container.encode(view.caption, forKey: .caption)
+        try container.encode(litresText, forKey: .litresText)
+        try container.encode(amountText, forKey: .amountText)
+        try container.encode(behindText, forKey: .behindText)
+        try container.encode(targetProgress, forKey: .targetProgress)
     }
 }
 

@@ -42,7 +42,7 @@ public struct MainView: Hashable, Sendable {
 
     public init(_ snapshot: TrackerSnapshot) {
         isPolling = snapshot.connection.state == .polling
-        error = snapshot.connection.hint
+        error = snapshot.connection.hint ?? snapshot.connection.error
         isRainbow = snapshot.nextDrink.isAlerting
         switch snapshot.nextDrink.phase {
         case .counting:

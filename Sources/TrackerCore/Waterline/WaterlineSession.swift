@@ -101,6 +101,22 @@ public struct SessionSummary: Hashable, Sendable, Codable {
 
     public var durationText: String { Self.text(durationSeconds) }
 
+    enum CodingKeys: String, CodingKey {
+        case drinks, standardDrinks, waters, waterOz, durationSeconds, adherencePercent, finalValue
+    }
+
+    /// `null` where there was no chance to keep the rule.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(drinks, forKey: .drinks)
+        try container.encode(standardDrinks, forKey: .standardDrinks)
+        try container.encode(waters, forKey: .waters)
+        try container.encode(waterOz, forKey: .waterOz)
+        try container.encode(durationSeconds, forKey: .durationSeconds)
+        try container.encode(adherencePercent, forKey: .adherencePercent)
+        try container.encode(finalValue, forKey: .finalValue)
+    }
+
     /// `3h 25m`; under an hour `25m`, under a minute `0m`.
     public static func text(_ seconds: Double) -> String {
         let minutes = seconds.isFinite ? Int(min(max(0, seconds), 1e12)) / 60 : 0

@@ -103,9 +103,10 @@ import Testing
         #expect(try Zone("UTC").moments(of: WallTime(year: 2026, month: 2, day: 29, hour: 0, minute: 0, second: 0)) == nil)
     }
 
-    @Test(arguments: ["Mars/Base", "", "europe/berlin", "GMT+2", "UTC+3", "PST", "../etc/passwd", "Europe/Berlin\u{0}"])
+    @Test(arguments: ["Mars/Base", "", "europe/berlin", "GMT+2", "UTC+3", "PST", "../etc/passwd", "Europe/Berlin "])
     func unknownZonesAreRefused(_ id: String) {
         #expect(throws: UnknownZone.self) { try Zone(id) }
+        #expect(throws: UnknownZone.self) { try Zone("Europe/Berlin\u{0}" + id) }
     }
 
     @Test func textsOfTimeComeBack() throws {

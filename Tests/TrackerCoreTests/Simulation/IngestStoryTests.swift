@@ -5,49 +5,58 @@ import Testing
 /// A6: the story of one bottle, step by step; and travel (T-20) with the core's own totals.
 @Suite struct IngestStoryTests {
     static let table: [Vector] = [
-        Vector("A6-S1") { try story() }, Vector("A6-S2") { try keys() }, Vector("T-22") { try travel() },
-    ]
+        Vector("A6-S2") { try keys() }, Vector("T-22") { try travel() },
+    ] + worldZones.map { zone in Vector("A6-S1/\(zone)") { try story(zone) } }
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
-    private static func record(_ wall: String, _ ml: Int, bottle: String = "b1") throws -> Drink {
+    private static func record(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC") throws -> Drink {
+        let zone = try Zone(zone)
         let wall = try #require(WallTime(wall))
         let fields = RecordFields(
             year: nil, month: wall.month, day: wall.day, hour: wall.hour, minute: wall.minute, second: wall.second)
-        let received = try at("2026-02-03T18:00:00")
-        let resolution = RecordResolver(zone: .utc).resolve(fields, received: received)
+        let received = try local("2026-02-03 18:00", zone.id)
+        let resolution = RecordResolver(zone: zone).resolve(fields, received: received)
         return Drink(
             key: Drink.bottleKey(bottle: bottle, wall: try #require(resolution.wall), amountMl: ml),
-            at: try #require(resolution.instant), calendar: DayCalendar(zone: .utc), ml: ml, source: .bottle, updatedAt: received)
+            at: try #require(resolution.instant), calendar: DayCalendar(zone: zone), ml: ml, source: .bottle, updatedAt: received)
     }
 
-    private static func story() throws {
-        let now = try at("2026-02-03T18:00:00")
-        var ledger = DrinkLedger()
-        func today(_ ledger: DrinkLedger, _ moment: Instant? = nil) throws -> DayIntake {
-            let facts = TrackerFacts(zone: .utc, drinks: Array(ledger.drinks.values))
-            return facts.today(at: moment ?? now)
-        }
+    /// The steps come one a minute from 18:00 on; every minute to the next day's boundary is evaluated.
+    private static func story(_ zone: String) throws {
+        var world = try World(zone: zone)
+        try world.settings.set("hydration.goalMl", to: "1600")
+        func record(_ wall: String, _ ml: Int) throws -> Drink { try Self.record(wall, ml, zone: zone) }
         let first = [try record("2026-02-03T16:00:00", 100), try record("2026-02-03T17:00:00", 200)]
-        for _ in 0..<2 {
-            ledger.ingest(first)
-            let intake = try today(ledger)
-            try #expect(intake.totalMl == 300 && intake.count == 2 && intake.lastDrink == at("2026-02-03T17:00:00"))
-        }
-        let third = [try record("2026-02-03T17:30:00", 50)]
-        ledger.ingest(third)
-        try #expect(today(ledger).totalMl == 350)
-        ledger.ingest([try record("2026-02-02T16:00:00", 100), first[1]])
-        try #expect(today(ledger).totalMl == 350)
-        try #expect(ledger.intake(on: day("2026-02-02")).totalMl == 100)
-        ledger.ingest((first + third).reversed())
-        try #expect(today(ledger).totalMl == 350 && today(ledger).lastDrink == at("2026-02-03T17:30:00"))
-        ledger.delete(first[1].key, at: now)
-        ledger.ingest(first + third)
-        try #expect(today(ledger).totalMl == 150)
-        try #expect(today(ledger, at("2026-02-04T03:59:59")).totalMl == 150)
-        let next = try today(ledger, at("2026-02-04T04:00:00"))
-        #expect(next.totalMl == 0 && next.lastDrink == nil && next.drinks.isEmpty)
+        let third = try record("2026-02-03T17:30:00", 50)
+        let yesterday = try record("2026-02-02T16:00:00", 100)
+        let steps: [(change: (inout World, Instant) -> Void, total: Int, rows: Int, last: Drink)] = [
+            ({ world, _ in world.ledger.ingest(first) }, 300, 2, first[1]),
+            ({ world, _ in world.ledger.ingest(first) }, 300, 2, first[1]),
+            ({ world, _ in world.ledger.ingest([third]) }, 350, 3, third),
+            ({ world, _ in world.ledger.ingest([yesterday, first[1]]) }, 350, 3, third),
+            ({ world, _ in world.ledger.ingest((first + [third]).reversed()) }, 350, 3, third),
+            ({ world, now in
+                world.ledger.delete(first[1].key, at: now)
+                world.ledger.ingest(first + [third])
+            }, 150, 2, third),
+        ]
+        let start = try world.moment("2026-02-03 18:00")
+        let boundary = try world.moment("2026-02-04 04:00")
+        world.run(from: start, to: boundary, before: { world, now in
+            let step = Int(start.seconds(to: now) / 60)
+            if step < steps.count { steps[step].change(&world, now) }
+        }, after: { _, now, evaluation in
+            let pace = evaluation.snapshot.pace
+            if now == boundary {
+                #expect(pace.dailyTotalMl == 0 && pace.lastDrinkTime == nil && evaluation.snapshot.drinkCount == 0)
+            } else {
+                let step = steps[min(Int(start.seconds(to: now) / 60), steps.count - 1)]
+                #expect(pace.dailyTotalMl == step.total && evaluation.snapshot.drinkCount == step.rows, "at \(now)")
+                #expect(pace.lastDrinkTime == step.last.at, "at \(now)")
+            }
+        })
+        try #expect(world.ledger.intake(on: day("2026-02-02")).totalMl == 100)
     }
 
     private static func keys() throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// E3 and E4 as whole nights, minute by minute; X1's stories.
 @Suite struct SessionNightTests {
-    static let table: [Vector] = abandoned + silence + grids + perDrink + warnings + stories
+    static let table: [Vector] = abandoned + forgotten + silence + grids + perDrink + warnings + stories
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
@@ -32,6 +32,15 @@ import Testing
         world.evaluate(at: limit.advanced(seconds: 2 + 12 * 3600))
         #expect(world.told(.waterlineAbandoned).count == 2)
         #expect(AbandonedSession.hours(start: try world.moment(start), keepGoingAt: nil, now: try world.moment(start).advanced(seconds: 15 * 3600 + 59 * 60)) == 15)
+    }
+
+    // E3: one prompt, at the first minute past twelve hours, whatever the zone.
+    private static let forgotten: [Vector] = worldZones.map { zone in
+        Vector("E3-N/\(zone)") {
+            var world = try night(zone, "2026-06-15 20:00")
+            try world.run(from: world.moment("2026-06-15 20:00"), to: world.moment("2026-06-16 10:00"))
+            #expect(world.told(.waterlineAbandoned) == ["08:01 Your session has been running for 12 hours. End it?"])
+        }
     }
 
     // E4: nothing logged.
