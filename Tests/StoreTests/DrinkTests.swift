@@ -1,13 +1,16 @@
 import Foundation
 import Store
 import Support
+import Synchronization
 import Testing
 import TrackerCore
 
-/// A write at an instant given as text, in a zone, with counted identifiers.
-func context(_ now: String, zone: String = "UTC", source: String = "cli") throws -> WriteContext {
-    WriteContext(
-        now: try #require(Instant(iso: now)), zone: try Zone(zone), source: source, makeID: { UUID().uuidString })
+/// A write at an instant given as text, in a zone; `counted` gives the same identifiers at every call.
+func context(_ now: String, zone: String = "UTC", source: String = "cli", counted: Bool = false) throws -> WriteContext {
+    let count = Atomic(0)
+    return WriteContext(
+        now: try #require(Instant(iso: now)), zone: try Zone(zone), source: source,
+        makeID: { counted ? "id-\(count.wrappingAdd(1, ordering: .relaxed).newValue)" : UUID().uuidString })
 }
 
 func day(_ text: String) throws -> LocalDay { try #require(LocalDay(text)) }

@@ -110,6 +110,7 @@ func entry(
     }
 
     @Test func undecodableBytesAreKeptCountedAndBounded() throws {
+        let store = try TrackerStore(inMemory: nil)
         try store.quarantine(bottle: "b1", bytes: [1, 2], reason: "short", received: Instant(seconds: 1))
         try store.quarantine(bottle: "b1", bytes: [1, 2], reason: "short", received: Instant(seconds: 2))
         let kept = try #require(try store.quarantinedBytes().first)

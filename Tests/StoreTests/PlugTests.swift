@@ -41,6 +41,21 @@ import TrackerCore
         Step(testDescription: "poll") {
             try $0.finishPoll(PollRecord(bottle: "b7", name: "x", endedAt: Instant(seconds: 5), complete: true))
         },
+        Step(testDescription: "settings") {
+            try $0.changeSettings([("hydration.goalMl", "2000"), ("bottle.alias", "b1")], try context("2026-02-03T18:00:00Z"))
+        },
+        Step(testDescription: "session entry") {
+            _ = try $0.addLog(.drink(), id: "new", try context("2026-02-03T13:00:00Z"))
+        },
+        Step(testDescription: "session end") { _ = try $0.endSession(try context("2026-02-03T13:00:00Z")) },
+        Step(testDescription: "late sip in an ended session") {
+            _ = try $0.append([try sip("2026-02-03T08:30:00", 255)])
+        },
+        Step(testDescription: "onboarding") { _ = try $0.finishOnboarding(try context("2026-02-03T18:00:00Z", counted: true)) },
+        Step(testDescription: "import") {
+            let sample = HealthSample(at: Instant(seconds: 1000), ml: 5)
+            _ = try $0.importSamples([sample, HealthSample(at: Instant(seconds: 2000), ml: 6)], areOurs: false, try context("2026-02-03T18:00:00Z"))
+        },
         Step(testDescription: "quarantine") {
             try $0.quarantine(bottle: "b1", bytes: [1, 2, 3], reason: "short", received: Instant(seconds: 9))
         },
@@ -111,6 +126,10 @@ import TrackerCore
             try sip("2026-02-03T09:00:00", 100), try sip("2026-02-02T09:00:00", 70),
             entry("b2", verdict: .quarantined(reason: "implausibleTimestamp")),
         ])
+        _ = try store.startSession(try context("2026-02-03T08:00:00Z"))
+        _ = try store.addLog(.drink(), try context("2026-02-03T08:10:00Z"))
+        _ = try store.endSession(try context("2026-02-03T08:50:00Z"))
+        _ = try store.startSession(try context("2026-02-03T11:00:00Z"))
         _ = try store.logDrink(ml: 330, try context("2026-02-03T12:00:00Z"))
     }
 

@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+import TrackerCore
+
+@testable import Store
+
+@Suite struct AccountTests {
+    let scratch: ScratchStore
+    let store: TrackerStore
+
+    init() throws {
+        scratch = try ScratchStore()
+        store = try TrackerStore(path: scratch.path)
+    }
+
+    /// FIPS 180-4 and NIST's examples.
+    @Test(arguments: [
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"),
+        (String(repeating: "a", count: 1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
+    ])
+    func sha256(message: String, digest: String) {
+        #expect(SHA256.hex(message.utf8) == digest)
+    }
+
+    @Test func tokensAreKnownByTheirFingerprintUntilRevoked() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let first = try store.addToken("secret one", label: "phone", now)
+        _ = try store.addToken("secret two", label: "tablet", now)
+        #expect(try store.accepts(token: "secret one") && !store.accepts(token: "secret") && !store.accepts(token: ""))
+        #expect(try store.revokeTokens(String(first.id.prefix(8)), now) == 1)
+        #expect(try !store.accepts(token: "secret one") && store.accepts(token: "secret two"))
+        #expect(try store.revokeTokens(nil, now) == 1)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.path + "-wal")) + Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        #expect(bytes.range(of: Data("secret one".utf8)) == nil)
+    }
+
+    /// D4: new drinks are appended, an edit rewrites, a file that somebody touched is mended.
+    @Test func healthFilesFollowTheStore() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let folder = scratch.directory.appendingPathComponent("health")
+        func keys(_ name: String) throws -> [String] {
+            let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+            return try HealthImport.samples(text).compactMap(\.uuid).sorted()
+        }
+        _ = try store.logDrink(ml: 100, now)
+        try store.updateHealthFiles()
+        #expect(!FileManager.default.fileExists(atPath: folder.path), "off by default")
+        try store.changeSettings([("health.enabled", "true")], now)
+        for hour in 10..<13 {
+            _ = try store.append([try sip("2026-02-03T\(hour):00:00", hour)])
+            try store.updateHealthFiles()
+            try store.updateHealthFiles()
+        }
+        let stored = { try store.allDrinks().map(\.key).sorted() }
+        #expect(try keys("drinks.xml") == stored() && keys("drinks.csv") == stored())
+        _ = try store.deleteDrink("d1", now)
+        try store.updateHealthFiles()
+        #expect(try keys("drinks.xml") == stored() && keys("drinks.csv") == stored())
+        try Data("broken".utf8).write(to: folder.appendingPathComponent("drinks.csv"))
+        try store.updateHealthFiles()
+        #expect(try keys("drinks.csv") == stored())
+    }
+
+    @Test func aPurgeLeavesEmptyTablesAndNoBytes() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        _ = try store.finishOnboarding(now)
+        _ = try store.append([try sip("2026-02-03T10:00:00", 50, bottle: "BOTTLE-TO-FORGET")])
+        _ = try store.startSession(now)
+        _ = try store.addLog(.drink(), now)
+        _ = try store.evaluate(now, sinks: [MemorySink()])
+        try store.purge()
+        #expect(try store.rowCounts().filter { $0.rows > 0 }.map(\.table) == ["migration"])
+        for suffix in ["", "-wal"] {
+            let bytes = (try? Data(contentsOf: URL(fileURLWithPath: scratch.path + suffix))) ?? Data()
+            #expect(bytes.range(of: Data("BOTTLE-TO-FORGET".utf8)) == nil)
+        }
+        #expect(try store.finishOnboarding(now), "back to the welcome")
+    }
+
+    /// D4: a store restored from its export knows the bottle's records again, tombstones included.
+    @Test func anExportRestoresAStore() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let batch = try (10..<20).map { try sip("2026-02-03T\($0):00:00", $0) }
+        _ = try store.append(batch)
+        for text in [HealthExport.appleHealth(try store.allDrinks()), HealthExport.csv(try store.allDrinks()), HealthExport.json(try store.allDrinks())] {
+            let other = try TrackerStore(inMemory: nil)
+            let samples = try HealthImport.samples(text)
+            #expect(try other.importSamples(samples, areOurs: HealthImport.format(of: text) == .json, now).added == 10)
+            #expect(try other.importSamples(samples, areOurs: false, now).known == 10)
+            _ = try other.append(batch)
+            #expect(try other.allDrinks().map(\.key) == (try store.allDrinks().map(\.key)), "the bottle's own delivery adds nothing")
+            _ = try other.resetToday(now)
+            #expect(try other.importSamples(samples, areOurs: false, now).added == 0)
+        }
+    }
+}

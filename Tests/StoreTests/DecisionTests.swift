@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+import TrackerCore
+
+@testable import Store
+
+@Suite struct DecisionTests {
+    let scratch: ScratchStore
+
+    init() throws { scratch = try ScratchStore() }
+
+    private func berlin(_ instant: Instant) throws -> WriteContext {
+        WriteContext(now: instant, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
+    }
+
+    /// B4-S2 through the store, minute by minute, the process restarted before every single evaluation.
+    @Test func b4S2WithARestartAtEveryTick() throws {
+        let start = try #require(Instant(iso: "2026-06-15T04:00:00+02:00"))
+        try TrackerStore(path: scratch.path).changeSettings([("reminders.backOnTrack", "true")], berlin(start))
+        let drinks = ["10:05": 300, "11:50": 600, "15:00": 700, "19:00": 500, "20:00": 400]
+        var heard: [String] = []
+        // A new process now and then, and at each hour: opening is what costs time in a test.
+        var store = try TrackerStore(path: scratch.path)
+        for minute in 0..<(24 * 60) {
+            let context = try berlin(start.advanced(seconds: Double(minute * 60)))
+            let time = String(context.zone.wall(at: context.now).description.dropFirst(11).prefix(5))
+            if minute % 20 == 0 { store = try TrackerStore(path: scratch.path) }
+            if let ml = drinks[time] { _ = try store.logDrink(ml: ml, context) }
+            let sink = MemorySink()
+            _ = try store.evaluate(context, sinks: [sink])
+            heard += sink.delivered.map { "\(time) \($0.kind.rawValue)" }
+        }
+        #expect(heard == [
+            "07:18 pace", "10:00 pace", "11:48 pace", "11:50 recovery", "12:42 pace", "15:00 recovery", "16:54 pace",
+            "19:00 recovery", "19:54 pace", "20:00 goal",
+        ])
+        #expect(try store.notifications().count == 10)
+        #expect(Set(try store.notifications().map(\.id)).count == 10)
+    }
+
+    /// K-B15: what no sink accepted is not counted, and comes again under the same id.
+    @Test func refusedDecisionsComeAgain() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let noon = try #require(Instant(iso: "2026-06-15T12:00:00+02:00"))
+        let deaf = MemorySink(accepts: false)
+        let first = try store.evaluate(berlin(noon), sinks: [deaf])
+        #expect(first.decisions.count == 1 && deaf.refused == 1)
+        #expect(try store.look(berlin(noon)).snapshot.remindersSent == 0)
+        let sink = MemorySink()
+        let second = try store.evaluate(berlin(noon.advanced(seconds: 60)), sinks: [deaf, sink])
+        #expect(second.decisions.map(\.notificationId) == first.decisions.map(\.notificationId) && sink.delivered.count == 1)
+        #expect(try store.evaluate(berlin(noon.advanced(seconds: 61)), sinks: [sink]).decisions.isEmpty)
+        #expect(try store.look(berlin(noon.advanced(seconds: 62))).snapshot.remindersSent == 1)
+    }
+
+    /// An evaluation repeated at the same moment writes nothing new: the file's bytes say so.
+    @Test func anEvaluationRepeatedChangesNothing() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let noon = try berlin(try #require(Instant(iso: "2026-06-15T12:00:00+02:00")))
+        _ = try store.startSession(noon)
+        _ = try store.evaluate(noon, sinks: [MemorySink()])
+        let before = try store.look(noon).snapshot
+        let changes = try store.database.read { $0.totalChangesCount }
+        for _ in 0..<3 { #expect(try store.evaluate(noon, sinks: [MemorySink()]).decisions.isEmpty) }
+        #expect(try store.database.read { $0.totalChangesCount } == changes)
+        #expect(try store.look(noon).snapshot == before)
+    }
+
+    /// D3: each day keeps the goal it ended with; a streak survives a raised goal.
+    @Test func goalsStayWithTheirDays() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let days = try (10...14).map { try #require(LocalDay("2026-06-\($0)")) }
+        func noon(_ day: LocalDay) throws -> WriteContext { try berlin(try #require(Instant(iso: "\(day)T12:00:00+02:00"))) }
+        for day in days.prefix(3) {
+            let context = try noon(day)
+            _ = try store.logDrink(ml: 1300, context)
+            _ = try store.logDrink(ml: 1300, context)
+        }
+        try store.changeSettings([("hydration.goalMl", "3000")], noon(days[3]))
+        try store.changeSettings([("hydration.goalMl", "2800")], noon(days[3]))
+        _ = try store.logDrink(ml: 2000, noon(days[3]))
+        let history = try store.history(from: days[0], through: days[4])
+        #expect(days.map { history[$0].goalMl } == [2500, 2500, 2500, 2800, 2800])
+        #expect(days.map { history[$0].dayClass } == [.met, .met, .met, .partial, .none])
+        #expect(try store.streak(today: days[3]) == 3 && store.streak(today: days[4]) == 0)
+    }
+
+    @Test func settingsAreKeptAndRefusedWithTheRule() throws {
+        let context = try berlin(Instant(seconds: 1_780_000_000))
+        let store = try TrackerStore(path: scratch.path)
+        try store.changeSettings([("schedule.wake", "06:30"), ("day.zone", "America/Nuuk")], context)
+        let refusal = #expect(throws: SettingRefusal.self) {
+            try store.changeSettings([("hydration.glassMl", "300"), ("hydration.goalMl", "100")], context)
+        }
+        #expect(refusal?.description.contains("500 to 5000") == true)
+        let again = try TrackerStore(path: scratch.path).settings()
+        #expect(again.wake == TimeOfDay("06:30") && again.dayZone == "America/Nuuk" && again.glassMl == 200, "all or none")
+        try store.database.write { try $0.execute(sql: "INSERT INTO setting VALUES ('hydration.goalMl', '7')") }
+        let (settings, refused) = try store.settingsAndRefused()
+        #expect(settings.goalMl == 2500 && refused.map(\.name) == ["hydration.goalMl"])
+    }
+
+    /// An alias takes the only bottle's history along.
+    @Test func anAliasRenamesTheBottle() throws {
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.append([entry("A4:C1:38:00:00:01")])
+        try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
+        #expect(try store.append([entry("mine"), entry("A4:C1:38:00:00:01")]) == [.duplicate, .duplicate])
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import GRDB
+import Testing
+import TrackerCore
+
+@testable import Store
+
+@Suite struct SessionTests {
+    let store: TrackerStore
+
+    init() throws { store = try TrackerStore(inMemory: nil) }
+
+    /// 2026-06-15 at a time of the evening in Berlin (CEST).
+    private func at(_ time: String) throws -> WriteContext {
+        let date = time < "12:00" ? "2026-06-16" : "2026-06-15"
+        return WriteContext(
+            now: try #require(Instant(iso: "\(date)T\(time):00+02:00")), zone: try Zone("Europe/Berlin"), source: "cli",
+            makeID: { UUID().uuidString.lowercased() })
+    }
+
+    private func bottleSip(_ time: String, _ ml: Int) throws -> JournalEntry {
+        let context = try at(time)
+        let wall = context.zone.wall(at: context.now)
+        return JournalEntry(
+            bottle: "b1", raw: [0x1A, 6, 15, UInt8(wall.hour), UInt8(wall.minute), 0, 0, UInt8(ml), 0, 0, 1, 0, 0], wall: wall,
+            amountMl: ml, received: context.now, verdict: .drink(at: context.now, zone: "Europe/Berlin"))
+    }
+
+    @Test("E3: a second start returns the same session; the database allows no second active one")
+    func oneActiveSession() throws {
+        let first = try store.startSession(at("21:00"))
+        let second = try store.startSession(at("21:05"))
+        #expect(first.started && !second.started && first.session.id == second.session.id)
+        #expect(throws: DatabaseError.self) {
+            try store.database.write { db in
+                try db.execute(sql: """
+                    INSERT INTO session (id, userId, startTime, isActive, updatedAt, deviceId) VALUES ('x', 'u', 1, 1, 1, 'd')
+                    """)
+            }
+        }
+    }
+
+    @Test("E3: nothing is logged without a session, nor outside its time")
+    func logsNeedASession() throws {
+        let error = #expect(throws: WaterlineSession.Refusal.self) { try store.addLog(.drink(), at("21:00")) }
+        #expect(error == .noActiveSession)
+        _ = try store.startSession(at("21:00"))
+        let early = try at("20:59").now
+        #expect(throws: WaterlineSession.Refusal.outsideSession) { try store.addLog(.drink(), at: early, try at("21:10")) }
+        #expect(throws: WaterlineSession.Refusal.estimate) { try store.addLog(.drink(estimate: 10.5), try at("21:10")) }
+        #expect(try store.addLog(.drink(), id: "once", at("21:10")).id == store.addLog(.drink(), id: "once", at("21:10")).id)
+        #expect(try store.activeSession(at: at("21:11").now)?.state.drinks == 1, "a repeated delivery is one entry")
+    }
+
+    @Test("E1: the edit vectors from A A W A", arguments: ["delete W", "delete last A", "first A to 2.0", "move W"])
+    func editVectors(edit: String) throws {
+        _ = try store.startSession(at("21:00"))
+        let a1 = try store.addLog(.drink(), at("21:10"))
+        _ = try store.addLog(.drink(), at("21:20"))
+        let w = try store.addLog(.water(oz: 8), at("21:30"))
+        let a3 = try store.addLog(.drink(), at("21:40"))
+        let now = try at("21:50")
+        let expected: (Double, Int)
+        switch edit {
+        case "delete W":
+            try store.deleteLog(w.id, now)
+            expected = (3, 3)
+        case "delete last A":
+            try store.deleteLog(a3.id, now)
+            expected = (1, 0)
+        case "first A to 2.0":
+            _ = try store.editLog("w\(a1.seq)", estimate: 2, now)
+            expected = (3, 1)
+        default:
+            _ = try store.editLog(w.id, at: try at("21:05").now, now)
+            expected = (2, 3)
+        }
+        let state = try #require(try store.activeSession(at: now.now)).state
+        #expect(state.value == expected.0 && state.sinceWater == expected.1)
+        _ = try store.undo(now)
+        let back = try #require(try store.activeSession(at: now.now)).state
+        #expect(back.value == 2 && back.sinceWater == 1, "undo takes the edit back")
+    }
+
+    @Test("E3: edits recompute the summary until Done or the next start seals it")
+    func sealing() throws {
+        _ = try store.startSession(at("21:00"))
+        let log = try store.addLog(.drink(), at("21:10"))
+        let ended = try store.endSession(at("23:00"))
+        #expect(ended.session.computedSummary?.drinks == 1 && ended.session.ruleN == 1)
+        _ = try store.editLog(log.id, estimate: 2, at("23:10"))
+        #expect(try store.pastSessions().first?.computedSummary?.standardDrinks == 2)
+        _ = try store.startSession(at("23:20"))
+        #expect(throws: WaterlineSession.Refusal.sealed) { try store.editLog(log.id, estimate: 3, at("23:30")) }
+        #expect(throws: WaterlineSession.Refusal.sealed) { try store.deleteLog(log.id, at("23:30")) }
+        #expect(throws: Refusal.self) { try store.undo(at("23:30")) }
+        #expect(try store.pastSessions().first?.computedSummary?.standardDrinks == 2)
+    }
+
+    @Test("E3: a session ends with zero logs, or at its last entry")
+    func endings() throws {
+        _ = try store.startSession(at("21:00"))
+        let empty = try store.endSession(at("21:30")).session
+        #expect(empty.computedSummary?.drinks == 0 && empty.computedSummary?.adherencePercent == nil)
+        _ = try store.startSession(at("22:00"))
+        _ = try store.addLog(.drink(), at("22:10"))
+        let ended = try store.endSession(atLastLog: true, at("23:59")).session
+        #expect(ended.endTime == (try at("22:10").now))
+        #expect(throws: WaterlineSession.Refusal.noActiveSession) { try store.endSession(at("23:59")) }
+    }
+
+    @Test("X1 story 1", arguments: [("accumulate", 0.0, 0, 100), ("off", 1.0, 1, 0), ("perSip", -1.0, 0, 100)])
+    func x1Story1(mode: String, value: Double, sinceWater: Int, adherence: Int) throws {
+        try store.changeSettings([("waterline.bottleWater", mode)], at("20:00"))
+        _ = try store.startSession(at("21:00"))
+        _ = try store.addLog(.drink(), at("21:10"))
+        _ = try store.append([bottleSip("21:12", 120), bottleSip("21:20", 117), bottleSip("20:50", 255)])
+        let view = try #require(try store.activeSession(at: at("21:30").now))
+        #expect(view.state.value == value && view.state.sinceWater == sinceWater)
+        #expect(try store.endSession(at("21:30")).session.computedSummary?.adherencePercent == adherence)
+    }
+
+    @Test("X1: sips that arrive after the end recompute the summary, also of a sealed session, by the rules of its end")
+    func lateSips() throws {
+        _ = try store.startSession(at("21:00"))
+        _ = try store.addLog(.drink(), at("21:10"))
+        let session = try store.endSession(at("22:00")).session
+        try store.sealSession(session.id, at("22:01"))
+        try store.changeSettings([("waterline.bottleWater", "off"), ("waterline.waterEveryNDrinks", "3")], at("22:02"))
+        _ = try store.append([bottleSip("21:12", 120), bottleSip("21:20", 117), bottleSip("22:30", 255)])
+        let summary = try #require(try store.pastSessions().first?.computedSummary)
+        #expect(summary.waters == 1 && summary.adherencePercent == 100 && summary.finalValue == 0)
+        _ = try store.deleteDrink("b1|2026-06-15T21:20:00|117", at("22:40"))
+        #expect(try store.pastSessions().first?.computedSummary?.waters == 0)
+    }
+
+    @Test("X1: a derived water is excluded, not edited")
+    func exclusion() throws {
+        _ = try store.startSession(at("21:00"))
+        _ = try store.append([bottleSip("21:12", 240)])
+        let now = try at("21:30")
+        let water = try #require(try store.activeSession(at: now.now)?.logs.first)
+        #expect(throws: WaterlineSession.Refusal.derived) { try store.editLog(water.id, amountOz: 4, now) }
+        try store.deleteLog(water.id, now)
+        #expect(try store.activeSession(at: now.now)?.logs.isEmpty == true)
+        _ = try store.append([bottleSip("21:12", 240)])
+        #expect(try store.activeSession(at: now.now)?.logs.isEmpty == true)
+        _ = try store.undo(now)
+        #expect(try store.activeSession(at: now.now)?.logs.count == 1)
+    }
+
+    @Test("E2: five presets, made once; deleted ones stay deleted")
+    func presets() throws {
+        #expect(try store.finishOnboarding(at("20:00")))
+        #expect(try store.presets().map(\.name) == ["Beer", "Glass of Wine", "Shot", "Cocktail", "Double"])
+        let shot = try #require(try store.preset(named: "shot"))
+        try store.changeSettings([("waterline.defaultPreset", shot.id)], at("20:01"))
+        try store.deletePreset(shot.id, at("20:02"))
+        #expect(try !store.finishOnboarding(at("20:03")))
+        #expect(try store.presets().count == 4 && store.settings().defaultPreset == nil)
+        #expect(throws: SettingRefusal.self) { try store.changeSettings([("waterline.defaultPreset", shot.id)], at("20:04")) }
+        let names = ["beer", "", String(repeating: "x", count: 65), "tab\t"]
+        for name in names {
+            #expect(throws: Refusal.self) {
+                try store.addPreset(name: name, drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:05"))
+            }
+        }
+    }
+}
