@@ -23,6 +23,7 @@ struct CommandsCommand: ParsableCommand {
         }
         let notes = ReadingNotes()
         try run.read(file) { file in
+            file.onHead = { reader.learn($0) }
             try file.forEachEvent { event, bytes in
                 notes.see(event)
                 try reader.receive(event, bytes)

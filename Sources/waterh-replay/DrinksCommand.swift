@@ -34,6 +34,7 @@ struct DrinksCommand: ParsableCommand {
             let before = reader.tally
             reader.onRefused = { notes.refuse($0, run) }
             try run.read(file) { file in
+                file.onHead = { reader.learn($0) }
                 do {
                     try file.forEachEvent { event, bytes in
                         notes.see(event)

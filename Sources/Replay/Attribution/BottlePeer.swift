@@ -101,6 +101,8 @@ struct PeerBook {
     /// Names from advertisements, for peers that are not connected yet. Bounded: a busy place has thousands.
     private var names: [BluetoothAddress: String] = [:]
     private static let mostNames = 4096
+    /// Name of peers without an address, where a text capture has one for all.
+    var nameOfUnknown: String?
     /// In order of first connection.
     private(set) var all: [BottlePeer] = []
 
@@ -123,6 +125,7 @@ struct PeerBook {
         }
         let peer = BottlePeer(address: address, firstConnection: connection, isHost: isHost)
         if let address, let name = names[address] { peer.learn(name: name) }
+        if case .connection = key, let nameOfUnknown { peer.learn(name: nameOfUnknown) }
         peers[key] = peer
         all.append(peer)
         return peer

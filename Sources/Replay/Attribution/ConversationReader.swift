@@ -1,5 +1,6 @@
 import Bluetooth
 import BottleProtocol
+import Captures
 
 /// What concerns a bottle in a capture, found by `ConversationReader`.
 enum BottleTraffic {
@@ -11,6 +12,21 @@ enum BottleTraffic {
     case message(Frame)
     /// Bytes from the response characteristic that are no part of a frame.
     case malformed([UInt8], DecodeFailure)
+}
+
+/// A value that passed on a connection, whole.
+struct ObservedTransfer {
+    var side: ServerSide
+    var handle: UInt16
+    /// Of the characteristic or descriptor, where it is known.
+    var uuid: BluetoothUUID?
+    var travel: ValueFacts.Travel
+    var bytes: [UInt8]
+    var frame: Int
+    var time: Duration?
+
+    /// The server's address, where it is the peer.
+    var peer: BluetoothAddress? { side.isHost ? nil : side.connection.peer }
 }
 
 /// Where and when it was seen.
@@ -52,6 +68,9 @@ final class ConversationReader {
         self.sink = sink
     }
 
+    /// Called for every value that passed, of any characteristic, whole: before it is looked at.
+    var onValue: ((ObservedTransfer) -> Void)?
+
     /// Everybody met, in order of first connection.
     var peers: [BottlePeer] { book.all }
 
@@ -59,15 +78,16 @@ final class ConversationReader {
     private(set) var openLogs: [ServerSide] = []
     private static let mostOpenLogs = 64
 
-    /// A name from elsewhere: the head of a text capture.
-    func learn(name: String, of address: BluetoothAddress) {
-        book.learn(name: name, of: address)
+    /// What the head of a text capture tells: names by address, and the name of whoever has none.
+    func learn(_ head: CaptureFileFacts) {
+        for (address, name) in head.names { book.learn(name: name, of: BluetoothAddress(address)) }
+        if head.names.isEmpty, let name = head.name { book.nameOfUnknown = name }
     }
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
         case .att(let observation):
-            if let stream, stream.takes(observation, bytes) { return }
+            if let stream, onValue == nil, stream.takes(observation, bytes) { return }
             try receive(observation, bytes)
         case .connected(let connection): _ = sides(of: connection)
         case .disconnected(let connection, _):
@@ -194,7 +214,7 @@ final class ConversationReader {
         if opcode == .notification || opcode == .indication {
             guard followsValues else { return }
             guard let handle = pdu.little16(at: 1) else { return }
-            return try value(pdu.extracting(3..<pdu.byteCount), of: handle, side, observation)
+            return try value(pdu.extracting(3..<pdu.byteCount), of: handle, side, observation, opcode == .indication ? .indication : .notification)
         }
         if isFromServer { try answer(pdu, opcode, side, sides, observation) } else { try ask(pdu, opcode, side, sides, observation) }
     }
@@ -215,7 +235,7 @@ final class ConversationReader {
         case .writeRequest, .writeCommand, .signedWriteCommand:
             guard let handle = pdu.little16(at: 1) else { return }
             let end = opcode == .signedWriteCommand ? max(3, pdu.byteCount - 12) : pdu.byteCount
-            try write(pdu.extracting(3..<end).bytes(), to: handle, side, observation)
+            try write(pdu.extracting(3..<end).bytes(), to: handle, side, observation, isRequest: opcode == .writeRequest)
         case .prepareWriteRequest:
             guard let handle = pdu.little16(at: 1), let offset = pdu.little16(at: 3) else { return }
             prepare(PartialValue(handle: handle, bytes: pdu.bytes(from: 5), observation: observation), at: Int(offset), side)
@@ -223,7 +243,7 @@ final class ConversationReader {
             let prepared = side.preparing
             side.preparing = []
             guard pdu.byteCount > 1, pdu.byte(1) == 1 else { return }
-            for value in prepared { try write(value.bytes, to: value.handle, side, observation) }
+            for value in prepared { try write(value.bytes, to: value.handle, side, observation, isRequest: true) }
         default: break
         }
     }
@@ -277,7 +297,10 @@ final class ConversationReader {
     // MARK: values
 
     @inline(__always)
-    private func value(_ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
+    private func value(
+        _ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation, _ travel: ValueFacts.Travel = .notification
+    ) throws {
+        if let onValue { onValue(transfer(bytes.bytes(), handle, side, observation, travel)) }
         switch side.role(of: handle, given) {
         case .response(let profile, let basis):
             if side.peer.responseHandle != handle || side.peer.basis != basis {
@@ -300,11 +323,12 @@ final class ConversationReader {
         guard let reading = side.reading else { return }
         side.reading = nil
         if let type = side.type(at: reading.handle) { return try known(type, value: reading.bytes, reading.handle, side, reading.observation) }
-        try value(reading.bytes.span.bytes, of: reading.handle, side, reading.observation)
+        try value(reading.bytes.span.bytes, of: reading.handle, side, reading.observation, .read)
     }
 
     /// A value that was read, of an attribute whose type is known.
     private func known(_ type: BluetoothUUID, value bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
+        if let onValue, type == 0x2A00 || type == 0x2A25 { onValue(transfer(bytes, handle, side, observation, .read)) }
         switch type {
         case 0x2A00: side.peer.learn(name: String(decoding: bytes, as: UTF8.self))
         case 0x2A25:
@@ -312,7 +336,7 @@ final class ConversationReader {
             if side.peer.address == nil, let address = BluetoothAddress(String(decoding: bytes, as: UTF8.self)) {
                 side.peer = book.identify(side.peer, as: address)
             }
-        default: try value(bytes.span.bytes, of: handle, side, observation)
+        default: try value(bytes.span.bytes, of: handle, side, observation, .read)
         }
     }
 
@@ -325,7 +349,18 @@ final class ConversationReader {
         }
     }
 
-    private func write(_ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
+    private func transfer(
+        _ bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation, _ travel: ValueFacts.Travel
+    ) -> ObservedTransfer {
+        ObservedTransfer(
+            side: side, handle: handle, uuid: side.type(at: handle) ?? observation.characteristic, travel: travel, bytes: bytes,
+            frame: observation.frame, time: observation.time)
+    }
+
+    private func write(
+        _ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation, isRequest: Bool = false
+    ) throws {
+        if let onValue { onValue(transfer(bytes, handle, side, observation, isRequest ? .writeRequest : .writeCommand)) }
         switch side.role(of: handle, given) {
         // Also what was written to the response characteristic: the bottle drops the connection for some of it.
         case .command(let profile, let basis), .response(let profile, let basis):

@@ -1,5 +1,6 @@
 import Bluetooth
 import BottleProtocol
+import Captures
 
 /// What the host wrote to a bottle.
 public struct ObservedCommand {
@@ -37,7 +38,8 @@ public final class CommandReader {
     }
 
     public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws { try conversation.receive(event, bytes) }
-    public func learn(name: String, of address: BluetoothAddress) { conversation.learn(name: name, of: address) }
+    /// What the head of a text capture tells.
+    public func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
     public func finishCapture() throws { try conversation.finish() }
     public var peers: [BottlePeer] { conversation.peers }
 }

@@ -1,5 +1,6 @@
 import Bluetooth
 import BottleProtocol
+import Captures
 
 /// Finds the drinks of one capture after another: each once, however often it was delivered (protocol section 3, "Duplicates").
 ///
@@ -87,9 +88,9 @@ public final class DrinkReader {
         try (conversation ?? begin()).receive(event, bytes)
     }
 
-    /// A name that the capture's head tells.
-    public func learn(name: String, of address: BluetoothAddress) {
-        (conversation ?? begin()).learn(name: name, of: address)
+    /// What the head of a text capture tells.
+    public func learn(_ head: CaptureFileFacts) {
+        (conversation ?? begin()).learn(head)
     }
 
     /// The capture has ended (also in an error): delivers what was unfinished. Another capture may follow.

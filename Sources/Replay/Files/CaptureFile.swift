@@ -10,6 +10,9 @@ public struct CaptureFile {
     /// Called now and then while reading, with the bytes read so far and the size of the file (`nil` for a pipe).
     public var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
 
+    /// Called once, before the first packet of a text capture, with what the head of the text says (names, addresses).
+    public var onHead: ((CaptureFileFacts) -> Void)?
+
     /// Larger than the longest record, so that a window with room left always gets further.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
@@ -41,6 +44,7 @@ public struct CaptureFile {
             isLast = count == 0
             filled += count
             total += count
+            if let onHead, total == filled, total == count { readHead(window.span.bytes.extracting(0..<filled), onHead) }
             let consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
             facts = reader.facts
             window.withUnsafeMutableBytes { buffer in
@@ -50,6 +54,28 @@ public struct CaptureFile {
             filled -= consumed
             onProgress?(total, size)
         }
+    }
+
+    /// The bytes of a file as they are, piece by piece.
+    static func forEachPiece(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
+        defer { close(descriptor) }
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = piece.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw CaptureFileError(path: path, errno: errno) }
+            if count == 0 { return }
+            try piece.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+    }
+
+    /// Text says first whose it is; packets are delivered while it is parsed, so the head is read for itself. Trouble shows in its turn.
+    private func readHead(_ window: RawSpan, _ onHead: (CaptureFileFacts) -> Void) {
+        var probe = CaptureReader()
+        _ = try? probe.read(window, isLast: true) { _, _ in }
+        if probe.facts.format?.level == .text { onHead(probe.facts) }
     }
 
     /// At least one byte, unless the file is at its end.

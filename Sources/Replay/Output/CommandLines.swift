@@ -7,8 +7,13 @@ public final class CommandLines {
 
     public init(_ out: LineBuffer) { self.out = out }
 
-    /// The object of `waterh-replay commands --json`.
+    /// A line of `waterh-replay commands --json`.
     public func json(_ command: ObservedCommand) {
+        object(command)
+        out.endLine()
+    }
+
+    func object(_ command: ObservedCommand) {
         out.put(#"{"frame":"#)
         out.put(number: command.frame)
         out.put(#","capturedAt":"#)
@@ -19,7 +24,7 @@ public final class CommandLines {
         out.put(hex: command.bytes)
         out.put(#"","meaning":"#)
         out.put(json: command.meaning)
-        out.put("}\n")
+        out.put("}")
     }
 
     public func text(_ command: ObservedCommand) {

@@ -15,8 +15,13 @@ public final class DrinkLines {
         self.isRaw = isRaw
     }
 
-    /// The object of `waterh-replay drinks --json`; its keys and their order are stable.
+    /// A line of `waterh-replay drinks --json`; its keys and their order are stable.
     public func json(_ delivery: borrowing Delivery) {
+        object(delivery)
+        out.endLine()
+    }
+
+    func object(_ delivery: borrowing Delivery) {
         if prefixOwner !== delivery.bottle { turn(to: delivery.bottle) }
         let record = delivery.record
         out.put(bytes: prefix)
@@ -44,7 +49,7 @@ public final class DrinkLines {
             out.put(#","duplicate":"#)
             out.put(json: delivery.isDuplicate)
         }
-        out.put("}\n")
+        out.put("}")
     }
 
     /// For people: `2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 12`, and what is special about it.

@@ -71,6 +71,7 @@ public struct CaptureSummary {
             bottle.take(delivery)
             found[key] = bottle
         }
+        file.onHead = { reader.learn($0) }
         var firstTime: Duration?
         var lastTime: Duration?
         do {

@@ -1,0 +1,129 @@
+import Bluetooth
+import Captures
+
+/// Rewrites a capture in another format.
+///
+/// Packets go over one by one where both formats are of one level (HCI, air, text). Otherwise the conversation is taken out of
+/// the packets, and packets of the other level are made around it: what is no ATT traffic stays behind then.
+public struct CaptureConverter {
+    /// What became of it.
+    public struct Outcome: Sendable, Equatable {
+        /// Records (or lines) written.
+        public var written = 0
+        /// Packets for which the other format has no place and no traffic is lost.
+        public var leftOut = 0
+        /// The conversation was written, not the packets.
+        public var isByConversation = false
+    }
+
+    public let format: CaptureFormat
+    public private(set) var outcome = Outcome()
+
+    public init(to format: CaptureFormat) { self.format = format }
+
+    /// Reads the whole capture and hands over the bytes of the new one, piece by piece.
+    ///
+    /// A file is read twice: first for what the head of a text says, and for how it must be rewritten. Standard input can be read
+    /// only once: heads of texts stay empty then, and captures of several adapters are refused by formats that do not tell them apart.
+    ///
+    /// - Throws: `CaptureError` after everything before the trouble was written, `CaptureFileError`, whatever `write` throws.
+    public mutating func convert(_ path: String, _ write: ([UInt8]) throws -> Void) throws {
+        var survey = Survey()
+        if path != "-" { survey = Survey(path) }
+        var file = CaptureFile(path: path)
+        var writer = CaptureWriter(format, facts: survey.head)
+        defer { outcome.isByConversation = survey.level.map { needsConversation($0, survey) } ?? false }
+        let level = survey.level
+        var conversation: ConversationWriter?
+        func flush(_ writer: inout CaptureWriter) throws {
+            if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
+        }
+        var written = 0, leftOut = 0
+        defer { (outcome.written, outcome.leftOut) = (written, leftOut) }
+        var reassembler = ConversationReassembler()
+        do {
+            try file.forEachPacket { packet, bytes in
+                let here = level ?? packet.content.level
+                if conversation == nil, let here, needsConversation(here, survey) { conversation = ConversationWriter(format.level) }
+                if conversation == nil {
+                    if try writer.write(packet, bytes) { written += 1 } else { leftOut += 1 }
+                } else {
+                    try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
+                        try conversation?.receive(event, pdu, time: packet.time?.sinceEpoch) { made, madeBytes in
+                            if try writer.write(made, madeBytes) { written += 1 }
+                        }
+                    }
+                }
+                try flush(&writer)
+            }
+        } catch {
+            try write(writer.takeOutput())
+            throw error
+        }
+        try reassembler.finish { event, pdu in
+            try conversation?.receive(event, pdu, time: nil) { made, madeBytes in if try writer.write(made, madeBytes) { written += 1 } }
+        }
+        try conversation?.finish { made, madeBytes in if try writer.write(made, madeBytes) { written += 1 } }
+        try write(writer.takeOutput())
+    }
+
+    private func needsConversation(_ level: CaptureFormat.Level, _ survey: Survey) -> Bool {
+        level != format.level || (survey.hasSeveralAdapters && !format.keepsAdapters)
+    }
+}
+
+/// What a first reading tells.
+private struct Survey {
+    var level: CaptureFormat.Level?
+    var hasSeveralAdapters = false
+    /// Name, address and profile of the first bottle; names of everybody.
+    var head = CaptureFileFacts()
+
+    init() {}
+
+    /// Trouble with the file is left to the second reading.
+    init(_ path: String) {
+        var file = CaptureFile(path: path)
+        let reader = ConversationReader { _, _ in }
+        file.onHead = { reader.learn($0) }
+        var adapters: Set<UInt32> = []
+        var level: CaptureFormat.Level?
+        _ = try? file.forEachEvent { packet in
+            if level == nil { level = packet.content.level }
+            if packet.content.isTraffic, adapters.count < 2 { adapters.insert(packet.adapter) }
+        } _: { event, bytes in
+            try reader.receive(event, bytes)
+        }
+        self.level = level
+        hasSeveralAdapters = adapters.count > 1
+        try? reader.finish()
+        head = file.facts
+        guard file.facts.format?.level != .text else { return }
+        let bottle = reader.peers.first(where: \.isBottle)
+        head.name = bottle?.name
+        head.address = bottle?.address?.value
+        head.profile = bottle?.profile?.rawValue
+        for peer in reader.peers {
+            if let address = peer.address, let name = peer.name { head.names[address.value] = name }
+        }
+    }
+}
+
+extension PacketContent {
+    /// `nil`: records of this kind do not tell.
+    var level: CaptureFormat.Level? {
+        switch self {
+        case .hci, .note: .hci
+        case .linkLayer: .linkLayer
+        case .value, .connection: .text
+        case .unknown: nil
+        }
+    }
+
+    var isTraffic: Bool {
+        switch self {
+        case .hci, .linkLayer, .value: true
+        case .note, .connection, .unknown: false
+        }
+    }
+}

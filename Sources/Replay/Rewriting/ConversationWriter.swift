@@ -1,0 +1,100 @@
+import Bluetooth
+import Captures
+
+/// Packets of another level made from a conversation: HCI or air by `ConversationSynthesiser`, text here.
+struct ConversationWriter {
+    typealias Emit = (CapturePacket, RawSpan) throws -> Void
+
+    private var synthesiser: ConversationSynthesiser?
+    private let text = TextMaker()
+    private var frame = 0
+
+    init(_ level: CaptureFormat.Level) {
+        switch level {
+        case .hci: synthesiser = ConversationSynthesiser(.hci)
+        case .linkLayer: synthesiser = ConversationSynthesiser(.linkLayer)
+        case .text: synthesiser = nil
+        }
+    }
+
+    mutating func receive(_ event: ConversationEvent, _ bytes: RawSpan, time: Duration?, _ emit: Emit) throws {
+        frame += 1
+        guard synthesiser != nil else { return try text.receive(event, bytes, time: time, emit) }
+        if case .advertised(let advertiser) = event, synthesiser?.target == .hci {
+            try Self.emitReport(advertiser, bytes, emit)
+        }
+        try synthesiser?.receive(event, bytes, frame: frame, time: time) { packet, bytes in
+            if let made = CapturePacket(packet) { try emit(made, bytes) }
+        }
+    }
+
+    func finish(_ emit: Emit) throws {
+        if synthesiser == nil { try text.finish(emit) }
+    }
+
+    /// An LE Advertising Report event of one report (Core 5.4, Vol 4 Part E, 7.7.65.2), so that names are not lost.
+    private static func emitReport(_ advertiser: ObservedAdvertiser, _ data: RawSpan, _ emit: Emit) throws {
+        guard data.byteCount <= 31 else { return }
+        var event: [UInt8] = [0x3E, UInt8(12 + data.byteCount), 0x02, 0x01, 0x00, advertiser.isRandom ? 1 : 0]
+        event += advertiser.address.littleEndian
+        event.append(UInt8(data.byteCount))
+        event += data.bytes()
+        event.append(UInt8(bitPattern: advertiser.rssi ?? 127))
+        let packet = CapturePacket(
+            number: advertiser.frame, time: advertiser.time.map { CaptureTime(sinceEpoch: $0) }, direction: .received, content: .hci(.event))
+        try emit(packet, event.span.bytes)
+    }
+}
+
+/// Text from a conversation: each value that was written, notified or read, with its characteristic.
+private final class TextMaker {
+    private final class Collector {
+        var values: [ObservedTransfer] = []
+    }
+
+    private let conversation: ConversationReader
+    private let collector: Collector
+
+    init() {
+        let collector = Collector()
+        self.collector = collector
+        conversation = ConversationReader { _, _ in }
+        conversation.onValue = { collector.values.append($0) }
+    }
+
+    func receive(_ event: ConversationEvent, _ bytes: RawSpan, time: Duration?, _ emit: ConversationWriter.Emit) throws {
+        try conversation.receive(event, bytes)
+        try flush(emit)
+        switch event {
+        case .connected(let connection): try emitConnection(true, connection, time, emit)
+        case .disconnected(let connection, _): try emitConnection(false, connection, time, emit)
+        default: break
+        }
+    }
+
+    func finish(_ emit: ConversationWriter.Emit) throws {
+        try conversation.finish()
+        try flush(emit)
+    }
+
+    private func emitConnection(_ isBegin: Bool, _ connection: ObservedConnection, _ time: Duration?, _ emit: ConversationWriter.Emit) throws {
+        let packet = CapturePacket(
+            number: 0, time: time.map { CaptureTime(sinceEpoch: $0) }, direction: nil,
+            content: .connection(ConnectionFacts(isBegin: isBegin, peer: connection.peer?.value)))
+        try emit(packet, RawSpan())
+    }
+
+    private func flush(_ emit: ConversationWriter.Emit) throws {
+        guard !collector.values.isEmpty else { return }
+        let values = collector.values
+        collector.values.removeAll(keepingCapacity: true)
+        // Text knows one server a connection: the peer, or the capturing host where that is the bottle.
+        for value in values where !value.side.isHost || value.side.table.hasBottle {
+            let name: CharacteristicName = value.uuid.map { .uuid(high: $0.high, low: $0.low) } ?? .handle(value.handle)
+            let facts = ValueFacts(travel: value.travel, characteristic: name, peer: value.peer?.value)
+            let packet = CapturePacket(
+                number: 0, time: value.time.map { CaptureTime(sinceEpoch: $0) }, direction: facts.travel.direction, content: .value(facts))
+            try emit(packet, value.bytes.span.bytes)
+        }
+    }
+}

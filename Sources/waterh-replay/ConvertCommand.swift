@@ -1,0 +1,100 @@
+import ArgumentParser
+import Captures
+import CommandKit
+import Foundation
+import Replay
+
+struct ConvertCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "convert",
+        abstract: "Rewrite a capture in another format.",
+        discussion: """
+            Without --format the output's suffix decides. Between HCI, air and text the conversation is carried over, and packets are
+            made around it; what is no ATT traffic stays behind then. Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))
+            """)
+
+    @Argument(help: "The capture to read; - for standard input.")
+    var input: String
+
+    @Argument(help: "The file to write; - for standard output.")
+    var output: String
+
+    @Option(help: "The format to write.", completion: .list(CaptureFormat.named.map(\.name)))
+    var format: String?
+
+    func run() throws {
+        let target = try target()
+        if output != "-", Self.isSame(input, output) {
+            throw CommandFailure(.wrongUse, "\(input) and \(output) are one file", advice: "Name another file to write.")
+        }
+        let run = CaptureRun()
+        var converter = CaptureConverter(to: target)
+        let destination = try Destination(output)
+        try run.read(input) { _ in
+            try converter.convert(input) { try destination.write($0) }
+        }
+        try destination.close()
+        let outcome = converter.outcome
+        var words = "\(input) to \(output == "-" ? "standard output" : output) as \(target): \(count(outcome.written, "record"))"
+        if outcome.isByConversation { words += "; the conversation was carried over, packets were made around it" }
+        if outcome.leftOut > 0 { words += "; \(count(outcome.leftOut, "record")) without a place in this format left out" }
+        run.note(words)
+        try run.finish()
+    }
+
+    private func target() throws -> CaptureFormat {
+        if let format {
+            guard let known = CaptureFormat(name: format) else {
+                throw CommandFailure(.wrongUse, "there is no format '\(format)'", advice: "Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
+            }
+            return known
+        }
+        guard let known = CaptureFormat(suffixOf: output) else {
+            throw CommandFailure(.wrongUse, "the name \(output) does not tell the format", advice: "Name it with --format: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
+        }
+        return known
+    }
+
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        var first = stat(), second = stat()
+        return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino
+            && first.st_mode & S_IFMT == S_IFREG
+    }
+}
+
+/// A file that is being written.
+final class Destination {
+    private let path: String
+    private var descriptor: Int32
+
+    /// `-` is standard output.
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw Self.failure(path, errno) }
+    }
+
+    func write(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                throw Self.failure(path, errno)
+            }
+        }
+    }
+
+    func close() throws {
+        guard path != "-", descriptor >= 0 else { return }
+        defer { descriptor = -1 }
+        guard Glibc.close(descriptor) == 0 else { throw Self.failure(path, errno) }
+    }
+
+    deinit { if path != "-", descriptor >= 0 { _ = Glibc.close(descriptor) } }
+
+    private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
+        CommandFailure(.failed, "\(path) cannot be written: \(String(cString: strerror(code)))", advice: "Check the folder, its permissions and the free space.")
+    }
+}

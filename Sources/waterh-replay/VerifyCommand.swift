@@ -1,0 +1,91 @@
+import ArgumentParser
+import CommandKit
+import Foundation
+import Replay
+
+struct VerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Every capture of a folder against the expectation beside it.",
+        discussion: """
+            The expectation of FILE is FILE.expected.jsonl: a line for the capture, one for each command, one for each delivery of a drink.
+            Lines may leave out keys. --update writes them anew from what is read now; look at the change before you keep it.
+            Exit code 4 when anything differs.
+            """)
+
+    @Argument(help: "The folder with the captures.")
+    var directory: String
+
+    @Flag(help: "Write the expectations anew.")
+    var update = false
+
+    private static let suffix = ".expected.jsonl"
+
+    func run() throws {
+        let run = CaptureRun()
+        let files = try captures()
+        guard !files.isEmpty else {
+            throw CommandFailure(.badInput, "there is no capture in \(directory)", advice: "Name the folder that holds the captures.")
+        }
+        var wrong = 0
+        for name in files {
+            let differences = try update ? renew(name, run) : check(name)
+            if !differences.isEmpty { wrong += 1 }
+            for difference in differences { run.out.put(text: "\(name): \(difference)\n") }
+        }
+        run.out.put(text: update ? "\(count(files.count, "expectation")) written\n" : "\(count(files.count, "capture")), \(wrong == 0 ? "all as expected" : "\(wrong) not as expected")\n")
+        try run.finish()
+        if wrong > 0 { throw ExitCode(ExitStatus.badInput.rawValue) }
+    }
+
+    /// Everything that is no expectation, no description and not hidden.
+    private func captures() throws -> [String] {
+        guard isFolder(directory) else {
+            throw CommandFailure(.badInput, "\(directory) is no folder", advice: "Name the folder that holds the captures.")
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+        let orphans = names.filter { $0.hasSuffix(Self.suffix) && !names.contains(String($0.dropLast(Self.suffix.count))) }
+        return names.filter { name in
+            let isText = [".md", ".tsv", ".json", ".jsonl"].contains { name.lowercased().hasSuffix($0) } || name.uppercased().hasPrefix("README")
+            return !isFolder(path(name)) && !name.hasPrefix(".") && !isText
+        } + orphans.map { String($0.dropLast(Self.suffix.count)) }
+    }
+
+    private func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+
+    private func path(_ name: String) -> String { directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)" }
+
+    private func reading(_ name: String) throws -> CaptureReading {
+        do {
+            return try CaptureReading(of: path(name), hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+        } catch let error as CaptureFileError {
+            throw CommandFailure(.failed, error.description)
+        }
+    }
+
+    private func check(_ name: String) throws -> [String] {
+        guard let text = try? String(contentsOfFile: path(name) + Self.suffix, encoding: .utf8) else {
+            return ["there is no expectation \(name)\(Self.suffix) beside it; --update writes it"]
+        }
+        do {
+            let expected = try CaptureReading(expectation: text)
+            return ReadingComparison().differences(expected, try reading(name)).map(\.description)
+        } catch let error as ExpectationError {
+            return ["the expectation cannot be used: \(error)"]
+        } catch let error as CommandFailure {
+            return [error.sentence]
+        }
+    }
+
+    private func renew(_ name: String, _ run: CaptureRun) throws -> [String] {
+        let reading = try reading(name)
+        let destination = try Destination(path(name) + Self.suffix)
+        try destination.write(Array(reading.text.utf8))
+        try destination.close()
+        if let trouble = reading.trouble { run.note("\(name): \(trouble)") }
+        return []
+    }
+}
