@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import struct
+import time
 
 LIES = {
     "no-mtu": "refuses to exchange the MTU",
@@ -114,7 +115,7 @@ class Bottle:
         value = pdu[3:]
         self.heard.append(value.hex())
         if value == b"GT\0\x01\xff":
-            entries = b"\x02\x02\x5a" + b"\x07\x03\x1a\x02\x02\x16\x15\x0f\x00" + b"\x03\x05\x07\xd0" + b"\x03\x04\x00\x00" + b"\x03\x30\x01\x02"
+            entries = b"\x02\x02\x5a" + b"\x07\x03" + wall(time.localtime()) + b"\x03\x05\x07\xd0" + b"\x03\x04\x00\x00" + b"\x03\x30\x01\x02"
             entries += b"\x01\x31" + b"\x02\x17\x00" + b"\x07\x26\x00\x08\x00\x14\x00\x3c" + b"\x02\x1b\x00"
             self.notify(b"RP" + struct.pack(">H", len(entries)) + entries)
         elif value == b"GT\0\x01\x06":
@@ -150,10 +151,15 @@ class Bottle:
         self.central.send((b"\x1b\x0c\x00" + value)[: self.mtu])
 
 
+def wall(at):
+    return bytes([at.tm_year - 2000, at.tm_mon, at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec])
+
+
 def drinks(count):
-    """One each minute from 2026-03-01 06:00:00, 100 ml and a little more each time."""
+    """One each minute until ten minutes ago, 100 ml and a little more each time."""
+    now = time.time()
     return [
-        bytes([26, 3, 1 + i // 900, 6 + i % 900 // 60, i % 60, 0]) + struct.pack(">HHH", 100 + i % 50, 0, 0x0161) + b"\0"
+        wall(time.localtime(now - 600 - 60 * (count - i))) + struct.pack(">HHH", 100 + i % 50, 0, 0x0161) + b"\0"
         for i in range(count)
     ]
 
