@@ -93,7 +93,7 @@ let package = Package(
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("SimulationTests", ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests(
-            "CommandTests", ["CommandKit", "Captures", "Bluetooth", "BottleProtocol", argumentParser],
+            "CommandTests", ["CommandKit", "Emulation", "VirtualBottle", "Captures", "Bluetooth", "BottleProtocol", argumentParser],
             exclude: ["demo-month.csv", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]

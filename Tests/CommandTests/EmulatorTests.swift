@@ -1,0 +1,219 @@
+import Bluetooth
+import BottleProtocol
+import Foundation
+import Support
+import Testing
+
+/// An emulator of its own in a folder of its own.
+private struct Bottle {
+    let folder: TemporaryFolder
+    var link: String { folder.file("b.sock") }
+    var control: String { "unix:" + folder.file("c.sock") }
+    var store: String { folder.file("flash.json") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Starts it and waits for its ready line.
+    func run(_ arguments: [String] = []) async throws -> (program: RunningProgram, ready: String) {
+        let program = try Program("waterh-emulator").start(["run", "--link", "unix:" + link, "--control", control] + arguments)
+        return (program, try await program.line { $0.hasPrefix("ready ") })
+    }
+
+    @discardableResult
+    func control(_ words: String...) async throws -> Program.Result {
+        try await Program("waterh-emulator").run(["control", "--control", control] + words)
+    }
+
+    func kill(_ program: RunningProgram) async throws {
+        program.send(signal: SIGKILL)
+        _ = try await program.finish()
+    }
+}
+
+@Suite("waterh-emulator")
+struct EmulatorTests {
+    @Test("the founding app's own flow over the link: the first packet's drinks, exactly")
+    func foundingApp() async throws {
+        let bottle = try Bottle()
+        let (program, ready) = try await bottle.run(["--profile", "draft"])
+        #expect(ready == "ready link=unix:\(bottle.link) profile=draft model=boost name=WaterH-Boost-24oz records=0")
+        for ml in 1...12 { try await bottle.control("sip", "\(ml)") }
+        let phone = try Phone(bottle.link)
+        let (command, response) = try await phone.connect(.draft)
+        try await phone.write(command, [0x01])
+        // The flow itself waits, whatever the bottle does.
+        try await Task.sleep(for: .milliseconds(500))
+        let packet = try await phone.read(response)
+        #expect(FoundingPacket.records(in: packet).map(\.amountMl) == Array(1...8))
+        #expect(packet.count == 6 + 8 * 13)
+        #expect(FoundingPacket.records(in: try await phone.read(response)).map(\.amountMl) == Array(9...12))
+        #expect(try await phone.read(response) == [0x50, 0x54, 0x00, 0x00])
+        await phone.close()
+        program.send(signal: SIGTERM)
+        #expect(try await program.finish().exitCode == 0)
+    }
+
+    /// Each sip that `control` was told of is in the log or was handed over before its acknowledgement; none twice in the log.
+    @Test("kill -9 at random moments: the flash keeps every sip and every acknowledgement; seed 0x57495045")
+    func killed() async throws {
+        let bottle = try Bottle()
+        var generator = SeededGenerator(seed: 0x5749_5045)
+        var sipped: Set<Int> = []
+        var received: Set<Int> = []
+        var acknowledged: Set<Int> = []
+        for round in 0..<12 {
+            let (program, ready) = try await bottle.run(["--store", bottle.store])
+            #expect(ready.hasSuffix(" records=\(sipped.subtracting(acknowledged).count)"), "round \(round): \(ready)")
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                let ml = sipped.count + 1
+                #expect(try await bottle.control("sip", "\(ml)").exitCode == 0)
+                sipped.insert(ml)
+            }
+            if Bool.random(using: &generator) {
+                let amounts = try await drain(bottle, acknowledge: Bool.random(using: &generator))
+                received.formUnion(amounts.all)
+                acknowledged.formUnion(amounts.acknowledged)
+            }
+            try await bottle.kill(program)
+        }
+        let (program, _) = try await bottle.run(["--store", bottle.store])
+        let last = try await drain(bottle, acknowledge: true)
+        #expect(Set(last.all) == sipped.subtracting(acknowledged) && Set(last.all).count == last.all.count)
+        #expect(received.union(last.all) == sipped)
+        program.send(signal: SIGINT)
+        #expect(try await program.finish().exitCode == 130)
+    }
+
+    /// One retail poll; with an acknowledgement it waits until the bottle has taken it.
+    private func drain(_ bottle: Bottle, acknowledge: Bool) async throws -> (all: [Int], acknowledged: [Int]) {
+        let phone = try Phone(bottle.link)
+        let (command, response) = try await phone.connect(.retail)
+        try await phone.subscribe(response)
+        try await phone.write(command, HostCommand.drinkLog.encoded)
+        let amounts: [Int] = try await phone.wait("a whole log") { events in
+            var assembler = LogAssembler()
+            for case .notification(_, let value) in events {
+                for event in assembler.receive(value) {
+                    if case .log(let log) = event { return log.records().accepted.map(\.amountMl) }
+                    if case .message(let frame) = event, (try? BottleMessage(decoding: frame)) == .logEmpty { return [] }
+                }
+            }
+            return nil
+        }
+        if acknowledge {
+            try await phone.write(command, HostCommand.acknowledge(bytes: UInt16(13 * amounts.count)).encoded)
+            // Commands are taken in order: an answer to the next says that this one is done, and saved.
+            try await phone.write(command, HostCommand.get(.battery).encoded)
+            let isBattery: @Sendable (CentralEvent) -> Bool = { if case .notification(_, let value) = $0 { value.prefix(6) == [0x52, 0x50, 0, 3, 2, 2] } else { false } }
+            _ = try await phone.wait("the battery") { $0.contains(where: isBattery) ? true : nil }
+        }
+        await phone.close()
+        return (amounts, acknowledge ? amounts : [])
+    }
+
+    @Test("captures fill the log, once; --restamp today moves the last day to today")
+    func captures() async throws {
+        let bottle = try Bottle()
+        let capture = bottle.folder.file("one.hex")
+        let text = """
+            # waterh-bench hex text
+            address: A4:C1:38:01:02:03
+            2026-02-02T22:21:20.100Z  connected
+            2026-02-02T22:21:20.400Z  >  FFE9  47 54 00 01 06
+            2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+            2026-02-02T22:21:30.400Z  >  FFE9  47 54 00 01 06
+            2026-02-02T22:21:30.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+            2026-02-02T22:21:31.000Z  disconnected
+
+            """
+        try text.write(toFile: capture, atomically: true, encoding: .utf8)
+        for (restamp, isKept) in [("keep", true), ("today", false)] {
+            let (program, ready) = try await bottle.run(["--capture", capture, "--restamp", restamp])
+            #expect(ready.hasSuffix(" records=1"))
+            let phone = try Phone(bottle.link)
+            let (command, response) = try await phone.connect(.retail)
+            try await phone.subscribe(response)
+            try await phone.write(command, HostCommand.drinkLog.encoded)
+            let value: [UInt8] = try await phone.wait("the log") { events in
+                for case .notification(_, let value) in events where value.first == 0x50 { return value }
+                return nil
+            }
+            let record = try DrinkRecord(decoding: value.dropFirst(6))
+            let today = Calendar.current.dateComponents([.year, .month, .day], from: Date())
+            #expect(record.amountMl == 16 && [record.hour, record.minute, record.second] == [22, 21, 15])
+            #expect([record.year, record.month, record.day] == (isKept ? [2026, 2, 2] : [today.year, today.month, today.day]))
+            await phone.close()
+            try await bottle.kill(program)
+        }
+    }
+
+    @Test("--record: a capture in which waterh-replay finds what was said", arguments: ["btsnoop", "pcapng"])
+    func recording(_ suffix: String) async throws {
+        let bottle = try Bottle()
+        let file = bottle.folder.file("air." + suffix)
+        let (program, _) = try await bottle.run(["--record", file])
+        try await bottle.control("sip", "77")
+        #expect(try await drain(bottle, acknowledge: true).all == [77])
+        program.send(signal: SIGTERM)
+        #expect(try await program.finish().exitCode == 0)
+        let drinks = try await Program("waterh-replay").run(["drinks", file, "--json"])
+        #expect(drinks.exitCode == 0 && drinks.lines.count == 1, "\(drinks.error)")
+        #expect(drinks.output.contains(#""amountMl":77"#) && drinks.output.contains("A4:C1:38:31:D1:D2"), "\(drinks.output)")
+        let commands = try await Program("waterh-replay").run(["commands", file, "--json"])
+        #expect(commands.lines.count == 3, "\(commands.output)")
+    }
+
+    @Test("control: words, JSON, exit codes")
+    func control() async throws {
+        let bottle = try Bottle()
+        let (program, _) = try await bottle.run()
+        let mode = try FileManager.default.attributesOfItem(atPath: bottle.folder.file("c.sock"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        for words in [["refill"], ["battery", "55"], ["charging", "on"], ["clock", "2026-12-31T23:59:50"], ["press"], ["sip", "120"], ["power-loss"]] {
+            let result = try await Program("waterh-emulator").run(["control", "--control", bottle.control] + words)
+            #expect(result.exitCode == 0 && result.lines.count == 1, "\(words): \(result.error)")
+        }
+        let status = try await bottle.control("status", "--json").output
+        let object = try #require(JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any])
+        #expect(object["records"] as? Int == 1 && object["batteryPercent"] as? Int == 55 && object["charging"] as? String == "charging")
+        #expect((object["clock"] as? String)?.hasPrefix("2000-00-00T00:00") == true)
+        for (words, code) in [(["sip", "x"], 2), (["sip"], 2), (["dance"], 2), (["sip", "70000"], 3), (["drop"], 3), (["battery", "101"], 3)] as [([String], Int32)] {
+            let result = try await Program("waterh-emulator").run(["control", "--control", bottle.control] + words)
+            #expect(result.exitCode == code && !result.error.isEmpty, "\(words)")
+        }
+        try await bottle.kill(program)
+        #expect(try await bottle.control("status").exitCode == 5)
+    }
+
+    @Test("what can not run says why", arguments: [
+        (["--link", "capture:x"], 2), (["--link", "nonsense"], 2), (["--faults", "nonsense"], 2), (["--profile", "new"], 2),
+        (["--link", "unix:/nonexistent-directory/b.sock"], 5), (["--capture", "/nonexistent-file"], 4),
+    ] as [([String], Int32)])
+    func refusals(_ arguments: [String], _ code: Int32) async throws {
+        let bottle = try Bottle()
+        let link = arguments.contains("--link") ? [] : ["--link", "unix:" + bottle.link]
+        let result = try await Program("waterh-emulator").run(["run", "--control", bottle.control] + link + arguments, limit: 20)
+        #expect(result.exitCode == code && result.output.isEmpty && !result.error.isEmpty, "\(result.error)")
+    }
+
+    @Test("a bad store is refused and left alone; a store in use is, too")
+    func badStore() async throws {
+        let bottle = try Bottle()
+        try "not a flash".write(toFile: bottle.store, atomically: true, encoding: .utf8)
+        let refused = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.link, "--control", bottle.control, "--store", bottle.store])
+        let content = try String(contentsOfFile: bottle.store, encoding: .utf8)
+        #expect(refused.exitCode == 4 && content == "not a flash")
+        try FileManager.default.removeItem(atPath: bottle.store)
+        let (program, _) = try await bottle.run(["--store", bottle.store])
+        let second = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store])
+        #expect(second.exitCode == 1 && second.error.contains("another emulator"))
+        try await bottle.kill(program)
+    }
+
+    @Test("faults lists every word")
+    func faults() async throws {
+        let result = try await Program("waterh-emulator").run(["faults"])
+        #expect(result.exitCode == 0)
+        for word in ["drop=", "hang-up=", "keep-alive", "disconnect@N", "mtu=N"] { #expect(result.output.contains(word)) }
+    }
+}
