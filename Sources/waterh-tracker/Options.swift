@@ -33,7 +33,7 @@ struct Desk {
         let path = options.store ?? Self.variable("WATERH_STORE") ?? Paths.store
         let given = try (options.zone ?? Self.variable("WATERH_ZONE")).map { try Zone($0) }
         let host = try given ?? Self.hostZone()
-        store = try TrackerStore(path: path, hostZone: host.id)
+        store = try TrackerStore(path: path, hostZone: host.id, readingSuffices: true)
         let zone = try given ?? store.settings().dayZone.map { try Zone($0) } ?? host
         let now = try (options.now ?? Self.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) } ?? Self.clock()
         context = WriteContext(now: now, zone: zone, source: "cli", makeID: { UUID().uuidString.lowercased() })

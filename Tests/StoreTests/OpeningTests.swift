@@ -1,9 +1,10 @@
 import Foundation
 import GRDB
-import Store
 import Support
 import Testing
 import TrackerCore
+
+@testable import Store
 
 /// A store that cannot be opened says what, where and what to try, and leaves the file as it was.
 @Suite struct OpeningTests {
@@ -62,6 +63,32 @@ import TrackerCore
         #expect(error.kind == .newer && error.what.contains("\(version + 1)"))
         try raw.write { try $0.execute(sql: "PRAGMA user_version = \(version)") }
         #expect(try TrackerStore(path: scratch.path).append([entry()]) == [.duplicate])
+    }
+
+    /// A store of every earlier schema is brought up to date and keeps what it has.
+    @Test func everyEarlierSchemaIsMigrated() throws {
+        for steps in 1..<Schema.migrations.count {
+            let path = scratch.directory.appendingPathComponent("schema-\(steps).sqlite").path
+            let old = try DatabaseQueue(path: path)
+            try old.write { db in
+                for migration in Schema.migrations.prefix(steps) {
+                    try db.execute(sql: migration.sql)
+                    try db.execute(sql: "INSERT INTO migration VALUES (?)", arguments: [migration.name])
+                }
+                try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)")
+                try db.execute(sql: """
+                    INSERT INTO bottle (origin, name) VALUES ('b1', 'b1'); INSERT INTO bottle_name VALUES ('b1', 1);
+                    INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
+                        VALUES ('b1|2026-02-02T22:21:15|16', 1770070875000, 'UTC', '2026-02-02', 16, 'bottle', 1, 0)
+                    """)
+            }
+            try old.close()
+            let store = try TrackerStore(path: path)
+            #expect(try store.allDrinks().map(\.ml) == [16])
+            let names = try store.database.read { try String.fetchAll($0, sql: "SELECT name FROM migration") }
+            #expect(Set(names) == Set(Schema.migrations.map(\.name)))
+            #expect(try store.settings().goalMl == 2500)
+        }
     }
 
     /// Cut at every page and at odd places: a sentence, or (where nothing needed is missing) a store that works.

@@ -56,10 +56,13 @@ extension StoreError {
                 advice: "Free some space and try again; what was stored before is intact.")
             return
         }
+        // A file that is there but cannot be "opened" is one beside which no log can be made.
+        let isUnwritable = error.resultCode == .SQLITE_READONLY
+            || (error.resultCode == .SQLITE_CANTOPEN && FileManager.default.fileExists(atPath: path))
         switch error.resultCode {
-        case .SQLITE_READONLY:
-            self.init(.readOnly, "The store cannot be written", at: path,
-                advice: "Check the permissions of the file and of its directory, or name another with --store.")
+        case _ where isUnwritable:
+            self.init(.readOnly, "The store cannot be written, nothing was changed", at: path,
+                advice: "Check whether the disk is mounted read-only, and the permissions of the file and of its directory; or name another with --store.")
         case .SQLITE_CANTOPEN:
             self.init(.cannotOpen, "The store cannot be opened; \(said)", at: path,
                 advice: "Check that the directory exists and that you may write in it, or name another with --store.")

@@ -21,9 +21,22 @@ public struct TrackerStore: Sendable {
     /// - Parameters:
     ///   - path: a file path.
     ///   - hostZone: IANA id that stands for "system" in the settings.
+    ///   - readingSuffices: open a store that cannot be written, too; then every write throws.
     /// - Throws: `StoreError`, after which the file is as it was.
-    public init(path: String, hostZone: String? = nil) throws {
-        try self.init(path: path, hostZone: hostZone, beforeStatement: nil)
+    public init(path: String, hostZone: String? = nil, readingSuffices: Bool = false) throws {
+        do {
+            try self.init(path: path, hostZone: hostZone, beforeStatement: nil)
+        } catch let error as StoreError where readingSuffices && error.kind == .readOnly {
+            self.init(
+                path: path, hostZone: hostZone,
+                database: try Self.sentences(at: path) { try Self.openReadOnly(path, orElse: error) })
+        }
+    }
+
+    private init(path: String, hostZone: String?, database: DatabaseQueue) {
+        self.path = path
+        self.hostZone = hostZone
+        self.database = database
     }
 
     /// As above, telling before each SQL statement runs: where tests pull the plug.
@@ -109,6 +122,22 @@ public struct TrackerStore: Sendable {
                 usleep(5_000)
             }
         }
+    }
+
+    /// Opens a file of today's schema that cannot be written; `problem` is thrown for any other.
+    private static func openReadOnly(_ path: String, orElse problem: StoreError) throws -> DatabaseQueue {
+        // What cannot be written has no log, unless another process keeps one: without it the file is all there is, and
+        // SQLite may be told that nobody changes it.
+        let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
+        let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
+        var configuration = Configuration()
+        configuration.label = "waterh.store"
+        configuration.readonly = true
+        configuration.busyMode = .timeout(busySeconds)
+        configuration.prepareDatabase { db in
+            guard try Schema.version(db, path: path) == Schema.migrations.count else { throw problem }
+        }
+        return try DatabaseQueue(path: hasLog ? path : "file:\(escaped)?immutable=1", configuration: configuration)
     }
 
     /// What can be said before SQLite touches anything: a directory, a missing parent, a file of another kind.
