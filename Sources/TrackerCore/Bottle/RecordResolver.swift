@@ -48,6 +48,7 @@ public struct RecordResolver: Sendable {
         case implausibleTimestamp
     }
 
+    /// What a record was dated to, by which rule, and whether it counts.
     public struct Resolution: Hashable, Sendable {
         /// The record's own fields with the year found: what identifies the drink. `nil` where no year fits.
         public var wall: WallTime?

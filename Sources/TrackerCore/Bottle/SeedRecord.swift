@@ -12,6 +12,7 @@ public struct SeedRecord: Hashable, Sendable {
     /// Byte 6 was not zero: the amount may be wider than the byte that was read (diagnostic `separatorNotZero`).
     public var separatorNotZero: Bool
 
+    /// Bytes of a record.
     public static let size = 13
 
     /// `nil` for fewer than 13 bytes, another first byte than `1A`, or fields that no calendar has.

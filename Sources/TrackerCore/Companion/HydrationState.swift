@@ -10,6 +10,7 @@ public struct HydrationState: Hashable, Sendable, Codable {
     /// Oldest first.
     public var history: [Entry]
 
+    /// A drink in the list.
     public struct Entry: Hashable, Sendable, Codable {
         public var at: Instant
         public var ml: Int

@@ -5,6 +5,7 @@ public struct NextDrink: Hashable, Sendable {
         case counting, alerting, outsideHours, goalReached
     }
 
+    /// Four phases in place of one missing countdown (K-A6).
     public var phase: Phase
     /// What the spacing counts from: one interval reminder an anchor. `nil` when nothing is due.
     public var anchor: Instant?
@@ -46,6 +47,7 @@ public struct NextDrink: Hashable, Sendable {
         self.secondsLeft = secondsLeft
     }
 
+    /// Due, or past it.
     public var isAlerting: Bool { phase == .alerting }
 
     private static let lastCallMilliseconds: Int64 = 30 * 60 * 1000

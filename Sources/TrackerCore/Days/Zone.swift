@@ -42,6 +42,7 @@ public struct Zone: Sendable {
         offsets = [offset]
     }
 
+    /// UTC, without any rules to read.
     public static let utc = Zone(fixed: "UTC", offset: 0)
 
     /// Seconds east of UTC at that instant.

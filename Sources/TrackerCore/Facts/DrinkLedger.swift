@@ -40,6 +40,7 @@ public struct DrinkLedger: Hashable, Sendable {
         return true
     }
 
+    /// The day's fold.
     public func intake(on day: LocalDay) -> DayIntake { DayIntake(day: day, folding: drinks.values) }
 
     /// The days' totals.

@@ -40,6 +40,7 @@ public struct LocalDay: Hashable, Comparable, Sendable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
+    /// That many days later; negative is earlier.
     public func adding(days: Int) -> LocalDay { LocalDay(daysSince1970: daysSince1970 + days) }
 
     /// 0 = Monday … 6 = Sunday.
@@ -59,6 +60,7 @@ public struct LocalDay: Hashable, Comparable, Sendable {
         }
     }
 
+    /// Has a 29 February.
     public static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
     /// Years that a day may be asked for in words; arithmetic reaches further.

@@ -5,6 +5,7 @@ public struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConvertib
     /// 0–59.
     public let minute: Int
 
+    /// `nil` outside 0–23 and 0–59.
     public init?(hour: Int, minute: Int) {
         guard (0...23).contains(hour), (0...59).contains(minute) else { return nil }
         self.hour = hour

@@ -26,6 +26,7 @@ public enum HealthExport {
             """
     }
 
+    /// The first line of our CSV.
     public static let csvHeader = "startDate,endDate,value_ml,uuid"
 
     /// With a header line; dates as in the XML.

@@ -16,6 +16,7 @@ public enum HealthImport {
         }
     }
 
+    /// The format, by how the text begins; `nil` for anything else.
     public static func format(of text: String) -> Format? {
         switch text.unicodeScalars.first(where: { !$0.properties.isWhitespace && $0.value != 0xFEFF }) {
         case "<": .appleHealth
@@ -26,6 +27,7 @@ public enum HealthImport {
 
     // MARK: CSV
 
+    /// Columns by the names in the first line; `startDate` and `value_ml` must be among them.
     public static func csv(_ text: String) throws(HealthFileError) -> [HealthSample] {
         var rows = try CSVReader.rows(text)
         guard let header = rows.first?.fields.map({ $0.lowercased() }), let start = header.firstIndex(of: "startdate"),
@@ -49,6 +51,7 @@ public enum HealthImport {
 
     // MARK: JSON
 
+    /// A list of objects with `startDate` and `value_ml`, or an object with such a list under `drinks`.
     public static func json(_ text: String) throws(HealthFileError) -> [HealthSample] {
         guard let parsed = try? JSONSerialization.jsonObject(with: Data(text.utf8)) else {
             throw HealthFileError(reason: "This is not whole JSON. Is the file cut?")
@@ -75,6 +78,7 @@ public enum HealthImport {
 
     // MARK: Apple Health
 
+    /// Apple's export, or ours: the water records of one `HealthData` document.
     public static func appleHealth(_ text: String) throws(HealthFileError) -> [HealthSample] {
         var reader = XMLReader(text)
         var samples: [HealthSample] = []

@@ -20,7 +20,7 @@ struct XMLReader {
 
     /// `nil` at the end of the document.
     mutating func next() throws(HealthFileError) -> Tag? {
-        while skip(to: "<") {
+        while skip(past: "<") {
             if accept("!--") {
                 try need(skip(past: "-->"), "A comment does not end")
             } else if accept("?") {
@@ -128,11 +128,10 @@ struct XMLReader {
         return true
     }
 
-    private mutating func skip(to text: String) -> Bool { skip(past: text) }
-
     private mutating func skip(past text: String) -> Bool {
+        guard let first = text.utf8.first else { return true }
         while index < bytes.count {
-            if accept(text) { return true }
+            if bytes[index] == first, accept(text) { return true }
             _ = advance()
         }
         return false

@@ -10,6 +10,7 @@ public struct DayRecord: Hashable, Sendable, Codable {
         self.goalMl = goalMl
     }
 
+    /// Total at or above a goal that is one.
     public var isMet: Bool { goalMl > 0 && totalMl >= goalMl }
 
     /// The calendar's colour.
@@ -22,6 +23,7 @@ public struct DayRecord: Hashable, Sendable, Codable {
         case none
     }
 
+    /// The day's colour in the calendar.
     public var dayClass: Class { isMet ? .met : totalMl > 0 ? .partial : .none }
 }
 
@@ -71,6 +73,7 @@ public struct History: Hashable, Sendable {
         self.goals = goals
     }
 
+    /// The record of any day; one without drinks has total 0.
     public subscript(day: LocalDay) -> DayRecord {
         DayRecord(day: day, totalMl: totals[day] ?? 0, goalMl: goals.goal(on: day))
     }

@@ -13,6 +13,7 @@ public final class MemorySink: NotificationSink {
 
     public init(accepts: Bool = true) { contents = Mutex(Contents(accepts: accepts)) }
 
+    /// Whether it accepts what comes next.
     public var accepts: Bool {
         get { contents.withLock { $0.accepts } }
         set { contents.withLock { $0.accepts = newValue } }
@@ -20,6 +21,7 @@ public final class MemorySink: NotificationSink {
 
     /// Everything accepted, oldest first.
     public var delivered: [TrackerNotification] { contents.withLock { $0.delivered } }
+    /// How many it refused.
     public var refused: Int { contents.withLock { $0.refused } }
     /// What a screen would show now, by id.
     public var shown: [String: TrackerNotification] { contents.withLock { $0.shown } }

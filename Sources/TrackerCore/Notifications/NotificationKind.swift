@@ -48,6 +48,7 @@ public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable 
     }
 }
 
+/// A button of a notification; the raw value is its D-Bus key.
 public enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterable {
     case open = "default"
     case logCup = "log-cup"
@@ -57,6 +58,7 @@ public enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterabl
     case endSession = "end-session"
     case keepGoing = "keep-going"
 
+    /// The button's words.
     public var label: String {
         switch self {
         case .open: "Open"

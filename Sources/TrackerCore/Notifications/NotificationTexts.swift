@@ -10,6 +10,7 @@ public enum NotificationTexts {
         }
     }
 
+    /// B4: by urgency, with the rounded deficit.
     public static func pace(_ urgency: Urgency, deficitMl: Int) -> Text {
         let amount = Amounts.deficit(deficitMl)
         return Text(
@@ -18,15 +19,20 @@ public enum NotificationTexts {
                 ? "You're falling behind! Drink \(amount) to catch up." : "Time to hydrate! You're \(amount) behind pace.")
     }
 
+    /// A10: system A's reminder.
     public static let interval = Text("Time to Drink!", "Stay hydrated - grab your water bottle.")
 
+    /// D2: the pace that would still reach the goal.
     public static func adaptive(mlPerHour: Int) -> Text {
         Text("Hydration Reminder", "You need about \(mlPerHour) ml per hour to hit your goal. Tap to log!")
     }
 
+    /// B5: once a day.
     public static let goal = Text("Goal Reached! 💧", "Good job! You've hit your daily hydration goal.")
+    /// B5: after a drink.
     public static let recovery = Text("Back on Track", "Nice work - you're back on pace.")
 
+    /// E4: the same, discreet or not.
     public static let waterlineTime = Text("Time for water")
 
     /// Discreet texts carry no count and no word about what was drunk; the body stays empty.
@@ -36,10 +42,12 @@ public enum NotificationTexts {
             : Text("You've had \(sinceWater) drink\(sinceWater == 1 ? "" : "s") — time for water")
     }
 
+    /// E4: the value crossed the threshold.
     public static func warning(discreet: Bool) -> Text {
         discreet ? Text("Time for a break") : Text("Your Waterline is high — drink water to return to center")
     }
 
+    /// E3: whole hours since the start.
     public static func abandoned(hours: Int) -> Text {
         Text("Your session has been running for \(hours) hours. End it?")
     }

@@ -38,6 +38,7 @@ public struct TrackerNotification: Hashable, Sendable {
         self.answeredSlot = answeredSlot
     }
 
+    /// Which memory moves when a sink accepts.
     public enum Acceptance: Hashable, Sendable {
         case pace(Urgency)
         case interval

@@ -25,6 +25,7 @@ public enum Pace {
             end = calendar.instant(on: date, at: sleep)
         }
 
+        /// Start inclusive, end exclusive.
         public func contains(_ instant: Instant) -> Bool { instant >= start && instant < end }
     }
 

@@ -104,6 +104,7 @@ public struct GoalForm: Hashable, Sendable {
     /// The glasses to show for a goal, rounded down.
     public static func shownGlasses(_ settings: Settings) -> Int { settings.goalMl / max(1, settings.glassMl) }
 
+    /// Commits what was touched, all or nothing; 4–16 glasses.
     public func save(to settings: inout Settings) throws(SettingRefusal) {
         var changes: [(name: String, text: String)] = []
         if let glasses {

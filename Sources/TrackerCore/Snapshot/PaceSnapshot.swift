@@ -3,6 +3,7 @@
 public struct PaceSnapshot: Hashable, Sendable {
     public static let schema = 1
 
+    /// The day that totals count, `2026-06-15`.
     public var dayKey: LocalDay
     public var timestamp: Instant
     public var dailyTotalMl: Int

@@ -41,6 +41,7 @@ public struct TrackerFacts: Sendable {
             days: Dictionary(uniqueKeysWithValues: byDay.map { ($0, DayIntake(day: $0, folding: $1)) }), engineDay: engineDay)
     }
 
+    /// Days in the zone in force, from the boundary hour that is set.
     public var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
 
     /// The intake of the day that runs at that instant.

@@ -131,6 +131,7 @@ public struct Outbox: Hashable, Sendable {
     /// Items not yet sent, parked ones included.
     public var pending: Int { items.count }
 
+    /// The icon's state: nothing waiting, sending, parked items, offline, or how many wait.
     public func status(isSending: Bool, isOffline: Bool) -> SyncStatus {
         if items.isEmpty { return .idle }
         if isSending { return .syncing }

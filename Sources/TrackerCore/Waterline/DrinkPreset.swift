@@ -42,6 +42,7 @@ public struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
         public var standardDrinkEstimate: Double
     }
 
+    /// In the order of the picker; every estimate can be adjusted before it is logged.
     public static let pickerSizes: [PickerSize] = [
         PickerSize(drinkType: .beer, label: "12 oz", sizeOz: 12, standardDrinkEstimate: 1),
         PickerSize(drinkType: .beer, label: "16 oz", sizeOz: 16, standardDrinkEstimate: 1.333),

@@ -2,6 +2,7 @@
 public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     public enum Kind: String, Hashable, Sendable, Codable, CaseIterable { case alcohol, water }
 
+    /// Made once; a derived entry has its session and its sip in it.
     public var id: String
     public var sessionID: String
     public var timestamp: Instant

@@ -19,6 +19,7 @@ public struct TimeGrid: Hashable, Sendable {
         return passed >= 1 ? Instant(milliseconds: start.milliseconds + passed * interval) : nil
     }
 
+    /// The first grid point after now.
     public func nextPoint(after now: Instant) -> Instant {
         let passed = max(0, now.milliseconds - start.milliseconds) / interval
         return Instant(milliseconds: start.milliseconds + (passed + 1) * interval)
@@ -41,6 +42,7 @@ public struct TimeGrid: Hashable, Sendable {
         return found
     }
 
+    /// Seconds without an entry after which points are passed over: 90 minutes.
     public static let silenceSeconds: Double = 90 * 60
 
     private var interval: Int64 { Int64(intervalMinutes) * 60_000 }

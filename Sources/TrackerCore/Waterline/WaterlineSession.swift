@@ -23,6 +23,7 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
         self.sealed = sealed
     }
 
+    /// Not ended yet.
     public var isActive: Bool { endTime == nil }
 
     /// Real seconds from start to end, or to now.
@@ -99,6 +100,7 @@ public struct SessionSummary: Hashable, Sendable, Codable {
         finalValue = state.value
     }
 
+    /// `3h 25m`.
     public var durationText: String { Self.text(durationSeconds) }
 
     enum CodingKeys: String, CodingKey {

@@ -9,7 +9,9 @@ public struct WaterlineState: Hashable, Sendable {
     public var standardThousandths: Int
     public var isWarning: Bool
 
+    /// The value in drinks; may be negative.
     public var value: Double { Double(valueThousandths) / 1000 }
+    /// Sum of the estimates.
     public var standardDrinks: Double { Double(standardThousandths) / 1000 }
 
     /// Replays all entries in the order of time, ties by insertion: the order in which they are given is irrelevant.
@@ -32,6 +34,7 @@ public struct WaterlineState: Hashable, Sendable {
         return state
     }
 
+    /// The order of replay: by time, ties by insertion.
     public static func isEarlier(_ left: LogEntry, _ right: LogEntry) -> Bool {
         (left.timestamp, left.seq, left.id) < (right.timestamp, right.seq, right.id)
     }
@@ -41,11 +44,13 @@ public struct WaterlineState: Hashable, Sendable {
 
 /// What the session screen says (`tracker.md` E5).
 extension WaterlineState {
+    /// Beside the gauge while the warning stands.
     public static let warningText = "Drink water to return to center"
 
     /// Drinks until water is due, by the rule "every N drinks"; 0 is now.
     public func waterDueIn(everyNDrinks: Int) -> Int { max(0, everyNDrinks - sinceWater) }
 
+    /// `Water due in: 2 drinks`, or `Water due now`.
     public func waterDueText(everyNDrinks: Int) -> String {
         let left = waterDueIn(everyNDrinks: everyNDrinks)
         return left == 0 ? "Water due now" : "Water due in: \(left) drink\(left == 1 ? "" : "s")"

@@ -14,9 +14,12 @@ public struct WaterlineUser: Hashable, Sendable, Codable, Identifiable {
 
 /// What setup says to a new user (E8).
 public enum Onboarding {
+    /// Setup's first words.
     public static let welcome = "Waterline helps you pace and drink less by adding water breaks."
+    /// What the tool is not.
     public static let guardrail =
         "This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow."
+    /// Before the choice between Enable and Skip.
     public static let notifications =
         "Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges."
 }
