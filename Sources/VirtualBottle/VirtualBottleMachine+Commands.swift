@@ -14,6 +14,14 @@ extension VirtualBottleMachine {
         }
         guard !injector.chance(plan.ignore) else { return log("ignored, fault 'ignore': \(command.meaning)") }
         log(command.meaning)
+        if recorded.mode == .strict, !recorded.saw(bytes), let central = session?.central {
+            log("the capture never saw that: \(central) is disconnected (--answers strict)")
+            return emit(.link(.disconnect(central)))
+        }
+        if !knows(command), let values = recorded.next(to: bytes) {
+            log("answered as recorded, \(values.count) values")
+            return send(values.map { Outgoing(value: $0, kind: .answer) }, at: now)
+        }
         switch command {
         case .snapshot: answer(snapshot(at: now).frame(identity.model), at: now)
         case .drinkLog: dumpRetail(at: now)
@@ -24,6 +32,22 @@ extension VirtualBottleMachine {
         default: put(command, at: now)
         }
     }
+
+    /// Whether the model has an answer of its own, or knows that there is none.
+    private func knows(_ command: HostCommand) -> Bool {
+        switch command {
+        case .unknown: false
+        case .draftDump: identity.profile == .draft
+        case .get(let type): Self.answered.contains(type)
+        case .put(let entries): !entries.isEmpty && entries.allSatisfy { Self.understood.contains($0.type) }
+        default: true
+        }
+    }
+
+    private static let answered: Set<EntryType> = [.battery, .clock, .amount, .goal, .charging, .language, .reminder, .level, .temperature, .tds]
+    private static let understood: Set<EntryType> = [
+        .goal, .amount, .reminder, .clock, .light, .language, .registration, .recalibrateFull, .recalibrateEmpty, .flash, .factoryMode,
+    ]
 
     private mutating func answer(_ frame: Frame, at now: MonotonicInstant) {
         send(injector.spoil(answer: frame.encoded), at: now)

@@ -29,6 +29,7 @@ public struct VirtualBottleMachine: Sendable {
     public internal(set) var flash: BottleFlash
     var clock: RunningClock
     var injector: FaultInjector
+    var recorded: RecordedAnswers
     var session: Session?
     /// Connections so far.
     var connections = 0
@@ -46,14 +47,16 @@ public struct VirtualBottleMachine: Sendable {
 
     /// - Parameters:
     ///   - flash: as a new bottle's, or as saved by an earlier run.
+    ///   - answers: of a recorded bottle, for what this one does not know.
     ///   - hostTime: the host's local wall clock at `now`; the bottle's own clock stands against it as the flash says.
     public init(
         _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(), seed: UInt64 = 0,
-        hostTime: LocalTime, at now: MonotonicInstant
+        answers: RecordedAnswers = .none, hostTime: LocalTime, at now: MonotonicInstant
     ) {
         self.identity = identity
         self.flash = flash
         self.hostTime = hostTime
+        recorded = answers
         startedAt = now
         injector = FaultInjector(faults, seed: seed)
         application = GATTShape.application(identity, hasKeepAlive: faults.keepAlive)

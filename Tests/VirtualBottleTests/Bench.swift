@@ -26,10 +26,11 @@ struct Bench {
     static let noon = LocalTime(BottleClock(yearByte: 26, month: 11, day: 21, hour: 12, minute: 0, second: 0))!
 
     init(
-        _ identity: BottleIdentity = BottleIdentity(), flash: BottleFlash = BottleFlash(), faults: String = "", seed: UInt64 = 1, hostTime: LocalTime = noon
+        _ identity: BottleIdentity = BottleIdentity(), flash: BottleFlash = BottleFlash(), faults: String = "", seed: UInt64 = 1,
+        answers: RecordedAnswers = .none, hostTime: LocalTime = noon
     ) throws {
         saved = flash
-        machine = VirtualBottleMachine(identity, flash: flash, faults: try BottleFaults(faults), seed: seed, hostTime: hostTime, at: now)
+        machine = VirtualBottleMachine(identity, flash: flash, faults: try BottleFaults(faults), seed: seed, answers: answers, hostTime: hostTime, at: now)
     }
 
     var profile: BottleProfile { machine.identity.profile }
