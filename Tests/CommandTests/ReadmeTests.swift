@@ -1,0 +1,109 @@
+import Foundation
+import Support
+import Testing
+
+/// The README is a promise: every command in it is executed.
+///
+/// A block marked `sh` runs here, as it stands. One marked `sh machine` runs in the bench machine
+/// (`hardware/machine-tests` reads them). One marked `sh bench` names verbs of the bench itself: each of its lines must
+/// stand in `benchLines`, which says what executes it. A `text` block behind a block is what it prints: its lines come in that
+/// order, whatever the digits.
+@Suite struct ReadmeTests {
+    struct Block: Sendable, CustomTestStringConvertible {
+        var kind: String
+        var line: Int
+        var text: String
+        var expected: String?
+        var testDescription: String { "README.md:\(line)" }
+    }
+
+    static let blocks: [Block] = {
+        guard let readme = try? String(contentsOfFile: Program.repository + "/README.md", encoding: .utf8) else { return [] }
+        var blocks: [Block] = []
+        var open: (kind: String, line: Int, text: String)?
+        for (index, line) in readme.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            if let block = open {
+                guard line == "```" else {
+                    open?.text += line + "\n"
+                    continue
+                }
+                if block.kind == "text", let last = blocks.indices.last, blocks[last].expected == nil {
+                    blocks[last].expected = block.text
+                } else if block.kind.hasPrefix("sh") {
+                    blocks.append(Block(kind: block.kind, line: block.line, text: block.text, expected: nil))
+                }
+                open = nil
+            } else if line.hasPrefix("```") {
+                open = (String(line.dropFirst(3)), index + 1, "")
+            }
+        }
+        return blocks
+    }()
+
+    /// What executes the verbs of `hardware/bench` that the README shows.
+    static let benchLines: [String: String] = [
+        "hardware/bench demo --once": "theDemoPrintsItsTranscript",
+        "hardware/bench test": "the run that you are reading",
+        "hardware/bench benchmarks": "benchmarksAreAVerb",
+        "hardware/bench fuzz": "the fuzzers' short run in the tests",
+        "hardware/bench soak": "a short soak in hardware/machine-tests",
+        "hardware/bench vm -- bluetoothctl list": "hardware/machine-tests",
+    ]
+
+    @Test func theReadmeHasCommands() {
+        #expect(Self.blocks.count >= 4)
+        #expect(Self.blocks.contains { $0.kind == "sh" })
+    }
+
+    @Test(arguments: blocks.filter { $0.kind == "sh bench" })
+    func everyBenchLineIsExecutedSomewhere(block: Block) {
+        for line in block.text.split(separator: "\n") {
+            #expect(Self.benchLines[String(line)] != nil, "no test executes '\(line)'")
+        }
+    }
+
+    @Test(arguments: blocks.filter { $0.kind == "sh" })
+    func aBlockRunsAsWritten(block: Block) async throws {
+        let result = try await run(block.text)
+        #expect(result.exitCode == 0, "\(result.error)")
+        expectLines(of: block.expected, in: result.output)
+    }
+
+    @Test func theDemoPrintsItsTranscript() async throws {
+        let block = try #require(Self.blocks.first { $0.text.hasPrefix("hardware/bench demo --once") })
+        let result = try await run("waterh-gateway demo --once")
+        #expect(result.exitCode == 0, "\(result.error)")
+        expectLines(of: block.expected, in: result.output)
+    }
+
+    /// Runs it with the built commands on PATH, in the repository, with a home of its own that goes away.
+    private func run(_ script: String) async throws -> Program.Result {
+        let shell = try #require(Program(system: "bash"))
+        let folder = try TemporaryFolder()
+        let environment = [
+            "PATH": Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"),
+            "HOME": folder.path, "XDG_STATE_HOME": folder.file("state"), "XDG_CONFIG_HOME": folder.file("config"),
+            "XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "B": folder.path, "TZ": "Europe/Berlin",
+        ]
+        // Whatever a block leaves running in the background ends with it.
+        let text = "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n" + script
+        return try await shell.run(["-c", text], environment: environment, directory: Program.repository, limit: 120)
+    }
+
+    private func expectLines(of expected: String?, in output: String) {
+        guard let expected else { return }
+        var rest = output.split(separator: "\n").map(withoutDigits)[...]
+        for line in expected.split(separator: "\n") where line != "…" {
+            guard let found = rest.firstIndex(of: withoutDigits(line)) else {
+                Issue.record("the README shows this line, and it was not printed (in this order): \(line)\n\(output)")
+                return
+            }
+            rest = rest[(found + 1)...]
+        }
+    }
+
+    /// Figures and the blanks that align them may differ from day to day.
+    private func withoutDigits(_ line: Substring) -> String {
+        line.replacing(/[0-9]+/, with: "0").replacing(/[ ]+/, with: " ").trimmingCharacters(in: .whitespaces)
+    }
+}
