@@ -9,6 +9,8 @@ enum Benchmarks {
 
     static func main() {
         let wanted = CommandLine.arguments.dropFirst()
+        // Material for the benchmarks of the commands (hardware/benchmarks), not a benchmark itself.
+        if wanted == ["full-bottle"] { return print(FullBottle.hexText()) }
         for name in wanted where !all.contains(where: { $0.name == name }) {
             print("There is no benchmark '\(name)'; there are: \(all.map(\.name).joined(separator: ", ")).")
         }
