@@ -63,6 +63,14 @@ struct Desk {
         return String(decoding: try encoder.encode(report), as: UTF8.self)
     }
 
+    /// A water's volume in the units that the settings ask for: `8 oz`, `237 ml`.
+    func volume(_ oz: Double) throws -> String {
+        switch try store.settings().units {
+        case .oz: "\(Amounts.decimal((oz * 10).rounded() / 10)) oz"
+        case .ml: "\(Ounces.millilitres(oz)) ml"
+        }
+    }
+
     /// `HH:mm` on the wall of the zone in force.
     func time(_ instant: Instant) -> String { String(zone.wall(at: instant).description.dropFirst(11).prefix(5)) }
 

@@ -46,7 +46,7 @@ struct Water: StoreCommand {
         let at = try at.map { try Moment.parse($0, now: desk.now, zone: desk.zone) }
         let ounces = try Self.checked(oz ?? ml.map { $0 / Ounces.mlPerOunce }) ?? Double(try desk.store.settings().defaultWaterOz)
         let log = try desk.store.addLog(.water(oz: ounces), at: at, desk.context)
-        try SessionWords.tell(desk, "Logged a water of \(Ounces.millilitres(ounces)) ml at \(desk.time(log.timestamp)) as \(log.shortName).")
+        try SessionWords.tell(desk, "Logged a water of \(try desk.volume(ounces)) at \(desk.time(log.timestamp)) as \(log.shortName).")
     }
 
     /// A water's volume: more than 0 and at most 100 oz.
@@ -78,7 +78,7 @@ struct SessionCommand: ParsableCommand {
                 let when = "at \(desk.time(session.startTime))"
                 return started
                     ? ["Session started \(when). Log with: drink, water. End it with: session end"]
-                    : ["A session is running already, started \(when)."] + SessionWords.lines(view, desk)
+                    : ["A session is running already, started \(when)."] + (try SessionWords.lines(view, desk))
             }
         }
     }
@@ -98,7 +98,7 @@ struct SessionCommand: ParsableCommand {
             guard try desk.store.activeSession(at: desk.now) != nil else { throw WaterlineSession.Refusal.noActiveSession }
             try Confirmation.ask("End this session?", isConfirmed: yes, console: desk.console)
             let view = try desk.store.endSession(atLastLog: at == .lastLog, desk.context)
-            try desk.say(SessionReport(view)) { ["Session ended."] + SessionWords.lines(view, desk) }
+            try desk.say(SessionReport(view)) { ["Session ended."] + (try SessionWords.lines(view, desk)) }
         }
     }
 
@@ -112,7 +112,7 @@ struct SessionCommand: ParsableCommand {
                 if let id { throw Refusal("noSuchSession", "There is no one session whose id begins with \"\(id)\".") }
                 throw WaterlineSession.Refusal.noActiveSession
             }
-            try desk.say(SessionReport(view)) { SessionWords.lines(view, desk) }
+            try desk.say(SessionReport(view)) { try SessionWords.lines(view, desk) }
         }
     }
 
@@ -186,7 +186,7 @@ enum SessionWords {
         return try desk.store.pastSessions(limit: 1).first.flatMap { try desk.store.session(named: $0.id, at: desk.now) }
     }
 
-    static func lines(_ view: SessionView, _ desk: Desk) -> [String] {
+    static func lines(_ view: SessionView, _ desk: Desk) throws -> [String] {
         let session = view.session
         let state = view.state
         var lines = [
@@ -196,7 +196,7 @@ enum SessionWords {
         if let gauge = desk.console.gauge(state.gauge, isWarning: state.isWarning) { lines.append("  " + gauge) }
         if let summary = session.computedSummary {
             lines.append("  \(counted(summary.drinks, "drink")) (\(Amounts.decimal(summary.standardDrinks)) standard), "
-                + "\(counted(summary.waters, "water")) (\(Ounces.millilitres(summary.waterOz)) ml)")
+                + "\(counted(summary.waters, "water")) (\(try desk.volume(summary.waterOz)))")
             lines.append("  Pacing adherence " + (summary.adherencePercent.map { "\($0) %" } ?? "--")
                 + ", final value \(Amounts.decimal(summary.finalValue))")
         } else {
@@ -204,9 +204,9 @@ enum SessionWords {
                 + state.waterDueText(everyNDrinks: view.everyNDrinks))
             if state.isWarning { lines.append("  " + desk.console.paint(WaterlineState.warningText, .amber)) }
         }
-        return lines + view.logs.map { log in
+        return try lines + view.logs.map { log in
             let what = log.kind == .water
-                ? "water \(Ounces.millilitres(log.amountOz ?? 0)) ml"
+                ? "water \(try desk.volume(log.amountOz ?? 0))"
                 : "\(log.drinkType?.rawValue ?? "drink") \(Amounts.decimal(log.standardDrinkEstimate ?? 1))"
             return "  \(desk.time(log.timestamp))  \(what.padded(16)) \(log.shortName)"
         }

@@ -4,14 +4,6 @@ import Foundation
 import Store
 import TrackerCore
 
-/// The words of the first visit (`tracker.md` E8), shown once.
-enum Welcome {
-    static let text = "Waterline helps you pace and drink less by adding water breaks."
-    static let guardrail = "This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow."
-    static let notifications =
-        "Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges."
-}
-
 struct Setup: StoreCommand {
     static let configuration = CommandConfiguration(
         abstract: "The welcome: defaults, presets, notifications. Once.",
@@ -44,8 +36,8 @@ struct Setup: StoreCommand {
         let isFirst = try desk.store.profile()?.onboardedAt == nil
         let asks = !yes && !desk.isJSON && desk.console.canAsk
         if isFirst, !desk.isJSON {
-            desk.console.line(desk.console.paint(Welcome.text, .bold))
-            desk.console.line(Welcome.guardrail)
+            desk.console.line(desk.console.paint(Onboarding.welcome, .bold))
+            desk.console.line(Onboarding.guardrail)
             desk.console.line("")
         }
         var changes = zip(Self.names, [waterEvery, timeReminders, interval, threshold, units, goal])
@@ -95,7 +87,7 @@ struct Setup: StoreCommand {
     private func allowNotifications(_ desk: Desk, asks: Bool) throws -> String {
         var choice = notifications
         if choice == nil, asks {
-            desk.console.prompt("\(Welcome.notifications) [E]nable or [S]kip? ")
+            desk.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
             choice = (readLine() ?? "").lowercased().hasPrefix("s") ? .skip : .enable
         }
         guard let choice else { return "Notifications: not tried. Try them with: waterh-tracker setup --notifications enable" }

@@ -149,6 +149,24 @@ import TrackerCore
         #expect(try store.activeSession(at: now.now)?.logs.count == 1)
     }
 
+    @Test("X1: session water counts for the day only where the setting says so, and follows its entry")
+    func sessionWater() throws {
+        _ = try store.startSession(at("20:00"))
+        _ = try store.addLog(.water(oz: 8), at("20:10"))
+        let total = { try self.store.look(self.at("21:00")).snapshot.pace.dailyTotalMl }
+        #expect(try total() == 0)
+        try store.changeSettings([("hydration.countSessionWater", "true")], at("20:20"))
+        let water = try store.addLog(.water(oz: 8), at("20:30"))
+        _ = try store.append([bottleSip("20:40", 240)])
+        #expect(try total() == 237 + 240, "the sips' own water is not counted twice")
+        _ = try store.editLog(water.id, amountOz: 16, at("20:50"))
+        #expect(try total() == 473 + 240)
+        try store.deleteLog(water.id, at("20:51"))
+        #expect(try total() == 240)
+        _ = try store.undo(at("20:52"))
+        #expect(try total() == 473 + 240)
+    }
+
     @Test("E2: five presets, made once; deleted ones stay deleted")
     func presets() throws {
         #expect(try store.finishOnboarding(at("20:00")))

@@ -103,7 +103,33 @@ extension TrackerStore {
 
     func finish(_ id: String, _ op: OutboxItem.Operation, _ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
         try OutboxWriter.put(.log(id), op: op, at: context.now, db)
+        try countWater(id, context, db)
         try summarise(session, context, db)
+    }
+
+    /// Session water as a drink of the day, where `hydration.countSessionWater` asks for it (`tracker.md` X1). Once
+    /// counted it follows its entry, whatever the setting says by then. Waters derived from sips are never counted:
+    /// the sips are.
+    private func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
+        let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id])
+        let settings = Settings.restored(from: try SettingTable.texts(db)).settings
+        guard let row, let drink = SessionTable.log(row).hydrationDrink(
+            calendar: try dayCalendar(context.zone, db), defaultWaterOz: settings.defaultWaterOz)
+        else { return }
+        let isDeleted: Bool = row["deleted"]
+        try db.execute(
+            sql: "UPDATE drink SET instant = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE key = ?",
+            arguments: [
+                drink.at.milliseconds, drink.localDay.description, drink.ml, isDeleted, context.now.milliseconds, drink.key,
+            ])
+        if db.changesCount > 0 { return try Counter.add("drink.rewrites", 1, db) }
+        guard settings.countSessionWater, !isDeleted else { return }
+        try db.execute(sql: """
+            INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
+            """, arguments: [
+                drink.key, drink.at.milliseconds, drink.zone, drink.localDay.description, drink.ml, drink.source.rawValue,
+                context.now.milliseconds,
+            ])
     }
 
     private func entered(_ name: String, _ db: Database) throws -> (LogEntry, WaterlineSession) {
