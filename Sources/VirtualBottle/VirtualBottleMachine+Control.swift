@@ -51,6 +51,9 @@ public struct BottleStatus: Hashable, Sendable {
 }
 
 extension VirtualBottleMachine {
+    /// Sips remembered to tell the next one apart.
+    private static let recentSips = 64
+
     mutating func perform(_ action: ControlAction, at now: MonotonicInstant) -> ControlReply {
         switch action {
         case .sip(let ml):
@@ -82,8 +85,14 @@ extension VirtualBottleMachine {
         return .done(status(at: now))
     }
 
+    /// A bottle can not register two equal sips in one second, and nobody could tell them apart: the second one waits for the next.
     private mutating func sip(_ ml: UInt16, at now: MonotonicInstant) {
-        let reading = clock.reading(at: now)
+        func sip(_ wait: Int) -> BottleFlash.Sip {
+            BottleFlash.Sip(second: clock.time(at: now.advanced(by: .seconds(wait))).milliseconds / 1000, ml: ml)
+        }
+        let wait = (0...Self.recentSips).first { !flash.recentSips.contains(sip($0)) } ?? 0
+        let stamp = sip(wait)
+        let reading = clock.reading(at: now.advanced(by: .seconds(wait)))
         let isVita = identity.model == .vita
         let record = DrinkRecord(
             yearByte: identity.dialect == .strict ? 0x1A : reading.yearByte, month: reading.month, day: reading.day,
@@ -93,6 +102,7 @@ extension VirtualBottleMachine {
         let capacity = plan.ring
         change { flash in
             flash.append(record.encoded, capacity: capacity)
+            flash.recentSips = flash.recentSips.suffix(Self.recentSips - 1) + [stamp]
             flash.levelMl -= min(flash.levelMl, ml)
             flash.amountMl = UInt16(clamping: Int(amount) + Int(ml))
             flash.amountDay = day

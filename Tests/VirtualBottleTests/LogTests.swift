@@ -120,6 +120,19 @@ struct LogTests {
         #expect(bench.poll(acknowledge: false) == first && first.count == 3)
     }
 
+    @Test("equal sips in one second get seconds of their own, also after a restart and an acknowledgement")
+    func equalSips() throws {
+        var bench = try Bench()
+        for _ in 0..<3 { bench.control(.sip(ml: 120)) }
+        bench.control(.sip(ml: 121))
+        bench.connect()
+        #expect(bench.poll().map(\.second) == [0, 1, 2, 0])
+        var restarted = try Bench(flash: bench.saved)
+        restarted.control(.sip(ml: 120))
+        restarted.connect()
+        #expect(restarted.poll().map(\.second) == [3])
+    }
+
     @Test("clear drops the log unseen and says so")
     func clear() throws {
         var bench = try Bench()

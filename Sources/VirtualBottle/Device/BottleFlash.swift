@@ -31,6 +31,15 @@ public struct BottleFlash: Hashable, Sendable, Codable {
     /// Records that were acknowledged or cleared.
     public private(set) var dropped = 0
 
+    /// The last sips, acknowledged or not: no two are alike, see `VirtualBottleMachine.sip`.
+    var recentSips: [Sip] = []
+
+    struct Sip: Hashable, Sendable, Codable {
+        /// Of the bottle's clock.
+        var second: Int64
+        var ml: UInt16
+    }
+
     public var goalMl: UInt16 = 2500
     public var amountMl: UInt16 = 0
     /// Day of the bottle's clock to which `amountMl` belongs.
