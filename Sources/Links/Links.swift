@@ -1,4 +1,6 @@
+import BlueZ
 import Bluetooth
+import HostController
 
 /// From what a person types after `--link` to the link itself.
 public enum LinkFactory {
@@ -8,7 +10,9 @@ public enum LinkFactory {
     public static func central(_ name: LinkName, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) -> any CentralLink {
         switch name {
         case .unix(let path): SocketCentralLink(try UnixSocket(path: path), instruments: instruments)
-        case .bluez, .l2cap, .capture: throw missing(name)
+        case .bluez(let adapter): BlueZCentralLink(adapter: adapter, log: instruments.log)
+        case .l2cap(let place): SocketCentralLink(try L2CAPDialer(place), instruments: instruments)
+        case .capture: throw missing(name)
         }
     }
 
@@ -18,7 +22,9 @@ public enum LinkFactory {
     public static func peripheral(_ name: LinkName, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) -> any PeripheralLink {
         switch name {
         case .unix(let path): SocketPeripheralLink(try UnixSocket(path: path), instruments: instruments)
-        case .bluez, .l2cap, .capture: throw missing(name)
+        case .bluez(let adapter): BlueZPeripheralLink(adapter: adapter, log: instruments.log)
+        case .l2cap(let adapter): try L2CAPPeripheralLink(adapter, instruments: instruments)
+        case .capture: throw missing(name)
         }
     }
 

@@ -3,44 +3,55 @@ import Bluetooth
 /// Connecting and disconnecting.
 extension BlueZCentral {
     func connect(_ peer: PeerID, limit: Duration) async {
-        let began = ContinuousClock.now
-        let number = (session?.number ?? lastSession) + 1
         guard session == nil else {
             return emit(.connectFailed(LinkError(.outOfStep, "This link holds a connection to \(session?.peer.text ?? "a peer") already")))
         }
-        var attempt: String?
+        lastSession += 1
+        let number = lastSession
         do throws(LinkError) {
             let adapter = try await ready()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
                 throw LinkError(.notFound, "bluetoothd does not know \(peer): it has to be seen by a scan first", isTransient: true)
             }
-            lastSession = number
             session = Session(number: number, peer: peer, device: device)
-            attempt = device
             // A scan makes attempts slower, and some controllers cannot do both.
             await stopScan()
-            let what = "Connecting to \(peer) failed"
-            _ = try await service.call(device, BlueZName.device, "Connect", limit: limit, what)
-            // The reply may come before the property.
-            let rest = limit - began.duration(to: .now)
-            let connected = await wait(limit: max(.milliseconds(100), rest)) { central in
-                central.session?.number != number || central.device(device, "Connected")?.bool == true
-            }
+            try await connect(device, number, limit: limit)
+            // Ended meanwhile, and told so.
             guard session?.number == number, session?.isEnding == false else { return }
-            guard connected else { throw LinkError(.timeout, "\(what): it did not connect within \(limit)", isTransient: true) }
             session?.isConnected = true
             emit(.connected(peer, mtu: 23))
         } catch {
-            // Somebody asked to disconnect meanwhile, and has been answered.
-            guard attempt == nil || session?.number == number, session?.isEnding != true else { return }
-            if attempt != nil { session = nil }
-            // An attempt that goes on would be in the way of the next one.
-            if let attempt, error.code == .timeout {
-                _ = try? await service.call(attempt, BlueZName.device, "Disconnect", limit: .seconds(3), "Giving the attempt up failed")
+            guard session == nil || session?.number == number, session?.isEnding != true else { return }
+            session = nil
+            emit(.connectFailed(error))
+        }
+    }
+
+    /// Returns when the device is connected, or the attempt has been ended by somebody else, who tells of it.
+    ///
+    /// The property is what counts. The reply may come before it, and where ATT is faster than the kernel's own message
+    /// BlueZ 5.66 finds the device "already connected" and never replies (src/device.c, device_add_connection).
+    private func connect(_ device: String, _ number: UInt64, limit: Duration) async throws(LinkError) {
+        let what = "Connecting to \(session?.peer.text ?? device) failed"
+        let attempt = Task {
+            do throws(LinkError) {
+                _ = try await service.call(device, BlueZName.device, "Connect", limit: limit + .seconds(5), what)
+            } catch {
+                if session?.number == number { session?.failure = error }
+                wakeWaiters()
             }
-            let sentence = error.code == .timeout ? LinkError(
-                .connectFailed, "Connecting to \(peer) failed: it did not connect within \(limit)", cause: error.cause, isTransient: true) : error
-            emit(.connectFailed(sentence))
+        }
+        defer { attempt.cancel() }
+        let answered = await wait(limit: limit) { central in
+            central.session?.number != number || central.session?.failure != nil || central.device(device, "Connected")?.bool == true
+        }
+        guard session?.number == number, session?.isEnding == false, self.device(device, "Connected")?.bool != true else { return }
+        if let failure = session?.failure { throw failure }
+        guard answered else {
+            // An attempt that goes on would be in the way of the next one.
+            _ = try? await service.call(device, BlueZName.device, "Disconnect", limit: .seconds(3), "Giving the attempt up failed")
+            throw LinkError(.connectFailed, "\(what): it did not connect within \(limit)", isTransient: true)
         }
     }
 

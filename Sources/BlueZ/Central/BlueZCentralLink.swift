@@ -77,6 +77,8 @@ actor BlueZCentral {
         var peer: PeerID
         var device: String
         var isConnected = false
+        /// Why bluetoothd could not connect.
+        var failure: LinkError?
         /// Ours to end: `disconnected` says nil.
         var isEnding = false
         var mtu = 23
@@ -170,7 +172,7 @@ actor BlueZCentral {
         }
     }
 
-    private func wakeWaiters() {
+    func wakeWaiters() {
         for (number, waiter) in waiters.sorted(by: { $0.key < $1.key }) where waiter.isDone(self) {
             waiters.removeValue(forKey: number)?.wake(true)
         }

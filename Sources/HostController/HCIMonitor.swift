@@ -1,0 +1,89 @@
+import Bluetooth
+import CBluetooth
+@preconcurrency import Dispatch
+import Glibc
+
+/// A packet of the kernel's HCI monitor channel: what any program sends to an adapter, and what comes back.
+public struct MonitorPacket: Sendable, Hashable {
+    /// As in btsnoop's monitor format: 0 new adapter, 2 command, 3 event, 4 ACL sent, 5 ACL received…
+    public var opcode: UInt16
+    /// Of the adapter; 0xFFFF for what belongs to none.
+    public var adapter: UInt16
+    /// Real time since 1970.
+    public var time: Duration
+    /// HCI bytes, without H4's type byte.
+    public var bytes: [UInt8]
+}
+
+/// Listens on the kernel's HCI monitor channel, live, beside whatever else uses the adapters. Needs CAP_NET_RAW.
+public final class HCIMonitor: Sendable {
+    /// Packets in the order of the kernel. A reader that falls `limit` behind gets an error after those that were kept.
+    public let packets: AsyncThrowingStream<MonitorPacket, any Error>
+    private let source: any DispatchSourceRead
+    private let queue = DispatchQueue(label: "hci monitor")
+
+    /// - Parameter limit: packets that may wait to be read.
+    public init(limit: Int = 65_536) throws(LinkError) {
+        let descriptor = socket(
+            AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), BTPROTO_HCI)
+        guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
+        var address = sockaddr_hci()
+        address.hci_family = sa_family_t(AF_BLUETOOTH)
+        address.hci_dev = UInt16(HCI_DEV_NONE)
+        address.hci_channel = UInt16(HCI_CHANNEL_MONITOR)
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_hci>.size)) }
+        }
+        guard bound == 0 else {
+            let number = errno
+            Glibc.close(descriptor)
+            throw HostErrors.error(.permissionDenied, "The HCI monitor channel could not be opened", number)
+        }
+        // Room for a burst while the reader is busy; the kernel drops what does not fit.
+        var size: Int32 = 4 << 20
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: MonitorPacket.self, bufferingPolicy: .bufferingOldest(limit))
+        packets = stream
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        self.source = source
+        source.setEventHandler {
+            while let packet = Self.next(descriptor) {
+                if case .dropped = continuation.yield(packet) {
+                    continuation.finish(throwing: LinkError(.system, "The recording could not keep up: more than \(limit) packets waited"))
+                    source.cancel()
+                    return
+                }
+            }
+        }
+        source.setCancelHandler {
+            Glibc.close(descriptor)
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in source.cancel() }
+        source.resume()
+    }
+
+    deinit { source.cancel() }
+
+    /// Ends `packets` after those that wait.
+    public func close() { source.cancel() }
+
+    /// The next packet that waits at the socket; what is too short to be one is passed over.
+    private static func next(_ descriptor: Int32) -> MonitorPacket? {
+        // Header: opcode, adapter, length, 16 bits each, little-endian (BlueZ lib/hci.h, hci_mon_hdr).
+        var buffer = [UInt8](repeating: 0, count: 6 + 0xFFFF)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count < 0 {
+                if errno == EINTR { continue }
+                return nil
+            }
+            guard count >= 6 else { continue }
+            func word(_ index: Int) -> UInt16 { UInt16(buffer[index]) | UInt16(buffer[index + 1]) << 8 }
+            var now = timespec()
+            clock_gettime(CLOCK_REALTIME, &now)
+            let bytes = Array(buffer[6..<min(count, 6 + Int(word(4)))])
+            return MonitorPacket(opcode: word(0), adapter: word(2), time: .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec), bytes: bytes)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Bluetooth
+import CBluetooth
+import Glibc
+
+/// An adapter of this machine as the kernel knows it, for the links and the recording that do without bluetoothd.
+public struct HostAdapter: Sendable, Hashable {
+    /// `hci1` is 1.
+    public var index: UInt16
+    public var address: BluetoothAddress
+    public var isUp: Bool
+
+    public var name: String { "hci\(index)" }
+
+    /// The adapter with that name (`hci1`) or that address.
+    ///
+    /// - Throws: `LinkError` that says what is there instead, or that this kernel has no Bluetooth.
+    public init(_ text: String) throws(LinkError) {
+        let all = try Self.all()
+        guard let found = all.first(where: { $0.name == text || $0.address.description == text.uppercased() }) else {
+            let there = all.isEmpty ? "there is none at all" : "there is " + all.map { "\($0.name) (\($0.address))" }.joined(separator: ", ")
+            throw LinkError(.noAdapter, "There is no adapter \(text): \(there)")
+        }
+        self = found
+    }
+
+    init(index: UInt16, address: BluetoothAddress, isUp: Bool) {
+        self.index = index
+        self.address = address
+        self.isUp = isUp
+    }
+
+    /// The adapters, by index. The kernel allows 16.
+    public static func all() throws(LinkError) -> [HostAdapter] {
+        // libbluetooth asks for one device by number; a probe tells whether the kernel has Bluetooth at all.
+        let probe = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
+        guard probe >= 0 else {
+            throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno)
+        }
+        close(probe)
+        return (UInt16(0)..<16).compactMap { (index) -> HostAdapter? in
+            var information = hci_dev_info()
+            guard hci_devinfo(Int32(index), &information) == 0 else { return nil }
+            let address = withUnsafeBytes(of: information.bdaddr.b) { BluetoothAddress(littleEndian: Array($0)) }
+            return address.map { HostAdapter(index: index, address: $0, isUp: information.flags & UInt32(1 << HCI_UP) != 0) }
+        }
+    }
+
+    /// Switches it on, as `hciconfig hci1 up` does. bluetoothd does the same for its adapters.
+    public func switchOn() throws(LinkError) {
+        guard !isUp else { return }
+        let descriptor = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
+        guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
+        defer { close(descriptor) }
+        guard waterh_hci_switch_on(descriptor, Int32(index)) == 0 || errno == EALREADY else {
+            throw HostErrors.error(.poweredOff, "\(name) could not be switched on", errno)
+        }
+    }
+}
+
+/// The system's error numbers as links say them.
+enum HostErrors {
+    static func error(_ code: LinkError.Code, _ sentence: String, _ number: Int32, isTransient: Bool = false) -> LinkError {
+        let cause = String(cString: strerror(number))
+        if number == EPERM || number == EACCES {
+            return LinkError(.permissionDenied, "\(sentence): this needs root, or the capabilities CAP_NET_ADMIN and CAP_NET_RAW", cause: cause)
+        }
+        return LinkError(code, sentence, cause: cause, isTransient: isTransient)
+    }
+}

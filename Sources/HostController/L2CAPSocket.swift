@@ -1,0 +1,158 @@
+import Bluetooth
+import CBluetooth
+import Glibc
+import Synchronization
+
+/// ATT's fixed L2CAP channel (CID 4) of an LE connection, as a SEQPACKET socket: the `l2cap:` link, without bluetoothd.
+enum L2CAPSocket {
+    static let attChannel: UInt16 = 4
+
+    static func open() throws(LinkError) -> Int32 {
+        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_BLUETOOTH, type, BTPROTO_L2CAP)
+        guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
+        return descriptor
+    }
+
+    /// Calls `body` with the address as the system wants it. `nil`: any adapter.
+    static func withAddress<Result>(
+        _ address: BluetoothAddress?, isRandom: Bool = false, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        var socketAddress = sockaddr_l2()
+        socketAddress.l2_family = sa_family_t(AF_BLUETOOTH)
+        socketAddress.l2_cid = attChannel.littleEndian
+        socketAddress.l2_bdaddr_type = UInt8(isRandom ? BDADDR_LE_RANDOM : BDADDR_LE_PUBLIC)
+        withUnsafeMutableBytes(of: &socketAddress.l2_bdaddr.b) { place in
+            for (index, byte) in (address?.littleEndian ?? []).enumerated() { place[index] = byte }
+        }
+        return withUnsafePointer(to: &socketAddress) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_l2>.size)) }
+        }
+    }
+
+    /// The address at the other end of a connected socket.
+    static func peer(of descriptor: Int32) -> BluetoothAddress? {
+        var address = sockaddr_l2()
+        var size = socklen_t(MemoryLayout<sockaddr_l2>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &size) }
+        }
+        guard result == 0 else { return nil }
+        return withUnsafeBytes(of: address.l2_bdaddr.b) { BluetoothAddress(littleEndian: Array($0)) }
+    }
+}
+
+/// The central's end: `l2cap:ADDR`, or `l2cap:ADDR/random` for a peer with a random address.
+public struct L2CAPDialer: SocketDialer {
+    public let address: BluetoothAddress
+    public let isRandom: Bool
+
+    /// - Parameter text: what follows `l2cap:`.
+    public init(_ text: String) throws(LinkError) {
+        let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
+        guard let address = parts.first.flatMap(BluetoothAddress.init), parts.count == 1 || parts[1] == "random" else {
+            throw LinkError(
+                .notFound, "'l2cap:\(text)' does not name a bottle: without bluetoothd there is no scan, so give its address, as in l2cap:A4:C1:38:00:00:01")
+        }
+        self.address = address
+        isRandom = parts.count > 1
+    }
+
+    public var name: String { "l2cap:\(address)\(isRandom ? "/random" : "")" }
+    public var hasRadio: Bool { false }
+
+    public func look() throws(LinkError) -> Advertisement {
+        Advertisement(peer: PeerID(address.description), address: address)
+    }
+
+    public func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
+        let descriptor = try L2CAPSocket.open()
+        // The local end has a channel and a kind of address too, on whichever adapter leads there.
+        var error = L2CAPSocket.withAddress(nil) { bind(descriptor, $0, $1) == 0 ? 0 : errno }
+        if error == 0 { error = L2CAPSocket.withAddress(address, isRandom: isRandom) { connect(descriptor, $0, $1) == 0 ? 0 : errno } }
+        switch error {
+        case 0: return .connected(descriptor)
+        case EINPROGRESS: return .connecting(descriptor)
+        default: break
+        }
+        close(descriptor)
+        if error == EAGAIN || error == EBUSY { return .busy }
+        throw explain(error)
+    }
+
+    public func explain(_ error: Int32) -> LinkError {
+        switch error {
+        case EHOSTUNREACH, ENODEV: HostErrors.error(.noAdapter, "No adapter with power leads to \(address)", error, isTransient: true)
+        case EHOSTDOWN, ETIMEDOUT, ECONNREFUSED: HostErrors.error(.connectFailed, "\(address) did not answer", error, isTransient: true)
+        case ECONNRESET, ENOTCONN, EPIPE: HostErrors.error(.disconnected, "The connection to \(address) has ended", error, isTransient: true)
+        case ENETDOWN: HostErrors.error(.poweredOff, "The adapter is switched off", error, isTransient: true)
+        default: HostErrors.error(.connectFailed, "\(address) could not be connected to", error, isTransient: true)
+        }
+    }
+}
+
+/// The peripheral's end: `l2cap:hci1`, or the adapter's own address. Advertises by itself, because nobody else does.
+public final class L2CAPPeripheralLink: PeripheralLink {
+    private let listener: L2CAPListener
+    private let link: SocketPeripheralLink
+
+    /// - Parameter text: what follows `l2cap:`.
+    public init(_ text: String, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) {
+        listener = L2CAPListener(adapter: try HostAdapter(text))
+        link = SocketPeripheralLink(listener, instruments: instruments)
+    }
+
+    public var name: String { link.name }
+    public var events: AsyncStream<PeripheralEvent> { link.events }
+    public func perform(_ request: PeripheralRequest) { link.perform(request) }
+
+    public func open(_ application: GATTApplication) async throws(LinkError) {
+        listener.advertiser.withLock { $0 = RawAdvertiser(adapter: listener.adapter.index, name: application.name, services: application.advertisedServices) }
+        try await link.open(application)
+    }
+
+    public func close() async { await link.close() }
+}
+
+private final class L2CAPListener: SocketListener {
+    let adapter: HostAdapter
+    let advertiser: Mutex<RawAdvertiser>
+
+    init(adapter: HostAdapter) {
+        self.adapter = adapter
+        advertiser = Mutex(RawAdvertiser(adapter: adapter.index, name: "", services: []))
+    }
+
+    var name: String { "l2cap:\(adapter.name)" }
+
+    func listen() throws(LinkError) -> Int32 {
+        try adapter.switchOn()
+        let descriptor = try L2CAPSocket.open()
+        let error = L2CAPSocket.withAddress(adapter.address) { bind(descriptor, $0, $1) == 0 && Glibc.listen(descriptor, 4) == 0 ? 0 : errno }
+        guard error == 0 else {
+            close(descriptor)
+            if error == EADDRINUSE {
+                throw HostErrors.error(.inProgress, "Somebody else serves ATT on \(adapter.name) (bluetoothd?): stop it or use the link bluez:\(adapter.name)", error)
+            }
+            throw HostErrors.error(.system, "ATT could not be served on \(adapter.name)", error)
+        }
+        do throws(LinkError) {
+            try advertiser.withLock { $0 }.set(true)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    var mark: SocketMark? { nil }
+
+    func withdraw(_ mark: SocketMark?) { advertise(false) }
+
+    func central(_ descriptor: Int32, number: Int) -> CentralID {
+        CentralID(L2CAPSocket.peer(of: descriptor)?.description ?? "\(number)")
+    }
+
+    /// While a connection is made or ends the controller may refuse; the next change of state asks again.
+    func advertise(_ visible: Bool) { try? advertiser.withLock { $0 }.set(visible) }
+}

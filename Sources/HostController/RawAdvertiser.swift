@@ -1,0 +1,73 @@
+import Bluetooth
+import CBluetooth
+import Glibc
+
+/// Legacy advertising by HCI commands on a raw socket (Core 5.4, Vol 4 Part E, 7.8.5–7.8.9). Needs CAP_NET_RAW.
+struct RawAdvertiser: Sendable {
+    let adapter: UInt16
+    let name: String
+    let services: [BluetoothUUID]
+
+    private static let opcodes = (parameters: UInt16(0x2006), data: UInt16(0x2008), response: UInt16(0x2009), enable: UInt16(0x200A))
+
+    /// Shows or withdraws the advertisement.
+    func set(_ isVisible: Bool) throws(LinkError) {
+        let descriptor = try open()
+        defer { close(descriptor) }
+        if isVisible {
+            // 100–150 ms, connectable and scannable, public address, all channels.
+            try send(descriptor, Self.opcodes.parameters, [0xA0, 0x00, 0xF0, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x07, 0])
+            try send(descriptor, Self.opcodes.data, Self.padded(advertisingData))
+            try send(descriptor, Self.opcodes.response, Self.padded(scanResponse))
+        }
+        try send(descriptor, Self.opcodes.enable, [isVisible ? 1 : 0])
+    }
+
+    /// Flags (general discoverable, no BR/EDR) and the 16-bit services that fit.
+    var advertisingData: [UInt8] {
+        let shorts = services.compactMap(\.short).prefix(13)
+        var data: [UInt8] = [2, 0x01, 0x06]
+        if !shorts.isEmpty {
+            data += [UInt8(1 + 2 * shorts.count), 0x03]
+            for short in shorts { data += [UInt8(truncatingIfNeeded: short), UInt8(short >> 8)] }
+        }
+        return data
+    }
+
+    /// The name, cut to the 29 bytes that fit, which makes it a shortened one.
+    var scanResponse: [UInt8] {
+        var text = name
+        while text.utf8.count > 29 { text.removeLast() }
+        guard !text.isEmpty else { return [] }
+        return [UInt8(1 + text.utf8.count), text == name ? 0x09 : 0x08] + Array(text.utf8)
+    }
+
+    /// Length and 31 bytes, as the command wants it.
+    private static func padded(_ data: [UInt8]) -> [UInt8] {
+        [UInt8(data.count)] + data + Array(repeating: 0, count: 31 - data.count)
+    }
+
+    private func open() throws(LinkError) -> Int32 {
+        let descriptor = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
+        guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
+        var address = sockaddr_hci()
+        address.hci_family = sa_family_t(AF_BLUETOOTH)
+        address.hci_dev = adapter
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_hci>.size)) }
+        }
+        guard bound == 0 else {
+            let number = errno
+            close(descriptor)
+            throw HostErrors.error(.noAdapter, "hci\(adapter) could not be opened", number)
+        }
+        return descriptor
+    }
+
+    private func send(_ descriptor: Int32, _ opcode: UInt16, _ parameters: [UInt8]) throws(LinkError) {
+        let packet: [UInt8] = [0x01, UInt8(truncatingIfNeeded: opcode), UInt8(opcode >> 8), UInt8(parameters.count)] + parameters
+        guard write(descriptor, packet, packet.count) == packet.count else {
+            throw HostErrors.error(.permissionDenied, "hci\(adapter) did not take an advertising command", errno)
+        }
+    }
+}
