@@ -1,0 +1,175 @@
+"""What the tests inside the bench machine share: programs with limits, the air, bluetoothd, and short sentences."""
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PRODUCTS = os.environ["BENCH_PRODUCTS"]
+OUT = os.environ.get("BENCH_OUT", tempfile.gettempdir())
+# Under emulated processors, on a machine with other work to do, everything takes its time.
+PATIENCE = float(os.environ.get("BENCH_PATIENCE", "120"))
+
+
+class Failure(Exception):
+    """A test's finding: what was expected and what came."""
+
+
+def expect(condition, sentence):
+    if not condition:
+        raise Failure(sentence)
+
+
+def run(*command, limit=PATIENCE, check=True):
+    """Runs to the end; standard output as text."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired as late:
+        raise Failure(f"{' '.join(command)}: still running after {limit} s; it said {late.stdout!r} {late.stderr!r}")
+    if check and done.returncode:
+        raise Failure(f"{' '.join(command)}: exit code {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout if check else done
+
+
+class Emulator:
+    """`waterh-emulator run`, from its ready line to its end."""
+
+    def __init__(self, *options, link="bluez:hci1"):
+        self.folder = tempfile.mkdtemp()
+        self.control = f"unix:{self.folder}/control"
+        command = [f"{PRODUCTS}/waterh-emulator", "run", "--link", link, "--control", self.control, *options]
+        self.log = open(f"{self.folder}/log", "w+")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.ready = self.line("ready ")
+
+    def line(self, start, limit=PATIENCE):
+        os.set_blocking(self.process.stdout.fileno(), False)
+        end, text = time.monotonic() + limit, ""
+        while time.monotonic() < end:
+            piece = self.process.stdout.readline()
+            text += piece or ""
+            for line in text.splitlines():
+                if line.startswith(start):
+                    return line
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        self.log.seek(0)
+        raise Failure(f"the emulator did not say '{start}': {text!r}, {self.log.read()[-800:]!r}, exit {self.process.poll()}")
+
+    def sip(self, amount):
+        return run(f"{PRODUCTS}/waterh-emulator", "control", "--control", self.control, "sip", str(amount))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(10)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                raise Failure("the emulator did not end within 30 s of SIGTERM")
+        return self.process.returncode
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+
+
+def store():
+    return tempfile.mkdtemp() + "/waterh.sqlite"
+
+
+def poll(place, *options, link="bluez:hci0", check=True):
+    """One poll; its JSON, with `exit` beside."""
+    done = run(f"{PRODUCTS}/waterh-gateway", "poll", "--link", link, "--store", place, "--json", *options, check=False)
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        raise Failure(f"poll gave no JSON but {done.stdout!r}, {done.stderr!r}, exit {done.returncode}")
+    answer["exit"], answer["said"] = done.returncode, done.stderr
+    if check:
+        expect(done.returncode == 0, f"poll: exit code {done.returncode}: {done.stderr}")
+    return answer
+
+
+def poll_until(place, fits, *options, attempts=6, link="bluez:hci0"):
+    """Polls again while something is in the way, as the service does; the answers."""
+    answers = []
+    for _ in range(attempts):
+        answers.append(poll(place, *options, check=False, link=link))
+        if fits(answers):
+            return answers
+        time.sleep(1)
+    raise Failure(f"after {attempts} polls: {[(a['exit'], a.get('new'), a['said'][-300:]) for a in answers]}")
+
+
+def bluetoothd(verb):
+    return run("bluetoothd-ctl", verb)
+
+
+def power(adapter, on):
+    run("busctl", "set-property", "org.bluez", f"/org/bluez/{adapter}", "org.bluez.Adapter1", "Powered", "b", "true" if on else "false")
+
+
+def forget_all(adapter="hci0"):
+    """Every device out of bluetoothd's memory, so that one test does not lean on another."""
+    tree = subprocess.run(["busctl", "tree", "--list", "org.bluez"], capture_output=True, text=True).stdout.split()
+    for path in tree:
+        if path.startswith("/org/bluez/hci") and path.count("/") == 4:
+            subprocess.run(["busctl", "call", "org.bluez", path.rsplit("/", 1)[0], "org.bluez.Adapter1", "RemoveDevice", "o", path], capture_output=True)
+
+
+class Air:
+    """Records the air with btmon; the file stays only when the test failed."""
+
+    def __init__(self, name):
+        self.path = f"{OUT}/{name}.btsnoop"
+        self.process = subprocess.Popen(["btmon", "-w", self.path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def end(self, keep):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(10)
+        if not keep and os.path.exists(self.path):
+            os.unlink(self.path)
+
+
+def run_tests(tests):
+    """Runs the named functions one after the other; exit code 1 when one failed. Names on the command line select."""
+    wanted = sys.argv[1:]
+    failed = 0
+    for test in tests:
+        name = test.__name__
+        if wanted and name not in wanted:
+            continue
+        air, began, failure = Air(name), time.monotonic(), None
+        try:
+            result = test()
+            if asyncio.iscoroutine(result):
+                asyncio.run(result)
+        except Failure as error:
+            failure = str(error)
+        except Exception as error:  # A foreign library's own.
+            failure = f"{type(error).__name__}: {error}"
+        air.end(keep=failure is not None)
+        took = time.monotonic() - began
+        print(f"{'FAILED' if failure else 'passed'} {name} ({took:.1f} s)", flush=True)
+        if failure:
+            failed += 1
+            print(f"  {failure}\n  the air: {air.path}", flush=True)
+        subprocess.run(["bluetoothd-ctl", "wait"], capture_output=True)
+        forget_all()
+    sys.exit(1 if failed else 0)

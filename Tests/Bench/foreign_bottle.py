@@ -1,0 +1,222 @@
+"""A foreign bottle, written with dbus-fast from the specification alone, against our gateway. It can lie, too."""
+import asyncio
+import json
+
+from dbus_fast import BusType, PropertyAccess
+from dbus_fast.aio import MessageBus
+from dbus_fast.service import ServiceInterface, dbus_property, method
+
+from bench import PRODUCTS, Failure, expect, run_tests, store
+
+BASE = "0000{:04x}-0000-1000-8000-00805f9b34fb"
+RECORDS = [bytes.fromhex(f"1a0b15{8 + n:02x}0000{60 + n:04x}0000016100") for n in range(12)]
+
+
+def log_frame(records):
+    entries = [records[i : i + 8] for i in range(0, len(records), 8)]
+    length = sum(2 + 13 * len(e) for e in entries)
+    values = [bytes([1 + 13 * len(e), 6]) + b"".join(e) for e in entries]
+    values[0] = b"PT" + length.to_bytes(2, "big") + values[0]
+    return values
+
+
+class Service(ServiceInterface):
+    def __init__(self, uuid):
+        super().__init__("org.bluez.GattService1")
+        self.uuid = uuid
+
+    @dbus_property(access=PropertyAccess.READ)
+    def UUID(self) -> "s":
+        return self.uuid
+
+    @dbus_property(access=PropertyAccess.READ)
+    def Primary(self) -> "b":
+        return True
+
+
+class Characteristic(ServiceInterface):
+    def __init__(self, service, uuid, flags, written=None):
+        super().__init__("org.bluez.GattCharacteristic1")
+        self.service, self.uuid, self.flags, self.written, self.value, self.notifying = service, uuid, flags, written, b"", False
+
+    @dbus_property(access=PropertyAccess.READ)
+    def UUID(self) -> "s":
+        return self.uuid
+
+    @dbus_property(access=PropertyAccess.READ)
+    def Service(self) -> "o":
+        return self.service
+
+    @dbus_property(access=PropertyAccess.READ)
+    def Flags(self) -> "as":
+        return self.flags
+
+    @dbus_property(access=PropertyAccess.READ)
+    def Notifying(self) -> "b":
+        return self.notifying
+
+    @dbus_property(access=PropertyAccess.READ)
+    def Value(self) -> "ay":
+        return self.value
+
+    @method()
+    def ReadValue(self, options: "a{sv}") -> "ay":
+        return self.value
+
+    @method()
+    def WriteValue(self, value: "ay", options: "a{sv}"):
+        if self.written:
+            asyncio.get_running_loop().create_task(self.written(bytes(value)))
+
+    @method()
+    def StartNotify(self):
+        self.notifying = True
+
+    @method()
+    def StopNotify(self):
+        self.notifying = False
+
+    def notify(self, value):
+        self.value = value
+        self.emit_properties_changed({"Value": value})
+
+
+class Advertisement(ServiceInterface):
+    def __init__(self, name):
+        super().__init__("org.bluez.LEAdvertisement1")
+        self.name = name
+
+    @dbus_property(access=PropertyAccess.READ)
+    def Type(self) -> "s":
+        return "peripheral"
+
+    @dbus_property(access=PropertyAccess.READ)
+    def LocalName(self) -> "s":
+        return self.name
+
+    @method()
+    def Release(self):
+        pass
+
+
+class Bottle:
+    """A retail Boost. `lie` changes what it sends for the log."""
+
+    def __init__(self, lie=None, records=RECORDS, name="WaterH-Foreign"):
+        self.lie, self.records, self.name, self.acknowledged = lie, list(records), name, []
+
+    async def __aenter__(self):
+        self.bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
+        self.response = Characteristic("/foreign/service1", BASE.format(0xFFE4), ["notify"])
+        self.command = Characteristic("/foreign/service0", BASE.format(0xFFE9), ["write-without-response"], self.heard)
+        for path, interface in [
+            ("/foreign/service0", Service(BASE.format(0xFFE5))), ("/foreign/service0/char0", self.command),
+            ("/foreign/service1", Service(BASE.format(0xFFE0))), ("/foreign/service1/char0", self.response),
+            ("/foreign/advertisement", Advertisement(self.name)),
+        ]:
+            self.bus.export(path, interface)
+        adapter = self.bus.get_proxy_object("org.bluez", "/org/bluez/hci1", await self.bus.introspect("org.bluez", "/org/bluez/hci1"))
+        await adapter.get_interface("org.bluez.Adapter1").set_alias(self.name)
+        await adapter.get_interface("org.bluez.GattManager1").call_register_application("/", {})
+        await adapter.get_interface("org.bluez.LEAdvertisingManager1").call_register_advertisement("/foreign/advertisement", {})
+        return self
+
+    async def __aexit__(self, *_):
+        self.bus.disconnect()
+        await asyncio.sleep(0.5)
+
+    async def send(self, *values):
+        for value in values:
+            self.response.notify(value)
+            await asyncio.sleep(0.02)
+
+    async def heard(self, value):
+        if value == bytes.fromhex("47540001ff"):
+            from datetime import datetime
+            now = datetime.now()
+            clock = bytes([now.year - 2000, now.month, now.day, now.hour, now.minute, now.second])
+            payload = bytes.fromhex("020250") + b"\x07\x03" + clock + bytes.fromhex("030507d0 030400 00 031f0102 012b 021700 0726000800140 03c 021b00".replace(" ", ""))
+            await self.send(b"RP" + len(payload).to_bytes(2, "big") + payload)
+        elif value == bytes.fromhex("4754000106"):
+            await self.send_log()
+        elif value[:2] == b"RP":
+            taken = int.from_bytes(value[6:8], "big") // 13
+            self.acknowledged.append(taken)
+            del self.records[:taken]
+
+    async def send_log(self):
+        if not self.records:
+            return await self.send(bytes.fromhex("525000030206 00".replace(" ", "")))
+        values = log_frame(self.records)
+        await self.send(bytes.fromhex("52500003020601"))
+        if self.lie == "loses the last value":
+            values = values[:-1]
+        elif self.lie == "says more than it sends":
+            values[0] = values[0][:2] + (int.from_bytes(values[0][2:4], "big") + 500).to_bytes(2, "big") + values[0][4:]
+        elif self.lie == "mixes the order":
+            values = values[:1] + values[1:][::-1]
+        elif self.lie == "repeats every value":
+            values = [v for value in values for v in (value, value)]
+        elif self.lie == "never stops":
+            for n in range(4000):
+                self.response.notify(bytes([n % 256]) * 20)
+                await asyncio.sleep(0.001)
+            return
+        await self.send(*values)
+
+
+async def gateway(place, *options):
+    process = await asyncio.create_subprocess_exec(
+        f"{PRODUCTS}/waterh-gateway", "poll", "--link", "bluez:hci0", "--store", place, "--json", *options,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), 150)
+    except asyncio.TimeoutError:
+        process.kill()
+        raise Failure("the gateway did not end within 150 s")
+    try:
+        return process.returncode, json.loads(out), err.decode()
+    except ValueError:
+        raise Failure(f"the gateway gave no JSON but {out!r}, {err!r}")
+
+
+async def drained_and_acknowledged():
+    place = store()
+    async with Bottle() as bottle:
+        code, answer, said = await gateway(place)
+        expect((code, answer["new"], answer["complete"]) == (0, 12, True), f"{code} {answer} {said}")
+        expect(bottle.acknowledged == [12] and not bottle.records, f"acknowledged {bottle.acknowledged}")
+        code, answer, said = await gateway(place)
+        expect((code, answer["new"]) == (0, 0), f"second: {code} {answer} {said}")
+
+
+async def order_and_repeats_do_not_matter():
+    for lie in ("mixes the order", "repeats every value"):
+        async with Bottle(lie) as bottle:
+            code, answer, said = await gateway(store())
+            expect((code, answer["new"], answer["complete"]) == (0, 12, True), f"{lie}: {code} {answer} {said}")
+            expect(not bottle.records, f"{lie}: acknowledged {bottle.acknowledged}")
+
+
+async def lies_are_not_acknowledged():
+    for lie in ("loses the last value", "says more than it sends", "never stops"):
+        async with Bottle(lie) as bottle:
+            code, answer, said = await gateway(store())
+            expect(not bottle.acknowledged and not answer["complete"], f"{lie}: {code} {answer} {said}, acknowledged {bottle.acknowledged}")
+
+
+async def a_gadget_with_the_same_services():
+    """FFE0 is shared by countless gadgets: by name it is no bottle."""
+    async with Bottle(name="HM-10 Gadget"):
+        code, answer, said = await gateway(store())
+        expect(code != 0 and answer.get("new", 0) == 0, f"{code} {answer} {said}")
+
+
+async def a_long_name():
+    async with Bottle(name="WaterH" + "x" * 20) as bottle:
+        code, answer, said = await gateway(store())
+        expect((code, answer["new"]) == (0, 12), f"{code} {answer} {said}")
+
+
+if __name__ == "__main__":
+    run_tests([drained_and_acknowledged, order_and_repeats_do_not_matter, lies_are_not_acknowledged, a_gadget_with_the_same_services, a_long_name])
