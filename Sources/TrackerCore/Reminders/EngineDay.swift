@@ -6,7 +6,8 @@ public struct EngineDay: Hashable, Sendable, Codable {
     public var remindersSent = 0
     /// The urgency of the last accepted pace reminder, lowered when urgency falls; `nil` is none.
     public var lastNotified: Urgency?
-    /// Set on reaching the goal, sent or not; it stays for the day, whatever happens to the drinks.
+    /// The goal's word was accepted, or reminders were off when it was reached; for the day, whatever happens to the
+    /// drinks.
     public var goalNotified = false
     /// Anchor of the last accepted interval reminder: one reminder an anchor.
     public var lastDueAnchor: Instant?
@@ -27,7 +28,8 @@ public struct EngineDay: Hashable, Sendable, Codable {
         switch notification.acceptance {
         case .pace(let urgency): lastNotified = urgency
         case .recovery: backOnTrackSent += 1
-        case .interval, .adaptive, .goal, .waterlineTime, .perDrink, .warning, .abandoned, .live: break
+        case .goal: goalNotified = true
+        case .interval, .adaptive, .waterlineTime, .perDrink, .warning, .abandoned, .live: break
         }
         lastDueAnchor = notification.answeredAnchor ?? lastDueAnchor
         lastAdaptiveSlot = notification.answeredSlot ?? lastAdaptiveSlot

@@ -48,11 +48,16 @@ struct HydrationReminders {
         if decisions.isEmpty, engine == .adaptive || engine == .all { notDrunkForLong() }
     }
 
-    /// Once a day, also in quiet hours: the user has just acted (K-B19). The flag is set even when reminders are off.
+    /// Once a day, also in quiet hours: the user has just acted (K-B19). The flag is set when a sink accepted, and at
+    /// once when reminders are off. So a command that logs the last drink and has nobody to tell leaves the word to
+    /// the service.
     private mutating func reachedGoal() {
         guard !state.goalNotified else { return }
-        state.goalNotified = true
-        if settings.remindersEnabled { add(.goal, NotificationTexts.goal, number: 1, .goal) }
+        guard settings.remindersEnabled else {
+            state.goalNotified = true
+            return
+        }
+        add(.goal, NotificationTexts.goal, number: 1, .goal)
     }
 
     /// Urgency below the last notified one lowers it to the current: red to amber re-arms red only (K-B11). When a

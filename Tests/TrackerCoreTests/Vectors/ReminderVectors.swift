@@ -96,6 +96,13 @@ import Testing
             #expect(refused.decisions.map(\.notificationId) == ["hydration-reminder/2026-06-15/1"])
             #expect(accepted.decisions.map(\.notificationId) == refused.decisions.map(\.notificationId))
             #expect(world.engineDay?.remindersSent == 1 && world.engineDay?.lastNotified == .overdue)
+            // So does the goal's word, until somebody heard it.
+            world.drink(2500, at: ten)
+            world.sink.accepts = false
+            world.evaluate(at: ten.advanced(seconds: 120))
+            world.sink.accepts = true
+            for second in [180.0, 240] { world.evaluate(at: ten.advanced(seconds: second)) }
+            #expect(world.told(.goal).map { String($0.prefix(5)) } == ["10:03"])
         },
         // A process that slept through the boundary begins the new day as new (K-B16).
         Vector("B4-D") {
