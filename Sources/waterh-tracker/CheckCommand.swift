@@ -93,6 +93,7 @@ private enum Doctor {
             Finding(
                 name: "settings", ok: refused.isEmpty, detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
                 advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),
+            sync(try desk.store.outbox()),
             Finding(name: "zone", ok: true, detail: "\(desk.zone.id), now \(desk.dateTime(desk.now))", advice: nil),
             Finding(
                 name: "bottles", ok: true,
@@ -100,6 +101,14 @@ private enum Doctor {
                     bottle.name + (bottle.batteryPercent.map { " (battery \($0) %)" } ?? "")
                 }.joined(separator: ", "), advice: nil),
         ]
+    }
+
+    private static func sync(_ outbox: Outbox) -> Finding {
+        let parked = outbox.items.compactMap(\.parkedReason)
+        return Finding(
+            name: "sync", ok: parked.isEmpty,
+            detail: outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(parked.count) of them refused. \(parked.first ?? "")",
+            advice: parked.isEmpty ? nil : "When the server is mended, set sync.url again: they go once more.")
     }
 
     /// The rights that polling and notifications need on this machine.

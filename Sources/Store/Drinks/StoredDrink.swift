@@ -59,18 +59,6 @@ extension TrackerStore {
             ).map(StoredDrink.init(row:))
         }
     }
-
-    /// The first day with a counted drink; `nil` on an empty store.
-    public func firstDay() throws -> LocalDay? {
-        try read { db in
-            try String.fetchOne(db, sql: "SELECT min(localDay) FROM drink WHERE deleted = 0").flatMap { LocalDay($0) }
-        }
-    }
-
-    /// Finds a counted drink by its number (`12`, `d12`, `#12`) or its key.
-    public func drink(named name: String) throws -> StoredDrink? {
-        try read { db in try DrinkTable.find(name, db) }
-    }
 }
 
 enum DrinkTable {

@@ -66,8 +66,8 @@ public struct TrackerStore: Sendable {
         try Self.sentences(at: path) { try database.write(body) }
     }
 
-    /// Lets the file grow to so many pages at most: a full disk for tests and for careful owners of small ones.
-    public func limitPages(to pages: Int) throws {
+    /// Lets the file grow to so many pages at most: a full disk, for tests.
+    func limitPages(to pages: Int) throws {
         try Self.sentences(at: path) {
             try database.writeWithoutTransaction { db in
                 _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages)")

@@ -21,11 +21,6 @@ extension TrackerStore {
         }
     }
 
-    /// Lets parked items go again: after the owner changed the address.
-    public func unparkOutbox() throws {
-        try write { try $0.execute(sql: "UPDATE outbox SET parked = NULL, attempts = 0, notBefore = 0 WHERE parked IS NOT NULL") }
-    }
-
     /// What the cloud icon shows while nothing is on its way.
     public func syncStatus() throws -> SyncStatus { try read { try OutboxTable.status($0) } }
 }
@@ -41,6 +36,11 @@ enum OutboxTable {
                     parkedReason: row["parked"])
             }
         })
+    }
+
+    /// Lets parked items go again.
+    static func unpark(_ db: Database) throws {
+        try db.execute(sql: "UPDATE outbox SET parked = NULL, attempts = 0, notBefore = 0 WHERE parked IS NOT NULL")
     }
 
     static func status(_ db: Database) throws -> SyncStatus {

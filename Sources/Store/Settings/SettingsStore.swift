@@ -33,6 +33,9 @@ extension TrackerStore {
             if new.syncURL != old.syncURL {
                 try db.execute(sql: "DELETE FROM outbox")
                 try OutboxWriter.putAll(at: context.now, db)
+            } else if changes.contains(where: { $0.name.lowercased() == "sync.url" }) {
+                // Set again to the same address: what that server had refused goes again.
+                try OutboxTable.unpark(db)
             }
             return new
         }
