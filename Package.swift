@@ -67,7 +67,9 @@ let package = Package(
         command("waterh-emulator", ["Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links"]),
         command(
             "waterh-gateway",
-            ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "TrackerCore"]),
+            [
+                "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "TrackerCore",
+            ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Links", "HostController"]),
         command("waterh-tracker", ["TrackerCore", "Store", "Sync"]),
 

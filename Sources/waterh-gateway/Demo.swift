@@ -1,0 +1,130 @@
+import ArgumentParser
+import Bluetooth
+import CommandKit
+import Foundation
+import Gateway
+import Synchronization
+import TrackerCore
+
+struct Demo: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "A bottle and a gateway in one process: no root, no Bluetooth, no configuration.",
+        discussion: "Writes only under a temporary directory, which it removes. Without --once it goes on, and shows what waterh-emulator control does to the bottle, until Ctrl-C.")
+
+    @Flag(help: "Poll twice, show the day, and exit.")
+    var once = false
+
+    @Option(help: ArgumentHelp("The capture whose drinks the bottle holds. Default: a shipped one.", valueName: "file"), completion: .file())
+    var capture: String?
+
+    @Option(help: ArgumentHelp("Where waterh-emulator control finds the bottle. Default: where it looks by itself.", valueName: "unix:PATH"))
+    var control: String?
+
+    func run() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-demo-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure(.failed, "No temporary directory can be made: \(error.localizedDescription)", advice: "Set TMPDIR to a directory that can be written.")
+        }
+        let depot = try Depot(path: folder.appendingPathComponent("waterh.sqlite").path, zone: nil)
+        let bottle = try await DemoBottle(capture: capture)
+        let gateway = DemoGateway(bottle.central, depot)
+        let isOnce = once
+        let place = try control.map(Self.path)
+        let outcome = await Interruptible.run { () -> Result<Void, CommandFailure> in
+            do throws(CommandFailure) {
+                try await Self.show(bottle, gateway)
+                if !isOnce { try await Self.follow(bottle, gateway, control: place) }
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        await gateway.close()
+        await bottle.close()
+        try outcome.get()
+    }
+
+    private static func path(_ text: String) throws -> String {
+        guard case .unix(let path)? = try? LinkName(text) else {
+            throw CommandFailure(.wrongUse, "'\(text)' is no place for a control socket.", advice: "Write unix:PATH.")
+        }
+        return path
+    }
+
+    /// Two polls: the drinks, then nothing new.
+    private static func show(_ bottle: DemoBottle, _ gateway: DemoGateway) async throws(CommandFailure) {
+        let out = TextOutput.standard
+        out.line("A bottle that does not exist, \(bottle.origin).")
+        out.line("First poll:")
+        let first = try await gateway.poll()
+        for line in PollText.lines(first.report, entries: first.new, state: nil) { out.line("  " + line) }
+        out.line("Second poll:")
+        let second = try await gateway.poll()
+        for line in PollText.lines(second.report, entries: second.new, state: nil).dropFirst() { out.line("  " + line) }
+        out.line("The day:")
+        for line in try gateway.day() { out.line("  " + line) }
+        out.flush()
+    }
+
+    /// Polls every other second and shows what is new, until stopped.
+    private static func follow(_ bottle: DemoBottle, _ gateway: DemoGateway, control: String?) async throws(CommandFailure) {
+        let out = TextOutput.standard
+        let socket = try bottle.listen(at: control)
+        defer { bottle.stopListening() }
+        let option = control == nil ? "" : " --control unix:\(socket)"
+        out.line("Now try in another terminal: waterh-emulator control\(option) sip 120    (Ctrl-C ends)")
+        out.flush()
+        while !Task.isCancelled {
+            guard (try? await Task.sleep(for: .seconds(2))) != nil else { return }
+            let poll = try await gateway.poll()
+            guard !poll.new.isEmpty else { continue }
+            for line in PollText.drinks(poll.new) + (try gateway.day()) { out.line("  " + line) }
+            out.flush()
+        }
+    }
+}
+
+/// The demo's gateway: one driver, one store, as many polls as wanted.
+struct DemoGateway: Sendable {
+    private let driver: GatewayDriver
+    private let depot: Depot
+    private let taken: Taken
+
+    private final class Taken: Sendable {
+        let entries = Mutex<[JournalEntry]>([])
+    }
+
+    init(_ link: any CentralLink, _ depot: Depot) {
+        self.depot = depot
+        let taken = Taken()
+        self.taken = taken
+        var outlets = depot.outlets()
+        outlets.journaled = { entries, outcomes in
+            let new = zip(entries, outcomes).filter { $0.1 != .duplicate }.map(\.0)
+            taken.entries.withLock { $0 += new }
+        }
+        outlets.diagnostic = { if $0.severity == .warning { Diagnostics.warning($0.sentence) } }
+        driver = GatewayDriver(link: link, journal: depot.store, clock: .system(wall: { Host.now() }), outlets: outlets)
+    }
+
+    func poll() async throws(CommandFailure) -> (report: PollReport, new: [JournalEntry]) {
+        taken.entries.withLock { $0 = [] }
+        let report = await driver.poll(depot.pollOptions(dialect: nil))
+        if let failure = report.commandFailure { throw failure }
+        return (report, taken.entries.withLock { $0 })
+    }
+
+    func day() throws(CommandFailure) -> [String] {
+        do {
+            let state = try depot.state()
+            return [PollText.day(state), state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet."]
+        } catch {
+            throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
+        }
+    }
+
+    func close() async { await driver.close() }
+}

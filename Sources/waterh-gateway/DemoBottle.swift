@@ -1,0 +1,103 @@
+import Bluetooth
+import BottleProtocol
+import CommandKit
+import Emulation
+import Foundation
+import Synchronization
+import VirtualBottle
+
+/// The demo's bottle: the emulator's machine at the other end of a link in memory.
+final class DemoBottle: Sendable {
+    /// For people: where its drinks come from.
+    let origin: String
+    let central: any CentralLink
+    private let link: any PeripheralLink
+    private let driver: BottleDriver
+    private let server = Mutex<ControlServer?>(nil)
+
+    /// - Parameter capture: `nil`: a shipped one, else drinks of this morning.
+    init(capture: String?) async throws {
+        let file = capture ?? Self.shippedCapture()
+        var records: [[UInt8]] = []
+        var model: BottleModel?
+        if let file {
+            do {
+                var fill = try CaptureFill(files: [file])
+                fill.restamp(lastDayTo: HostClock.localTime())
+                (records, model) = (fill.records, fill.model)
+            } catch {
+                throw CommandFailure(.badInput, sentence("\(error)"), advice: "Name another capture with --capture, or leave it out.")
+            }
+            origin = "filled from \((file as NSString).lastPathComponent) (its last day made today)"
+        } else {
+            records = Self.morning()
+            origin = "with a morning of drinks in it (no shipped capture was found near the program)"
+        }
+        let identity = BottleIdentity(model: model ?? .boost)
+        let machine = VirtualBottleMachine(
+            identity, flash: BottleFlash(records: records, capacity: 500), hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
+        let pair = MemoryLink.pair(name: "demo")
+        (central, link) = (pair.central, pair.peripheral)
+        driver = BottleDriver(machine, on: pair.peripheral)
+        do {
+            try await driver.open()
+        } catch {
+            throw CommandFailure(.failed, sentence(error.description))
+        }
+        Task { [driver] in await driver.run() }
+    }
+
+    /// Lets `waterh-emulator control` act on this bottle; returns the socket's path.
+    func listen(at path: String?) throws(CommandFailure) -> String {
+        let place = path ?? Paths.socket("waterh-emulator.sock")
+        let driver = driver
+        do throws(ControlServer.Failure) {
+            let new = try ControlServer(path: place) { await driver.control($0) }
+            server.withLock { $0 = new }
+        } catch {
+            throw CommandFailure(.failed, sentence(error.description), advice: "Name another place with --control unix:PATH.")
+        }
+        return place
+    }
+
+    func stopListening() {
+        server.withLock { server in
+            server?.stop()
+            server = nil
+        }
+    }
+
+    func close() async { await link.close() }
+
+    /// A Boost session among the project's captures: below the working directory, or beside or above the program.
+    private static func shippedCapture() -> String? {
+        var folders = [FileManager.default.currentDirectoryPath]
+        var place = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath().deletingLastPathComponent()
+        if let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
+            place = URL(fileURLWithPath: program).deletingLastPathComponent()
+        }
+        while place.path != "/" {
+            folders.append(place.path)
+            place.deleteLastPathComponent()
+        }
+        for folder in folders {
+            let captures = folder + "/captures"
+            let names = ((try? FileManager.default.contentsOfDirectory(atPath: captures)) ?? []).sorted()
+            let fits = names.filter { $0.lowercased().hasPrefix("boost") && ($0.hasSuffix(".btsnoop") || $0.hasSuffix(".hex") || $0.hasSuffix(".txt")) }
+            if let name = fits.first(where: { $0.contains("two") || $0.contains("days") }) ?? fits.first { return captures + "/" + name }
+        }
+        return nil
+    }
+
+    /// Six drinks in the last hours, the newest a quarter of an hour ago.
+    private static func morning() -> [[UInt8]] {
+        let now = HostClock.localTime()
+        return [(225, 180), (170, 120), (120, 250), (75, 90), (40, 210), (15, 60)].map { minutes, ml in
+            let clock = LocalTime(milliseconds: now.milliseconds - Int64(minutes) * 60_000).clock
+            return DrinkRecord(
+                yearByte: clock.yearByte, month: clock.month, day: clock.day, hour: clock.hour, minute: clock.minute, second: clock.second,
+                amountMl: UInt16(ml), sensor: (1, 97)
+            ).encoded
+        }
+    }
+}
