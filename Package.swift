@@ -95,7 +95,8 @@ let package = Package(
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("SimulationTests", ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests(
-            "CommandTests", ["CommandKit", "Emulation", "VirtualBottle", "Captures", "Bluetooth", "BottleProtocol", argumentParser],
+            "CommandTests",
+            ["CommandKit", "Emulation", "VirtualBottle", "Captures", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
             exclude: ["demo-month.csv", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]

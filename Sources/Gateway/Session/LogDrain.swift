@@ -281,14 +281,15 @@ struct LogDrain {
         let limitNote = isFull ? "\(taken) records came in one poll and there may be more" : nil
         if keep { return finish(complete: !isFull, limitNote) }
         let needsConfirmation = dump.frames.count > 1 && !isReading || profile == .draft && dump.notified || dump.isPieced || dump.hasTwins
+            || candidate != nil
         guard needsConfirmation else { return acknowledge(sequence) }
         let common = candidate.map { zip($0, sequence).prefix { $0 == $1 }.count } ?? 0
         candidate = sequence
         if common > 0 {
-            candidate = Array(sequence.dropFirst(common))
+            candidate = common == sequence.count ? nil : Array(sequence.dropFirst(common))
             return acknowledge(Array(sequence.prefix(common)))
         }
-        guard dumps < limits.dumps, !isFull else { return finish(complete: !isFull, limitNote ?? "the log changed with each reading") }
+        guard dumps < limits.dumps, !isFull else { return finish(complete: false, limitNote ?? "it changed with each reading") }
         return ask()
     }
 

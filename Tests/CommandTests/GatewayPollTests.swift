@@ -1,0 +1,111 @@
+import Foundation
+import Support
+import Testing
+
+@Suite struct GatewayPollTests {
+    static let keys: Set<String> = [
+        "bottle", "name", "profile", "model", "batteryPercent", "clockDriftSeconds", "received", "new", "duplicates", "suspect",
+        "quarantined", "acknowledged", "complete", "seconds", "state",
+    ]
+
+    @Test(arguments: ["retail", "draft"]) func twoPollsOneSipAndAPoll(_ profile: String) async throws {
+        let pair = try await Pair(["--profile", profile])
+        for ml in [100, 200, 300] { try await pair.sip(ml) }
+        let first = try await pair.poll()
+        #expect(first.exitCode == 0, "\(first.error)")
+        #expect(Set(first.object.keys) == Self.keys)
+        #expect(first.object["profile"] as? String == profile)
+        #expect(first.object["bottle"] as? String == "A4:C1:38:31:D1:D2")
+        #expect(first.object["received"] as? Int == 3)
+        #expect(first.object["new"] as? Int == 3)
+        #expect(first.object["acknowledged"] as? Int == 3)
+        #expect(first.object["complete"] as? Bool == true)
+        #expect((first.object["state"] as? [String: Any])?["drinkCount"] as? Int == 3)
+        let second = try await pair.poll()
+        #expect(second.object["received"] as? Int == 0)
+        try await pair.sip(120)
+        #expect(try await pair.poll().object["new"] as? Int == 1)
+    }
+
+    @Test func keepLeavesTheLogAndTheNextPollKnowsIt() async throws {
+        let pair = try await Pair()
+        for ml in [100, 200] { try await pair.sip(ml) }
+        let first = try await pair.poll(["--keep"])
+        #expect(first.object["acknowledged"] as? Int == 0)
+        let second = try await pair.poll()
+        #expect(second.object["duplicates"] as? Int == 2)
+        #expect(second.object["new"] as? Int == 0)
+        #expect(second.object["acknowledged"] as? Int == 2)
+    }
+
+    @Test func aBadDayEndsInAllDrinks() async throws {
+        let pair = try await Pair(["--faults", "hang-up-once=2,interleave=50,early=300"])
+        for ml in 1...12 { try await pair.sip(ml) }
+        let poll = try await pair.poll()
+        #expect(poll.exitCode == 0, "\(poll.error)")
+        #expect(poll.object["new"] as? Int == 12)
+        #expect((poll.object["recovery"] as? [Any])?.isEmpty == false)
+    }
+
+    @Test func nobodyThereIsExitCode5() async throws {
+        let folder = try TemporaryFolder()
+        let result = try await Program("waterh-gateway").run(
+            ["poll", "--link", "unix:" + folder.url("none.sock").path, "--store", folder.url("s.sqlite").path])
+        #expect(result.exitCode == 5)
+        #expect(result.error.contains("waterh-emulator run --link unix:"))
+        #expect(result.output.isEmpty)
+    }
+
+    @Test func anotherBottleIsExitCode5() async throws {
+        let pair = try await Pair()
+        let poll = try await pair.poll(["--bottle", "A4:C1:38:00:00:01"])
+        #expect(poll.exitCode == 5)
+        #expect(poll.error.contains("not A4:C1:38:00:00:01"))
+    }
+
+    @Test(arguments: [["poll", "--link", "pigeon:1"], ["poll", "--nonsense"], ["send", "--link", "unix:/x", "goal", "much"], ["scan", "--seconds", "0"]])
+    func wrongUseIsExitCode2(_ arguments: [String]) async throws {
+        #expect(try await Program("waterh-gateway").run(arguments).exitCode == 2)
+    }
+
+    @Test func aStoreOfAnotherKindIsExitCode4AndNothingIsAcknowledged() async throws {
+        let pair = try await Pair()
+        try await pair.sip(100)
+        try Data("this is no database, and it is longer than a header".utf8).write(to: URL(fileURLWithPath: pair.store))
+        let result = try await Program("waterh-gateway").run(pair.pollArguments)
+        #expect(result.exitCode == 4)
+        #expect(result.error.contains(pair.store))
+        try FileManager.default.removeItem(atPath: pair.store)
+        #expect(try await pair.poll().object["new"] as? Int == 1)
+    }
+
+    @Test func sendGetsAnAnswer() async throws {
+        let pair = try await Pair()
+        let result = try await Program("waterh-gateway").run(["send", "--link", pair.socket, "goal", "1800", "--json"])
+        #expect(result.exitCode == 0)
+        #expect(result.output.contains(#""answer":"52 50 00 04 03 05 07 08""#))
+    }
+
+    @Test func doctorSaysWhatIsMissing() async throws {
+        let folder = try TemporaryFolder()
+        let result = try await Program("waterh-gateway").run(
+            ["doctor", "--json", "--link", "unix:" + folder.url("none.sock").path, "--store", folder.url("s.sqlite").path])
+        let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
+        #expect(result.exitCode == 1)
+        #expect(object?["ok"] as? Bool == false)
+        #expect(!FileManager.default.fileExists(atPath: folder.url("s.sqlite").path), "doctor writes nothing")
+    }
+
+    @Test func demoOnceShowsTwoPollsAndWritesOnlyUnderATemporaryDirectory() async throws {
+        let folder = try TemporaryFolder()
+        let temporary = folder.url("tmp"), home = folder.url("home")
+        for url in [temporary, home] { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+        let result = try await Program("waterh-gateway").run(
+            ["demo", "--once"], environment: ["TMPDIR": temporary.path, "HOME": home.path, "XDG_STATE_HOME": home.path], directory: home.path)
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(result.output.contains("Second poll:\n  0 new"))
+        #expect(result.output.contains("Today: "))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path).isEmpty)
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+
+@Suite(.serialized) struct KillTests {
+    /// `kill -9` of the gateway at random moments of 200 polls, against an emulator with `--store`, with a sip before
+    /// each: every drink is in the store exactly once. `WATERH_KILL_SEED=n` repeats the moments, as far as a machine does.
+    @Test(.timeLimit(.minutes(10)), arguments: ["retail", "draft"])
+    func everyDrinkExactlyOnce(_ profile: String) async throws {
+        let seed = ProcessInfo.processInfo.environment["WATERH_KILL_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1_000_000)
+        print("kill test (\(profile)): WATERH_KILL_SEED=\(seed)")
+        var random = SeededGenerator(seed: seed)
+        let folder = try TemporaryFolder()
+        let pair = try await Pair(["--profile", profile, "--store", folder.url("bottle.json").path])
+        let killer = try #require(Program(system: "timeout"), "coreutils' timeout is needed")
+        // How long a poll takes here and now: kills shall strike all of it.
+        try await pair.sip(1)
+        let clock = ContinuousClock()
+        let whole = try await clock.measure { _ = try await pair.poll() }
+        var killed = 0
+        for round in 0..<100 {
+            try await pair.sip(2 + round)
+            let after = whole * Double.random(in: 0.05...1.1, using: &random)
+            let seconds = String(format: "%.4f", Double(after.components.attoseconds) / 1e18 + Double(after.components.seconds))
+            let result = try await killer.run(["-s", "KILL", seconds, Program("waterh-gateway").path] + pair.pollArguments)
+            if result.exitCode != 0 { killed += 1 }
+        }
+        var last = try await pair.poll()
+        for _ in 0..<5 where last.object["complete"] as? Bool != true || last.object["received"] as? Int != 0 { last = try await pair.poll() }
+        #expect(last.exitCode == 0)
+        #expect(last.object["received"] as? Int == 0, "the bottle is empty")
+        let drinks = try TrackerStore(path: pair.store).drinks(from: Instant(seconds: 0), through: Instant(seconds: 4_000_000_000))
+        #expect(drinks.map(\.ml).sorted() == Array(1...101))
+        print("kill test (\(profile)): \(killed) of 100 polls killed, \(drinks.count) drinks, each once")
+        #expect(killed > 10, "the kills struck nothing")
+    }
+}
