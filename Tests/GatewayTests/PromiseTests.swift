@@ -42,17 +42,17 @@ import TrackerCore
 
     /// Promise 3. A report's figures and any total can be rebuilt from the journal, whose entries keep their bytes.
     @Test func theJournalIsTheTruth() throws {
-        let records = drinks(30) + [record(minute: 70, amount: 5), record(minute: 1, amount: 9, flag: 1), record(minute: 2, amount: 0)]
+        let records = drinks(30) + [record(minute: 59, amount: 600), record(minute: 70, amount: 5), record(minute: 1, amount: 9, flag: 1), record(minute: 2, amount: 0)]
         var rig = EngineRig(options: options(), peer: ScriptedBottle(records: records), start: evening)
         let report = try rig.run()
-        #expect([report.received, report.new, report.suspect] == [33, 33, 1])
+        #expect([report.received, report.new, report.suspect] == [34, 34, 1])
         let rebuilt = try rig.journal.entries.compactMap { entry -> Int? in
             let again = try DrinkRecord(decoding: entry.raw)
             #expect(again.amountMl == entry.amountMl)
             guard case .drink = entry.verdict else { return nil }
             return entry.amountMl
         }
-        let expected = (0..<30).reduce(0) { $0 + 20 + $1 }
+        let expected = (0..<30).reduce(600) { $0 + 20 + $1 }
         #expect(rebuilt.reduce(0, +) == expected)
     }
 

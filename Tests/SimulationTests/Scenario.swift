@@ -76,7 +76,7 @@ struct Scenario: Sendable {
             if chance(6) { acts.append((start - .seconds(3), .powerLoss)) }
             if chance(10) { acts.append((start + .seconds(Int.random(in: 35..<200, using: &random)), .restart)) }
         }
-        if chance(30) { failingWrites = Set((0..<Int.random(in: 1...3, using: &random)).map { _ in Int.random(in: 0..<14, using: &random) }) }
+        if chance(50) { failingWrites = Set((0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<10, using: &random) }) }
         acts.sort { $0.at < $1.at }
     }
 

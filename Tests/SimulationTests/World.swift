@@ -289,6 +289,11 @@ struct World {
     /// Ends the connection for both sides; `error` is what the central hears, `nil` when it hung up itself.
     private mutating func disconnect(_ error: LinkError?) {
         guard isConnected else { return }
+        if error == nil {
+            // A central's last words arrive, also when it has hung up behind them.
+            let last = queue.reversed().compactMap { if case .toPeripheral(connection, let bytes) = $0.event { bytes } else { nil } }
+            for bytes in last { post(.server(.received(peer, bytes))) }
+        }
         isConnected = false
         channel.closed(connection: connection)
         post(.server(.closed(peer)))
