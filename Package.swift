@@ -46,7 +46,7 @@ let package = Package(
         target("VirtualBottle", ["BottleProtocol", "Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
-        target("Replay", ["BottleProtocol", "Bluetooth", "Captures"]),
+        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle"]),
 
         // One heavy dependency each.
         target("Store", ["TrackerCore", grdb]),
@@ -59,7 +59,7 @@ let package = Package(
 
         // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
         target("CommandKit", [argumentParser]),
-        target("Links", ["Bluetooth", "Captures", "Replay", "BlueZ", "HostController"]),
+        target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "BlueZ", "HostController"]),
 
         // The bottle's surroundings: flash file, control socket, records from captures.
         target("Emulation", ["VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
@@ -70,7 +70,7 @@ let package = Package(
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "TrackerCore",
             ]),
-        command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Links", "HostController"]),
+        command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle", "Emulation", "Links", "HostController"]),
         command("waterh-tracker", ["TrackerCore", "Store", "Sync"]),
 
         // Measures what the project promises; not a product.
@@ -81,7 +81,7 @@ let package = Package(
         tests("BottleProtocolTests", ["BottleProtocol"]),
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures"]),
-        tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol"]),
+        tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle"]),
         // From a capture file to ATT PDUs and back, with tshark as the judge.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
         tests("TrackerCoreTests", ["TrackerCore"], exclude: ["Data"]),

@@ -1,0 +1,102 @@
+import Bluetooth
+import BottleProtocol
+
+// The log, and the way out of answers.
+extension AnsweringMachine {
+    /// Records in one entry of a real bottle.
+    private static let recordsPerEntry = 8
+    private static let stall = Duration.seconds(30)
+
+    mutating func answerLog(_ bytes: [UInt8], _ command: HostCommand, at now: MonotonicInstant) {
+        let places = script.exchanges.indices.filter { place in
+            guard !used.contains(place) else { return false }
+            let exchange = script.exchanges[place]
+            // Strict: just what was recorded, empty answers too. Else every dump that holds records, so that one client gets all of them.
+            return mode == .strict ? exchange.request == bytes : exchange.command.asksForLog && !exchange.records.isEmpty
+        }
+        guard let place = places.first else {
+            effects.append(.log("\(command.meaning): \(remaining.count) records are left of the recording"))
+            lastDump = remaining
+            return send(dump(remaining), at: now)
+        }
+        effects.append(.log("\(command.meaning): as recorded in frame \(script.exchanges[place].frame), \(script.exchanges[place].records.count) records"))
+        lastDump = script.exchanges[place].records
+        play(place, at: now)
+    }
+
+    /// Drops what an acknowledgement names: the first records of the last dump.
+    mutating func acknowledge(_ count: Int) {
+        let named = Set(lastDump.prefix(count))
+        lastDump.removeFirst(min(count, lastDump.count))
+        remaining.removeAll { named.contains($0) }
+    }
+
+    /// Sends the values of an exchange with their delays.
+    mutating func play(_ place: Int, at now: MonotonicInstant) {
+        used.insert(place)
+        // What is still to come of the answer before comes first: the host was quicker than the recorded one.
+        for index in outbox.indices { outbox[index].due = now }
+        var due = now
+        for value in script.exchanges[place].values {
+            due = max(due, now.advanced(by: delay(value.after)))
+            send(value.bytes, due: due)
+        }
+        finishReading(place)
+    }
+
+    private mutating func send(_ values: [[UInt8]], at now: MonotonicInstant) {
+        for index in outbox.indices { outbox[index].due = now }
+        for value in values { send(value, due: now) }
+        isReadDump = !isSubscribed
+    }
+
+    private mutating func finishReading(_ place: Int) {
+        if script.exchanges[place].command.asksForLog { isReadDump = !isSubscribed }
+    }
+
+    private mutating func send(_ bytes: [UInt8], due: MonotonicInstant) {
+        if isSubscribed { outbox.append((due, bytes)) } else { readable.append(bytes) }
+    }
+
+    private func delay(_ recorded: Duration) -> Duration {
+        switch pace {
+        case .flush: .zero
+        case .recorded(let speed): speed > 0 ? recorded / speed : recorded
+        }
+    }
+
+    /// A dump as a bottle of this profile sends it.
+    private func dump(_ records: [[UInt8]]) -> [[UInt8]] {
+        let entries = stride(from: 0, to: records.count, by: Self.recordsPerEntry).map { start in
+            Entry(.log, Array(records[start..<min(start + Self.recordsPerEntry, records.count)].joined())).encoded
+        }
+        if script.profile == .draft { return entries.map { Frame(.put, payload: $0).encoded } + [Frame(.put, payload: []).encoded] }
+        guard let first = entries.first else { return [BottleMessage.logEmpty.frame.encoded] }
+        // A frame's length has 16 bits: longer logs take several frames.
+        let length = entries.reduce(0) { $0 + $1.count }
+        guard length <= Frame.maximumPayload else {
+            return [BottleMessage.logFollows.frame.encoded] + entries.map { Frame(.put, payload: $0).encoded }
+        }
+        let header: [UInt8] = [0x50, 0x54, UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)]
+        return [BottleMessage.logFollows.frame.encoded, header + first] + entries.dropFirst()
+    }
+
+    /// Lets the next value go when the one before is through.
+    mutating func pump(at now: MonotonicInstant) {
+        if let until = inFlightUntil, until <= now { inFlightUntil = nil }
+        guard inFlightUntil == nil, central != nil, isSubscribed, let next = outbox.first, next.due <= now else { return }
+        outbox.removeFirst()
+        senders.append(.script)
+        inFlightUntil = now.advanced(by: Self.stall)
+        effects.append(.link(.notify(BluetoothUUID(script.profile.responseCharacteristic), value: next.bytes)))
+    }
+}
+
+extension HostCommand {
+    var asksForLog: Bool {
+        switch self {
+        case .drinkLog, .draftDump: true
+        default: false
+        }
+    }
+}
