@@ -59,7 +59,7 @@ let package = Package(
 
         // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
         target("CommandKit", [argumentParser]),
-        target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "BlueZ", "HostController"]),
+        target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "HostController"]),
 
         // The bottle's surroundings: flash file, control socket, records from captures.
         target("Emulation", ["VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),

@@ -1,5 +1,6 @@
 import BlueZ
 import Bluetooth
+import Emulation
 import HostController
 
 /// From what a person types after `--link` to the link itself.
@@ -12,7 +13,7 @@ public enum LinkFactory {
         case .unix(let path): SocketCentralLink(try UnixSocket(path: path), instruments: instruments)
         case .bluez(let adapter): BlueZCentralLink(adapter: adapter, log: instruments.log)
         case .l2cap(let place): SocketCentralLink(try L2CAPDialer(place), instruments: instruments)
-        case .capture: throw missing(name)
+        case .capture(let file): try CaptureLink(file: file, hostTime: HostClock.localTime(), instruments: instruments)
         }
     }
 

@@ -1,0 +1,114 @@
+import ArgumentParser
+import Bluetooth
+import CommandKit
+import Emulation
+import Foundation
+import Links
+import Replay
+
+struct PlayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "play",
+        abstract: "Let a capture answer as a bottle, until Ctrl-C.",
+        discussion: """
+            Answers by request: what the capture's host asked gets the answer recorded for it. What the capture never saw is answered by
+            the model (--mode once), or ends the connection with a message that shows both sides (--mode strict; exit code 3 at the end).
+            The bottle's own links have other names: give --bottle where a capture holds several.
+            """)
+
+    @Argument(help: "A capture of any format.")
+    var file: String
+
+    @Option(help: ArgumentHelp("unix:PATH, bluez, bluez:hci1 or l2cap:hci1.", valueName: "link"))
+    var link: LinkArgument = LinkArgument(.bluez(adapter: nil))
+
+    @Option(help: "How many times as fast as recorded.")
+    var speed: Double = 1
+
+    @Flag(help: "Answer at once.")
+    var flush = false
+
+    @Option(help: "once or strict.")
+    var mode: AnsweringMachine.Mode = .once
+
+    @OptionGroup var attribution: AttributionArguments
+
+    func validate() throws {
+        guard speed > 0, speed.isFinite else { throw ValidationError("--speed is a number above 0; --flush answers at once") }
+        if case .capture = link.name { throw ValidationError("capture:FILE answers a gateway; play answers on unix:PATH, bluez or l2cap:ADAPTER") }
+    }
+
+    func run() async throws {
+        let script = try script()
+        let signals = StopSignals.stream()
+        let log: @Sendable (String) -> Void = { Diagnostics.line($0) }
+        let peripheral: any PeripheralLink
+        do {
+            peripheral = try LinkFactory.peripheral(link.name, instruments: LinkInstruments(log: log))
+        } catch {
+            throw CommandFailure(.noLink, "\(error)", advice: "Without an adapter use --link unix:PATH.")
+        }
+        let machine = AnsweringMachine(
+            script, mode: mode, pace: flush ? .flush : .recorded(speed: speed), hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
+        let player = CapturePlayer(machine, on: peripheral, log: log)
+        do {
+            try await player.open()
+        } catch {
+            throw CommandFailure(.noLink, "\(error)", advice: "Without an adapter use --link unix:PATH.")
+        }
+        TextOutput.standard.line(
+            "ready link=\(link.name) profile=\(script.profile.rawValue) name=\(machine.identity.name) exchanges=\(script.exchanges.count) records=\(script.records.count)")
+        TextOutput.standard.flush()
+        let stopping = Task { () -> ExitStatus? in
+            for await signal in signals {
+                await peripheral.close()
+                return StopSignals.status(for: signal)
+            }
+            return nil
+        }
+        await player.run()
+        stopping.cancel()
+        let status = await stopping.value ?? .noLink
+        if player.mismatches > 0 { throw ExitCode(ExitStatus.refused.rawValue) }
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+
+    /// The one bottle that is to answer.
+    private func script() throws -> AnsweringScript {
+        let found: (scripts: [AnsweringScript], trouble: String?)
+        do {
+            found = try AnsweringScript.read(file, given: attribution.given)
+        } catch let error as CaptureFileError {
+            throw CommandFailure(.failed, error.description)
+        } catch let error as AnsweringScriptError {
+            throw CommandFailure(.badInput, error.description, advice: "'waterh-replay info \(file)' tells what is in it.")
+        }
+        if let trouble = found.trouble { Diagnostics.warning("\(file): \(trouble); what comes before it is played") }
+        let wanted = attribution.bottle?.value
+        let fitting = found.scripts.filter { wanted == nil || $0.address == wanted }
+        guard let script = fitting.max(by: { $0.records.count < $1.records.count }) else {
+            let others = found.scripts.map { $0.address?.description ?? "a bottle without an address" }.joined(separator: ", ")
+            throw CommandFailure(.noLink, "\(wanted.map(\.description) ?? "the bottle") is not in \(file)", advice: "There: \(others).")
+        }
+        if fitting.count > 1 {
+            Diagnostics.warning("\(file) holds \(fitting.count) bottles; \(script.address?.description ?? "the one without an address") answers, name another with --bottle")
+        }
+        return script
+    }
+}
+
+extension AnsweringMachine.Mode: ExpressibleByArgument {}
+
+/// `--link`.
+struct LinkArgument: ExpressibleByArgument {
+    let name: LinkName
+
+    init(_ name: LinkName) { self.name = name }
+
+    init?(argument: String) {
+        guard let name = try? LinkName(argument) else { return nil }
+        self.name = name
+    }
+
+    var defaultValueDescription: String { name.description }
+}
