@@ -18,16 +18,20 @@ final class CaptureRun {
     }
 
     /// Reads one capture. Trouble with its bytes is said in one line, after everything before it was written; other files may follow.
-    func read(_ path: String, _ body: (inout CaptureFile) throws -> Void) throws {
+    /// - Returns: whether it was read to its end.
+    @discardableResult
+    func read(_ path: String, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
         var file = CaptureFile(path: path)
         let name = path == "-" ? "standard input" : path
         file.onProgress = { [self] read, size in show(name, read, size) }
         defer { progress.clear() }
         do {
             try body(&file)
+            return true
         } catch let error as CaptureError {
             progress.clear()
             report("\(name): \(error)")
+            return false
         } catch let error as CaptureFileError {
             progress.clear()
             throw CommandFailure(Self.isDirectory(path) ? .badInput : .failed, error.description)

@@ -22,7 +22,7 @@ struct CommandsCommand: ParsableCommand {
             if isJSON { lines.json(command) } else { lines.text(command) }
         }
         let notes = ReadingNotes()
-        try run.read(file) { file in
+        let isWhole = try run.read(file) { file in
             file.onHead = { reader.learn($0) }
             try file.forEachEvent { event, bytes in
                 notes.see(event)
@@ -30,7 +30,7 @@ struct CommandsCommand: ParsableCommand {
             }
         }
         try reader.finishCapture()
-        notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: DrinkReader.Tally(), run)
+        notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: DrinkReader.Tally(), hadTrouble: !isWhole, run)
         try run.finish()
     }
 }

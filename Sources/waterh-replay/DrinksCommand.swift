@@ -33,7 +33,7 @@ struct DrinksCommand: ParsableCommand {
             let notes = ReadingNotes()
             let before = reader.tally
             reader.onRefused = { notes.refuse($0, run) }
-            try run.read(file) { file in
+            let isWhole = try run.read(file) { file in
                 file.onHead = { reader.learn($0) }
                 do {
                     try file.forEachEvent { event, bytes in
@@ -46,7 +46,7 @@ struct DrinksCommand: ParsableCommand {
                 }
                 try reader.finishCapture()
             }
-            notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: reader.tally.since(before), run)
+            notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: reader.tally.since(before), hadTrouble: !isWhole, run)
         }
         if !json { run.out.put(text: Self.sentence(reader.tally)) }
         try run.finish()

@@ -30,7 +30,7 @@ final class ReadingNotes {
     }
 
     /// After a capture was read.
-    func say(_ name: String, peers: [BottlePeer], tally: DrinkReader.Tally, _ run: CaptureRun) {
+    func say(_ name: String, peers: [BottlePeer], tally: DrinkReader.Tally, hadTrouble: Bool, _ run: CaptureRun) {
         for peer in peers where peer.isBottle && peer.basis == .guessed {
             let handle = peer.responseHandle.map { "0x" + String($0, radix: 16) } ?? "?"
             run.note(
@@ -39,6 +39,8 @@ final class ReadingNotes {
         if tally.lookalikes > 0 {
             run.note("\(name): left out \(count(tally.lookalikes, "record")) of devices that send a bottle's bytes but were not found to be one; name the handle with --response-handle and the device with --bottle to count them")
         }
+        // After trouble with the file its one line says where the reading ended; what is unfinished or missing follows from that.
+        if hadTrouble { return }
         if encrypted > 0 { run.note("\(name): \(count(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") encrypted: nothing in \(encrypted == 1 ? "it" : "them") can be read") }
         if tellsRefusals > 0 { run.note("\(name): \(count(tellsRefusals, "more record")) refused") }
         if tally.unfinishedTransfers > 0 {

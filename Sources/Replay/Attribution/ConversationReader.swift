@@ -25,6 +25,14 @@ struct ObservedTransfer {
     var frame: Int
     var time: Duration?
 
+    /// Whether it belongs to a bottle's characteristics, as far as is known by now.
+    var isBottles: Bool {
+        switch side.role(of: handle, GivenHandles()) {
+        case .response, .command: true
+        case .other, .unknown: false
+        }
+    }
+
     /// The server's address, where it is the peer.
     var peer: BluetoothAddress? { side.isHost ? nil : side.connection.peer }
 }
@@ -271,7 +279,8 @@ final class ConversationReader {
         case (.errorResponse, .readBlob): try deliverReading(side)
         case (.readByTypeResponse, .readByType(let type)):
             learn(pdu, request, side)
-            if let handle = pdu.little16(at: 2), pdu.byteCount >= 4, Int(pdu.byte(1)) == pdu.byteCount - 2 {
+            let isDeclaration = type.short.map { (0x2800...0x2803).contains($0) } ?? false
+            if !isDeclaration, let handle = pdu.little16(at: 2), pdu.byteCount >= 4, Int(pdu.byte(1)) == pdu.byteCount - 2 {
                 try known(type, value: pdu.bytes(from: 4), handle, side, observation)
             }
         default: learn(pdu, request, side)

@@ -44,7 +44,7 @@ public struct CaptureConverter {
         do {
             try file.forEachPacket { packet, bytes in
                 let here = level ?? packet.content.level
-                if conversation == nil, let here, needsConversation(here, survey) { conversation = ConversationWriter(format.level) }
+                if conversation == nil, let here, needsConversation(here, survey) { conversation = ConversationWriter(format) }
                 if conversation == nil {
                     if try writer.write(packet, bytes) { written += 1 } else { leftOut += 1 }
                 } else {

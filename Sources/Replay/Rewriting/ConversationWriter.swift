@@ -6,11 +6,12 @@ struct ConversationWriter {
     typealias Emit = (CapturePacket, RawSpan) throws -> Void
 
     private var synthesiser: ConversationSynthesiser?
-    private let text = TextMaker()
+    private let text: TextMaker
     private var frame = 0
 
-    init(_ level: CaptureFormat.Level) {
-        switch level {
+    init(_ format: CaptureFormat) {
+        text = TextMaker(namesHandles: format.container == .hexText)
+        switch format.level {
         case .hci: synthesiser = ConversationSynthesiser(.hci)
         case .linkLayer: synthesiser = ConversationSynthesiser(.linkLayer)
         case .text: synthesiser = nil
@@ -54,8 +55,11 @@ private final class TextMaker {
 
     private let conversation: ConversationReader
     private let collector: Collector
+    /// Whether a value can be written whose characteristic is known only by its handle.
+    private let namesHandles: Bool
 
-    init() {
+    init(namesHandles: Bool) {
+        self.namesHandles = namesHandles
         let collector = Collector()
         self.collector = collector
         conversation = ConversationReader { _, _ in }
@@ -90,6 +94,8 @@ private final class TextMaker {
         collector.values.removeAll(keepingCapacity: true)
         // Text knows one server a connection: the peer, or the capturing host where that is the bottle.
         for value in values where !value.side.isHost || value.side.table.hasBottle {
+            // Of a bottle nothing may be lost: the writer says what is missing.
+            if value.uuid == nil, !namesHandles, !value.isBottles { continue }
             let name: CharacteristicName = value.uuid.map { .uuid(high: $0.high, low: $0.low) } ?? .handle(value.handle)
             let facts = ValueFacts(travel: value.travel, characteristic: name, peer: value.peer?.value)
             let packet = CapturePacket(

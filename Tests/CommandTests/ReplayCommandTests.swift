@@ -1,0 +1,230 @@
+import Foundation
+import Support
+import Testing
+
+/// `waterh-replay` as built: whole text and exit code.
+@Suite struct ReplayCommandTests {
+    let replay = Program("waterh-replay")
+    /// The real captures lie beside the repository on the test machines.
+    static let real = ["/../shared/captures/real", "/../../shared/captures/real"].map { Program.repository + $0 }
+        .first { FileManager.default.fileExists(atPath: $0) }
+    static let captures = Program.repository + "/captures"
+    static let sample = """
+        address: A4:C1:38:01:02:03
+        2026-02-02T22:21:20.100Z > FFE9 47 54 00 01 06
+        2026-02-02T22:21:20.200Z < FFE4 52 50 00 03 02 06 01
+        2026-02-02T22:21:20.450Z < FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+
+        """
+    static let sampleLine =
+        #"{"bottle":"A4:C1:38:01:02:03","at":"2026-02-02T22:21:15","amountMl":16,"flag":0,"suspect":false,"tdsPpm":null,"temperatureC":null,"#
+        + #""batteryPercent":null,"raw":"1a020216150f00100000016100","frame":3,"capturedAt":"2026-02-02T22:21:20.450Z"}"# + "\n"
+
+    @Test func `the verified sample through standard input`() async throws {
+        for dialect in ["calendar", "strict"] {
+            let result = try await replay.run(["drinks", "-", "--json", "--dialect", dialect], input: Array(Self.sample.utf8))
+            #expect(result.output == Self.sampleLine)
+            #expect(result.error == "")
+            #expect(result.exitCode == 0)
+        }
+        let words = try await replay.run(["drinks", "-"], input: Array(Self.sample.utf8))
+        #expect(words.output == "2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 3\n1 drink, 16 ml\n")
+    }
+
+    @Test func `a 1B record is 2027 in calendar and refused with a reason in strict`() async throws {
+        let text = Self.sample.replacingOccurrences(of: "06 1A 02", with: "06 1B 02")
+        let calendar = try await replay.run(["drinks", "-", "--json"], input: Array(text.utf8))
+        #expect(calendar.output.contains(#""at":"2027-02-02T22:21:15""#))
+        let strict = try await replay.run(["drinks", "-", "--json", "--dialect", "strict"], input: Array(text.utf8))
+        #expect(strict.output == "")
+        #expect(strict.error.contains("1B 02 02 16 15 0F 00 10 00 00 01 61 00 of A4:C1:38:01:02:03 is refused"))
+        #expect(strict.exitCode == 0)
+    }
+
+    @Test func `commands and att of the sample`() async throws {
+        let commands = try await replay.run(["commands", "-", "--json"], input: Array(Self.sample.utf8))
+        #expect(commands.output == #"{"frame":1,"capturedAt":"2026-02-02T22:21:20.100Z","bottle":"A4:C1:38:01:02:03","hex":"4754000106","meaning":"ask for the drink log"}"# + "\n")
+        let att = try await replay.run(["att", "-", "--json"], input: Array(Self.sample.utf8))
+        #expect(att.lines.count == 3)
+        #expect(att.lines.first.map(String.init) == #"{"frame":1,"time":"1770070880.100000000","adapter":0,"connection":1,"direction":"sent","peer":"A4:C1:38:01:02:03","pdu":"5214004754000106","name":"Write Command","uuid":"FFE9"}"#)
+    }
+
+    @Test func `raw lists every delivery`() async throws {
+        let twice = Self.sample + "2026-02-02T22:22:20Z > FFE9 4754000106\n2026-02-02T22:22:21Z < FFE4 5054000F0E061A020216150F00100000016100\n"
+        let raw = try await replay.run(["drinks", "-", "--json", "--raw"], input: Array(twice.utf8))
+        #expect(raw.lines.map { $0.hasSuffix(#""duplicate":true}"#) } == [false, true])
+    }
+
+    @Test func `the shipped captures are as expected, and a changed byte is named`() async throws {
+        let result = try await replay.run(["verify", Self.captures])
+        #expect(result.output == "5 captures, all as expected\n")
+        #expect(result.exitCode == 0)
+
+        let folder = try TemporaryFolder()
+        let name = "boost_two-days.btsnoop"
+        for suffix in ["", ".expected.jsonl"] {
+            try FileManager.default.copyItem(atPath: "\(Self.captures)/\(name)\(suffix)", toPath: folder.file(name + suffix))
+        }
+        var bytes = [UInt8](try Data(contentsOf: folder.url(name)))
+        let record: [UInt8] = [0x1A, 0x0B, 0x14, 0x07, 0x00, 0x00, 0x00]  // 2026-11-20 07:00:00
+        let at = try #require(bytes.indices.first { bytes[$0...].starts(with: record) })
+        bytes[at + 7] += 1
+        try Data(bytes).write(to: folder.url(name))
+        let changed = try await replay.run(["verify", folder.path])
+        #expect(changed.exitCode == 4)
+        #expect(changed.output.contains("\(name): drink 21 (2026-11-20T07:00:00, 90 ml"))
+        #expect(changed.output.contains("amountMl is 91, expected 90"))
+        let renewed = try await replay.run(["verify", folder.path, "--update"])
+        #expect(renewed.exitCode == 0)
+        #expect(try await replay.run(["verify", folder.path]).exitCode == 0)
+    }
+
+    @Test func `any changed byte of a capture is noticed`() async throws {
+        let folder = try TemporaryFolder()
+        let name = "boost_one-record.hex"
+        for suffix in ["", ".expected.jsonl"] {
+            try FileManager.default.copyItem(atPath: "\(Self.captures)/\(name)\(suffix)", toPath: folder.file(name + suffix))
+        }
+        var bytes = [UInt8](try Data(contentsOf: folder.url(name)))
+        bytes[4] ^= 0x20  // in a comment
+        try Data(bytes).write(to: folder.url(name))
+        let result = try await replay.run(["verify", folder.path])
+        #expect(result.exitCode == 4)
+        #expect(result.output.contains("digest is fnv1a:"))
+    }
+
+    @Test func `a cut capture gives everything before the cut, one line, and exit code 4`() async throws {
+        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(Self.captures)/boost_two-days.btsnoop")))
+        let drinks = try await replay.run(["drinks", "-", "--json"], input: whole).lines
+        let cut = Array(whole.prefix(whole.count - 5))
+        let result = try await replay.run(["drinks", "-", "--json"], input: cut)
+        #expect(result.lines == drinks)
+        #expect(result.exitCode == 4)
+        #expect(result.error.split(separator: "\n").count == 1)
+        #expect(result.error.contains("\(cut.count)"))
+    }
+
+    @Test(arguments: [
+        ([], "is empty"), ([0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0], "gzip"), (Array("hello\n".utf8), "no capture"), ([0x7F, 0x45, 0x4C, 0x46, 1, 2, 3], "program"),
+    ] as [([UInt8], String)])
+    func `foreign files are refused in a sentence`(bytes: [UInt8], word: String) async throws {
+        for verb in ["info", "drinks", "commands", "att"] {
+            let result = try await replay.run([verb, "-"], input: bytes)
+            #expect(result.exitCode == 4)
+            #expect(result.error.hasPrefix("error: standard input: "))
+            #expect(result.error.contains(word), "\(result.error)")
+            #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
+        }
+    }
+
+    @Test func `a folder, a missing file and wrong use`() async throws {
+        #expect(try await replay.run(["drinks", "/"]).exitCode == 4)
+        let missing = try await replay.run(["drinks", "/nonexistent/capture"])
+        #expect(missing.exitCode == 1)
+        #expect(missing.error == "error: /nonexistent/capture: cannot be read: No such file or directory\n")
+        for arguments in [["drinks"], ["drinks", "x", "--dialect", "lax"], ["drinks", "x", "--response-handle", "0x10000"], ["nonsense"]] {
+            #expect(try await replay.run(arguments).exitCode == 2, "\(arguments)")
+        }
+    }
+
+    @Test func `handles by hand, decimal and hex`() async throws {
+        let text = Self.sample.replacingOccurrences(of: "FFE9", with: "handle:0015").replacingOccurrences(of: "FFE4", with: "handle:0019")
+        for handles in [["--command-handle", "21", "--response-handle", "25"], ["--command-handle", "0x15", "--response-handle", "0x19"]] {
+            #expect(try await replay.run(["drinks", "-", "--json"] + handles, input: Array(text.utf8)).output == Self.sampleLine)
+        }
+        let guessed = try await replay.run(["drinks", "-", "--json"], input: Array(text.utf8))
+        #expect(guessed.output == Self.sampleLine)
+        #expect(guessed.error.contains("attribution: guessed"))
+        #expect(try await replay.run(["info", "-"], input: Array(text.utf8)).output.contains("attribution: guessed"))
+    }
+
+    @Test(arguments: ["info", "drinks", "commands", "att"])
+    func `every capture at hand gives words and no trap`(verb: String) async throws {
+        if Self.real == nil { print("the real captures are not on this machine: only the shipped ones are read") }
+        for folder in [Self.captures, Self.real].compactMap({ $0 }) {
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !name.hasSuffix(".jsonl") && !name.hasSuffix(".md") && !name.hasSuffix(".tsv") {
+                let result = try await replay.run([verb, "\(folder)/\(name)"])
+                #expect(!result.signalled)
+                #expect(result.exitCode == 0, "\(name): \(result.error)")
+                #expect(!result.output.isEmpty || !result.error.isEmpty)
+                if verb == "info" { #expect(try await replay.run(["info", "--json", "\(folder)/\(name)"]).lines.count == 1) }
+            }
+        }
+    }
+
+    @Test func `convert, then diff finds nothing`() async throws {
+        let folder = try TemporaryFolder()
+        let source = "\(Self.captures)/vita_reports-inside-log.pcapng"
+        let converted = try await replay.run(["convert", source, folder.file("air.pcap"), "--format", "pcap-ll-phdr"])
+        #expect(converted.exitCode == 0)
+        #expect(converted.output == "")
+        let same = try await replay.run(["diff", source, folder.file("air.pcap")])
+        #expect(same.output == "no difference: 26 deliveries, 4 commands\n")
+        #expect(same.exitCode == 0)
+        let other = try await replay.run(["diff", source, "\(Self.captures)/boost_one-record.hex"])
+        #expect(other.exitCode == 4)
+        #expect(try await replay.run(["convert", source, folder.file("x"), "--format", "flac"]).exitCode == 2)
+        #expect(try await replay.run(["convert", source, folder.file("x.unknown")]).exitCode == 2)
+        #expect(try await replay.run(["convert", source, source]).exitCode == 2)
+    }
+
+    @Test func `the gateway polls a recording by play and by the capture link`() async throws {
+        let folder = try TemporaryFolder()
+        let file = "\(Self.captures)/boost_two-days.btsnoop"
+        let gateway = Program("waterh-gateway")
+        let direct = try await gateway.run(["poll", "--link", "capture:\(file)", "--store", folder.file("a.sqlite"), "--json"])
+        #expect(direct.exitCode == 0)
+        #expect(direct.output.contains(#""new":40"#))
+
+        let player = try replay.start(["play", file, "--link", "unix:\(folder.file("p.sock"))", "--flush"])
+        let ready = try await player.line { $0.hasPrefix("ready ") }
+        #expect(ready == "ready link=unix:\(folder.file("p.sock")) profile=retail name=WaterH-Boost-24oz exchanges=6 records=40")
+        let polled = try await gateway.run(["poll", "--link", "unix:\(folder.file("p.sock"))", "--store", folder.file("b.sqlite"), "--json"])
+        #expect(polled.output.contains(#""new":40"#))
+        player.send(signal: SIGTERM)
+        #expect(try await player.finish().exitCode == 0)
+    }
+
+    @Test func `strict shows both sides and ends with 3`() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("sample.hex")
+        try Data(Self.sample.utf8).write(to: URL(fileURLWithPath: file))
+        let player = try replay.start(["play", file, "--link", "unix:\(folder.file("p.sock"))", "--flush", "--mode", "strict"])
+        _ = try await player.line { $0.hasPrefix("ready ") }
+        _ = try await Program("waterh-gateway").run(["poll", "--link", "unix:\(folder.file("p.sock"))", "--store", folder.file("s.sqlite")])
+        player.send(signal: SIGTERM)
+        let result = try await player.finish()
+        #expect(result.exitCode == 3)
+        #expect(result.error.contains("strict: the host wrote 47 54 00 01 FF (ask for a snapshot), which the capture never saw; the capture's host wrote 47 54 00 01 06 (ask for the drink log) in frame 1"))
+    }
+
+    /// `att` and tshark see the same PDUs: frame, opcode, bytes.
+    @Test func `att agrees with tshark`() async throws {
+        guard let tshark = Program(system: "tshark") else {
+            print("tshark is not installed: att is not judged here (apt-get install tshark)")
+            return
+        }
+        if Self.real == nil { print("the real captures are not on this machine: only the shipped ones are judged") }
+        var files = ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_draft.btsnoop"].map { "\(Self.captures)/\($0)" }
+        for name in ["treadmill-h4.btsnoop", "pongbot-h4.btsnoop", "darkelf-h4.btsnoop", "radar-classic-be.pklg"] {
+            if let real = Self.real { files.append("\(real)/\(name)") }
+        }
+        for file in files {
+            let theirs = try await tshark.run(
+                ["-r", file, "-Y", "btatt", "-T", "fields", "-e", "frame.number", "-e", "btatt.opcode", "-e", "btl2cap.length", "-e", "frame.time_epoch", "-e", "btatt.value"], limit: 120)
+            let ours = try await replay.run(["att", "--json", file])
+            #expect(ours.exitCode == 0)
+            struct PDU: Decodable { var frame: Int, time: String, pdu: String }
+            let pdus = try ours.lines.map { try JSONDecoder().decode(PDU.self, from: Data($0.utf8)) }
+            let rows = theirs.output.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
+            #expect(pdus.count == rows.count, "\(file)")
+            for (pdu, row) in zip(pdus, rows) {
+                #expect(String(pdu.frame) == row[0], "\(file)")
+                #expect("0x" + pdu.pdu.prefix(2) == row[1], "\(file) frame \(pdu.frame)")
+                #expect(String(pdu.pdu.count / 2) == row[2], "\(file) frame \(pdu.frame)")
+                #expect(pdu.time == row[3], "\(file) frame \(pdu.frame)")
+                #expect(row[4].isEmpty || pdu.pdu.hasSuffix(row[4]) || row[4].contains(","), "\(file) frame \(pdu.frame)")
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Replay
+import Support
+import Testing
+
+@Suite struct ExpectationTests {
+    static let text = """
+        {"capture":{"packets":3,"drinks":2}}
+        {"command":{"frame":1,"hex":"4754000106"}}
+        {"drink":{"at":"2026-02-02T10:00:00","amountMl":200,"raw":"1a","duplicate":false}}
+        {"drink":{"at":"2026-02-02T11:00:00","amountMl":150,"raw":"1b","duplicate":false}}
+
+        """
+
+    @Test func equalReadingsHaveNoDifference() throws {
+        let reading = try CaptureReading(expectation: Self.text)
+        #expect(reading.drinks.count == 2)
+        #expect(ReadingComparison().differences(reading, reading).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("\"amountMl\":200", "\"amountMl\":201", "drink 1 (2026-02-02T10:00:00, 200 ml): amountMl is 201, expected 200"),
+        ("\"hex\":\"4754000106\"", "\"hex\":\"47540001ff\"", "command 1 (frame 1): hex is 47540001ff, expected 4754000106"),
+        ("\"packets\":3", "\"packets\":4", "capture: packets is 4, expected 3"),
+    ])
+    func aChangeIsNamed(old: String, new: String, sentence: String) throws {
+        let expected = try CaptureReading(expectation: Self.text)
+        let found = try CaptureReading(expectation: Self.text.replacingOccurrences(of: old, with: new))
+        #expect(ReadingComparison().differences(expected, found).map(\.description) == [sentence])
+    }
+
+    @Test func aMissingAndAnAdditionalDrinkAreNamed() throws {
+        let whole = try CaptureReading(expectation: Self.text)
+        var fewer = whole
+        fewer.drinks.removeFirst()
+        #expect(ReadingComparison().differences(whole, fewer).map(\.description) == ["drink 1 (2026-02-02T10:00:00, 200 ml): expected, and is not found"])
+        #expect(ReadingComparison().differences(fewer, whole).map(\.description) == ["drink 1 (2026-02-02T10:00:00, 200 ml): found, and was not expected"])
+    }
+
+    @Test func anExpectationMayLeaveKeysOut() throws {
+        let whole = try CaptureReading(expectation: Self.text)
+        let short = try CaptureReading(expectation: """
+            {"command":{"hex":"4754000106"}}
+            {"drink":{"amountMl":200}}
+            {"drink":{"amountMl":150}}
+            """)
+        #expect(ReadingComparison().differences(short, whole).isEmpty)
+    }
+
+    @Test(arguments: ["{\"drink\":{}", "nothing", "{\"sip\":{\"amountMl\":1}}", "[1]", "{\"drink\":[]}"])
+    func aForeignLineIsRefusedWithItsNumber(line: String) {
+        let error = #expect(throws: ExpectationError.self) { try CaptureReading(expectation: Self.text + line + "\n") }
+        #expect(error?.line == 5)
+    }
+}

@@ -1,0 +1,98 @@
+import Captures
+import Foundation
+import Replay
+import Support
+import Testing
+
+/// The shipped captures, and what is made of them.
+@Suite struct RewritingTests {
+    static let folder = Program.repository + "/captures"
+    static let shipped = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { name in
+        [".btsnoop", ".pcapng", ".hex"].contains { name.hasSuffix($0) }
+    }.sorted() ?? []
+    static let formats = CaptureFormat.named.map(\.name)
+
+    /// The lines of `drinks --json`, without the record numbers.
+    static func drinks(_ path: String) throws -> [String] {
+        var bytes: [UInt8] = []
+        let out = LineBuffer { bytes += $0 }
+        let lines = DrinkLines(out, isRaw: false)
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { lines.json($0) }
+        var file = CaptureFile(path: path)
+        file.onHead = { reader.learn($0) }
+        try file.forEachEvent { event, pdu in try reader.receive(event, pdu) }
+        try reader.finishCapture()
+        try out.flush()
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map {
+            String($0).replacing(/"frame":\d+/, with: "")
+        }
+    }
+
+    static func convert(_ path: String, to name: String, in folder: TemporaryFolder) throws -> String {
+        let format = try #require(CaptureFormat(name: name))
+        var converter = CaptureConverter(to: format)
+        var bytes: [UInt8] = []
+        try converter.convert(path) { bytes += $0 }
+        let made = folder.file("\(UUID().uuidString).\(name)")
+        try Data(bytes).write(to: URL(fileURLWithPath: made))
+        return made
+    }
+
+    @Test func theShippedCapturesAreThere() {
+        #expect(Self.shipped.count >= 5)
+    }
+
+    @Test(arguments: shipped)
+    func aSessionReadsTheSameInEveryFormat(name: String) throws {
+        let folder = try TemporaryFolder()
+        let source = Self.folder + "/" + name
+        let expected = try Self.drinks(source)
+        #expect(!expected.isEmpty)
+        for format in Self.formats {
+            // Text without times cannot become a format whose every record has one.
+            guard let made = try? Self.convert(source, to: format, in: folder) else {
+                #expect(expected.allSatisfy { $0.contains("\"capturedAt\":null") }, "\(format)")
+                continue
+            }
+            #expect(try Self.drinks(made).map(Self.withoutMissingTime) == expected.map(Self.withoutMissingTime), "\(name) as \(format)")
+        }
+    }
+
+    /// Formats that must write a time write zero where there was none.
+    private static func withoutMissingTime(_ line: String) -> String {
+        line.replacing(/"capturedAt":(null|"1970-01-01T00:00:00.000Z")/, with: "")
+    }
+
+    @Test func everyPairOfFormats() throws {
+        let folder = try TemporaryFolder()
+        let source = Self.folder + "/boost_two-days.btsnoop"
+        let expected = try Self.drinks(source)
+        for from in Self.formats {
+            let first = try Self.convert(source, to: from, in: folder)
+            for to in Self.formats {
+                let second = try Self.convert(first, to: to, in: folder)
+                #expect(try Self.drinks(second) == expected, "\(from) to \(to)")
+            }
+        }
+    }
+
+    @Test(arguments: formats.filter { $0 != "hex" && $0 != "nrf" })
+    func wiresharkFindsNothingMalformed(format: String) async throws {
+        guard let tshark = Program(system: "tshark") else {
+            print("tshark is not installed: what convert writes is not judged here (apt-get install tshark)")
+            return
+        }
+        let folder = try TemporaryFolder()
+        let bridges = ["hex", "nrf", "pcap-ll-phdr", "btsnoop-monitor", "pklg"]
+        for name in ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_draft.btsnoop"] {
+            let source = Self.folder + "/" + name
+            for bridge in name.hasPrefix("boost_two") ? bridges : ["btsnoop"] {
+                let made = try Self.convert(Self.convert(source, to: bridge, in: folder), to: format, in: folder)
+                let result = try await tshark.run(
+                    ["-r", made, "-Y", "_ws.malformed || btle.crc.incorrect", "-T", "fields", "-e", "frame.number", "-e", "_ws.col.Info"], limit: 120)
+                #expect(result.lines.isEmpty, "\(name) by \(bridge) as \(format): \(result.output)")
+                #expect(result.exitCode == 0)
+            }
+        }
+    }
+}
