@@ -41,11 +41,14 @@ public struct CaptureConverter {
         var written = 0, leftOut = 0
         defer { (outcome.written, outcome.leftOut) = (written, leftOut) }
         var reassembler = ConversationReassembler()
+        var directions = DirectionSense()
         do {
             try file.forEachPacket { packet, bytes in
                 let here = level ?? packet.content.level
                 if conversation == nil, let here, needsConversation(here, survey) { conversation = ConversationWriter(format) }
                 if conversation == nil {
+                    var packet = packet
+                    if packet.direction == nil { packet.direction = directions.direction(of: packet, bytes) }
                     if try writer.write(packet, bytes) { written += 1 } else { leftOut += 1 }
                 } else {
                     try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
@@ -105,6 +108,31 @@ private struct Survey {
         head.profile = bottle?.profile?.rawValue
         for peer in reader.peers {
             if let address = peer.address, let name = peer.name { head.names[address.value] = name }
+        }
+    }
+}
+
+/// Which way HCI packets went, for formats that must say it made of one that does not (pcap link type 187).
+private struct DirectionSense {
+    /// By connection handle: which way the frame goes that was begun last.
+    private var last: [UInt16: PacketDirection] = [:]
+
+    /// Commands come from the host, events from the controller; a first fragment tells by its boundary flag (0 from the host, 2 from
+    /// the controller), a continuation goes with the frame before it.
+    mutating func direction(of packet: CapturePacket, _ bytes: RawSpan) -> PacketDirection? {
+        switch packet.content {
+        case .hci(.command): return .sent
+        case .hci(.event): return .received
+        case .hci(.acl):
+            guard let header = bytes.little16(at: 0) else { return nil }
+            let handle = header & 0x0FFF
+            switch header >> 12 & 3 {
+            case 0: last[handle] = .sent
+            case 2: last[handle] = .received
+            default: break
+            }
+            return last[handle]
+        default: return nil
         }
     }
 }
