@@ -99,14 +99,14 @@ struct MachineLinkTests {
         let refused = try await served.next { if case .write(_, _, _, let token?) = $0 { token } else { nil } }
         peripheral.perform(.respond(token: refused, .error(0x0D)))
         let error = try await seen.next { if case .writeFailed(strict.handle, let error) = $0 { error } else { nil } }
-        #expect(error.code == .refused && error.attError == 0x0D)
+        #expect(error.code == .refused && error.attError == 0x0D, "\(error.code): \(error)")
 
         // Notifications: all of them, in order, equal ones too.
         let count = 300
         let began = ContinuousClock.now
         let sending = Task {
             for number in 0..<count {
-                peripheral.perform(.notify(0xFF02, value: [UInt8(number / 2 >> 8), UInt8(truncatingIfNeeded: number / 2)] + Array(repeating: 7, count: 18)))
+                peripheral.perform(.notify(0xFF02, value: [UInt8((number / 2) >> 8), UInt8(truncatingIfNeeded: number / 2)] + Array(repeating: 7, count: 18)))
                 try await served.next { if case .notified(0xFF02) = $0 { () } else { nil } }
             }
         }

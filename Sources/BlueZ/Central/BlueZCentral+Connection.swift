@@ -30,28 +30,37 @@ extension BlueZCentral {
 
     /// Returns when the device is connected, or the attempt has been ended by somebody else, who tells of it.
     ///
-    /// The property is what counts. The reply may come before it, and where ATT is faster than the kernel's own message
-    /// BlueZ 5.66 finds the device "already connected" and never replies (src/device.c, device_add_connection).
+    /// The property is what counts, and nothing tells of it for certain. The reply may come before it; and where ATT is
+    /// faster than the kernel's own message, BlueZ 5.66 finds the device "already connected" and never signals the property
+    /// (src/device.c, device_add_connection). So bluetoothd is asked once it has answered, and once a second from then on.
     private func connect(_ device: String, _ number: UInt64, limit: Duration) async throws(LinkError) {
         let what = "Connecting to \(session?.peer.text ?? device) failed"
+        let deadline = ContinuousClock.now + limit
         let attempt = Task {
             do throws(LinkError) {
                 _ = try await service.call(device, BlueZName.device, "Connect", limit: limit + .seconds(5), what)
+                if session?.number == number { session?.isAnswered = true }
             } catch {
                 if session?.number == number { session?.failure = error }
-                wakeWaiters()
             }
+            wakeWaiters()
         }
         defer { attempt.cancel() }
-        let answered = await wait(limit: limit) { central in
-            central.session?.number != number || central.session?.failure != nil || central.device(device, "Connected")?.bool == true
+        _ = await wait(limit: limit) { central in
+            guard let session = central.session, session.number == number else { return true }
+            return session.failure != nil || session.isAnswered || central.device(device, "Connected")?.bool == true
         }
-        guard session?.number == number, session?.isEnding == false, self.device(device, "Connected")?.bool != true else { return }
-        if let failure = session?.failure { throw failure }
-        guard answered else {
-            // An attempt that goes on would be in the way of the next one.
-            _ = try? await service.call(device, BlueZName.device, "Disconnect", limit: .seconds(3), "Giving the attempt up failed")
-            throw LinkError(.connectFailed, "\(what): it did not connect within \(limit)", isTransient: true)
+        while session?.number == number, session?.isEnding == false, self.device(device, "Connected")?.bool != true {
+            if let failure = session?.failure { throw failure }
+            guard ContinuousClock.now < deadline else {
+                // An attempt that goes on would be in the way of the next one.
+                _ = try? await service.call(device, BlueZName.device, "Disconnect", limit: .seconds(3), "Giving the attempt up failed")
+                throw LinkError(.connectFailed, "\(what): it did not connect within \(limit)", isTransient: true)
+            }
+            await service.refresh()
+            _ = await wait(limit: .seconds(1)) { central in
+                central.session?.number != number || central.session?.failure != nil || central.device(device, "Connected")?.bool == true
+            }
         }
     }
 

@@ -77,6 +77,8 @@ actor BlueZCentral {
         var peer: PeerID
         var device: String
         var isConnected = false
+        /// bluetoothd says that it has connected.
+        var isAnswered = false
         /// Why bluetoothd could not connect.
         var failure: LinkError?
         /// Ours to end: `disconnected` says nil.

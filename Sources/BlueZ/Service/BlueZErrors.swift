@@ -47,6 +47,9 @@ enum BlueZErrors {
         Row(name: "InvalidValueLength", text: nil, code: .refused, isTransient: false, meaning: "the peer does not take a value of that length"),
         Row(name: "InvalidOffset", text: nil, code: .refused, isTransient: false, meaning: "the peer has nothing at that offset"),
         Row(name: "ImproperlyConfigured", text: nil, code: .refused, isTransient: false, meaning: "the peer's descriptor is set otherwise"),
+        // 5.66 has no name of its own for these two.
+        Row(name: "InvalidArguments", text: "Invalid Length", code: .refused, isTransient: false, meaning: "the peer does not take a value of that length"),
+        Row(name: "InvalidArguments", text: "Invalid Offset", code: .refused, isTransient: false, meaning: "the peer has nothing at that offset"),
         Row(name: "InvalidArguments", text: nil, code: .outOfStep, isTransient: false, meaning: "bluetoothd does not understand the request"),
         Row(name: "InvalidLength", text: nil, code: .outOfStep, isTransient: false, meaning: "it is too long"),
         Row(name: "AlreadyExists", text: nil, code: .inProgress, isTransient: true, meaning: "it is there already"),
@@ -75,11 +78,15 @@ enum BlueZErrors {
         }
         let row = rows.first { $0.name == name && ($0.text.map(failure.message.contains) ?? true) }
         guard let row else { return LinkError(.system, what, cause: cause, isTransient: true) }
-        return LinkError(row.code, "\(what): \(row.meaning)", cause: cause, isTransient: row.isTransient, attError: refusals[name])
+        let refusal = refusals[name == "InvalidArguments" ? failure.message : name]
+        return LinkError(row.code, "\(what): \(row.meaning)", cause: cause, isTransient: row.isTransient, attError: refusal)
     }
 
     /// ATT codes that bluetoothd has names for (src/gatt-client.c, create_gatt_dbus_error).
-    private static let refusals: [String: UInt8] = ["NotPermitted": 0x03, "NotAuthorized": 0x08, "NotSupported": 0x06, "InvalidValueLength": 0x0D, "InvalidOffset": 0x07]
+    private static let refusals: [String: UInt8] = [
+        "NotPermitted": 0x03, "NotAuthorized": 0x08, "NotSupported": 0x06, "InvalidValueLength": 0x0D, "InvalidOffset": 0x07,
+        "Invalid Length": 0x0D, "Invalid Offset": 0x07,
+    ]
 
     /// "Operation failed with ATT error: 0x0e".
     private static func attError(in message: String) -> UInt8? {
