@@ -1,0 +1,148 @@
+import ArgumentParser
+import CommandKit
+import Foundation
+import Gateway
+import TrackerCore
+
+struct Run: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "The service: polls as often as the day asks for, until it is stopped.",
+        discussion: "Clean stop on SIGTERM and SIGINT; SIGHUP reads the settings again and polls at once. Tells systemd how it is, where systemd asks.")
+
+    @OptionGroup var link: LinkOptions
+    @OptionGroup var place: StoreOptions
+
+    @Flag(help: "Acknowledge nothing: the bottle keeps its log.")
+    var keep = false
+
+    @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    var config: String?
+
+    func run() async throws {
+        let plan = try ServicePlan(link, place, keep: keep, config: config)
+        let central = try plan.link.open()
+        let depot = try Depot(plan.place)
+        let supervisor = Supervisor()
+        let watcher = Watcher(verbose: link.verbose)
+        var outlets = depot.outlets()
+        outlets.diagnostic = { watcher.show($0) }
+        let driver = GatewayDriver(link: central, journal: depot.store, clock: .system(wall: { Host.now() }), outlets: outlets)
+        let service = PollService(driver: driver, depot: depot, plan: plan, supervisor: supervisor)
+        let work = Task { await service.run() }
+        let watchdog = Task { await supervisor.keepAlive() }
+        supervisor.tell("READY=1")
+
+        var stopped = ExitStatus.done
+        for await signal in StopSignals.stream([SIGINT, SIGTERM, SIGHUP]) {
+            if signal == SIGHUP {
+                do {
+                    await service.take(try ServicePlan(link, place, keep: keep, config: config))
+                } catch {
+                    Diagnostics.warning("The configuration stays as it was: \(error)")
+                }
+                continue
+            }
+            stopped = StopSignals.status(for: signal)
+            break
+        }
+        supervisor.tell("STOPPING=1")
+        work.cancel()
+        await service.hurry()
+        await work.value
+        watchdog.cancel()
+        await driver.close()
+        if stopped != .done { throw ExitCode(stopped.rawValue) }
+    }
+}
+
+/// What the service was asked to do: flags over environment over file.
+struct ServicePlan: Sendable {
+    let link: LinkOptions
+    let place: StoreOptions
+    let keep: Bool
+
+    init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, config: String?) throws {
+        let file = try Configuration.load(config)
+        var (link, place) = (link, place)
+        link.fill(file)
+        place.fill(file)
+        self.link = link
+        self.place = place
+        self.keep = keep || file.keep == true
+    }
+}
+
+/// Polls for ever, and between polls waits as long as `tracker.md` A7 says.
+actor PollService {
+    private let driver: GatewayDriver
+    private let depot: Depot
+    private var plan: ServicePlan
+    private let supervisor: Supervisor
+    private var history = PollHistory()
+    private var pause: Task<Void, Never>?
+    private var lastFailure: PollFailure?
+
+    init(driver: GatewayDriver, depot: Depot, plan: ServicePlan, supervisor: Supervisor) {
+        self.driver = driver
+        self.depot = depot
+        self.plan = plan
+        self.supervisor = supervisor
+    }
+
+    func run() async {
+        while !Task.isCancelled {
+            await poll()
+            guard !Task.isCancelled else { return }
+            let wait = secondsToNextPoll()
+            let pause = Task { _ = try? await Task.sleep(for: .seconds(wait)) }
+            self.pause = pause
+            await pause.value
+        }
+    }
+
+    /// Ends the pause: we are to stop.
+    func hurry() { pause?.cancel() }
+
+    /// Goes on with another plan, at once. Link and store stay: they need a restart.
+    func take(_ new: ServicePlan) {
+        if new.link.link != plan.link.link || new.place.path != plan.place.path {
+            Diagnostics.warning("A changed link or store takes effect at the next start of the service.")
+        }
+        plan = new
+        hurry()
+    }
+
+    private func poll() async {
+        // Read anew each time: another process may have changed the settings, or SIGHUP says so.
+        let fresh = (try? Depot(path: depot.store.path, zone: plan.place.zone)) ?? depot
+        var options = fresh.pollOptions(dialect: plan.place.dialect)
+        options.bottle = plan.link.wantedBottle
+        options.keep = plan.keep
+        options.allowPowerCycle = plan.link.allowPowerCycle
+        options.history = history
+        let report = await driver.poll(options)
+        history = report.history
+        tell(report)
+    }
+
+    /// One line where something happened; a failure is said once, until it changes.
+    private func tell(_ report: PollReport) {
+        if let failure = report.failure {
+            supervisor.tell("STATUS=\(failure.kind.text)")
+            guard failure.kind != lastFailure?.kind, failure.kind != .interrupted else { return }
+            lastFailure = failure
+            return Diagnostics.error("\(failure.kind.text): \(sentence(failure.sentence))", advice: failure.advice)
+        }
+        if lastFailure != nil { Diagnostics.line("The bottle answers again.") }
+        lastFailure = nil
+        guard report.received > 0 || report.quarantined > 0 else { return }
+        for line in PollText.lines(report, state: try? depot.state()) { Diagnostics.line(line) }
+        supervisor.tell("STATUS=\(report.received) records at the last poll that brought some")
+    }
+
+    private func secondsToNextPoll() -> Double {
+        guard lastFailure?.kind != .cannotStore, let state = try? depot.state() else { return 600 }
+        let isCounting = state.nextDrink.phase == .counting || state.nextDrink.phase == .alerting
+        return PollInterval.calculatePollInterval(secondsToDue: isCounting ? state.nextDrink.secondsLeft : nil)
+    }
+}

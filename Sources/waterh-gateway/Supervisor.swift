@@ -1,0 +1,39 @@
+import Foundation
+
+/// Tells systemd how the service is (`sd_notify`): datagrams to the socket that it names, silence where it names none.
+struct Supervisor: Sendable {
+    private let path: String?
+    /// How often systemd wants a sign of life, in microseconds.
+    private let watchdog: Int?
+
+    init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
+        path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+        let isOurs = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
+        watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } : nil
+    }
+
+    func tell(_ message: String) {
+        guard let path else { return }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // An abstract name begins with a zero byte, which systemd writes as @.
+        var name = Array(path.utf8)
+        if name.first == UInt8(ascii: "@") { name[0] = 0 }
+        guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+        let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count + (name.first == 0 ? 0 : 1))
+        let bytes = Array(message.utf8)
+        _ = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, length) }
+        }
+    }
+
+    /// A sign of life, twice as often as asked for, until cancelled.
+    func keepAlive() async {
+        guard let watchdog, path != nil else { return }
+        while (try? await Task.sleep(for: .microseconds(watchdog / 2))) != nil { tell("WATCHDOG=1") }
+    }
+}
