@@ -69,6 +69,21 @@ import Testing
         expectLines(of: block.expected, in: result.output)
     }
 
+    /// The console block is an excerpt of the tour that `TrackerCommandTests` replays.
+    @Test func theTourIsAnExcerptOfTheTestedOne() throws {
+        let readme = try String(contentsOfFile: Program.repository + "/README.md", encoding: .utf8)
+        let tour = try String(contentsOfFile: Program.repository + "/Tests/CommandTests/tracker-tour.txt", encoding: .utf8)
+        let start = try #require(readme.range(of: "```console\n"))
+        let end = try #require(readme.range(of: "\n```", range: start.upperBound..<readme.endIndex))
+        var steps = readme[start.upperBound..<end.lowerBound].components(separatedBy: "\n$ ")
+        steps[0].removeFirst(2)
+        #expect(steps.count > 10)
+        for step in steps {
+            let text = "$ " + step.trimmingCharacters(in: .newlines)
+            #expect(tour.contains(text + "\n"), "not in the tour: \(text)")
+        }
+    }
+
     @Test func theDemoPrintsItsTranscript() async throws {
         let block = try #require(Self.blocks.first { $0.text.hasPrefix("hardware/bench demo --once") })
         let result = try await run("waterh-gateway demo --once")
