@@ -11,7 +11,7 @@ struct WaterhReplay: AsyncParsableCommand {
             nRF Connect's log. FILE may be - for standard input.
             """,
         subcommands: [
-            InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, PlayCommand.self, ConvertCommand.self, DiffCommand.self, VerifyCommand.self,
+            InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, PlayCommand.self, RecordCommand.self, ConvertCommand.self, DiffCommand.self, VerifyCommand.self,
         ])
 
     static func main() async {

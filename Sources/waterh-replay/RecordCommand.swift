@@ -1,0 +1,84 @@
+import ArgumentParser
+import Bluetooth
+import Captures
+import CommandKit
+import Foundation
+import HostController
+import Replay
+
+struct RecordCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record",
+        abstract: "Record an adapter's traffic live, while anything else uses it.",
+        discussion: """
+            From the kernel's HCI monitor channel, until Ctrl-C: needs root or CAP_NET_RAW. btsnoop, or pcapng by suffix; both for Wireshark.
+            With --bottle only what concerns that bottle is kept, from its next connection on.
+            """)
+
+    @Option(help: ArgumentHelp("The adapter, hci0 or its address.", valueName: "adapter"))
+    var adapter = "hci0"
+
+    @Option(help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"))
+    var output: String
+
+    @Option(help: ArgumentHelp("Only the traffic with this bottle.", valueName: "address"))
+    var bottle: AddressArgument?
+
+    @Option(help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
+    var seconds: Double?
+
+    func validate() throws {
+        if let seconds, !(seconds > 0 && seconds.isFinite) { throw ValidationError("--seconds is a number above 0") }
+    }
+
+    func run() async throws {
+        let format = CaptureFormat(suffixOf: output)?.container == .pcapng ? CaptureFormat(.pcapng, .monitor) : CaptureFormat(.btsnoop, .monitor)
+        let found: HostAdapter
+        let monitor: HCIMonitor
+        do {
+            found = try HostAdapter(adapter)
+            monitor = try HCIMonitor()
+        } catch {
+            let advice = error.code == .permissionDenied ? "Run it as root." : "Plug an adapter in, or use the bench machine: hardware/bench vm."
+            throw CommandFailure(.noLink, "\(error)", advice: advice)
+        }
+        let signals = StopSignals.stream()
+        var recorder = MonitorRecorder(format, adapter: found.index, bottle: bottle?.value)
+        let destination = try Destination(output)
+        try destination.write(recorder.takeOutput())
+        var progress = ProgressLine()
+        Diagnostics.line("recording \(found.name) (\(found.address)) to \(output); Ctrl-C ends it")
+        let timer = seconds.map { limit in
+            Task {
+                try? await Task.sleep(for: .seconds(limit))
+                monitor.close()
+            }
+        }
+        let ending = Task { () -> ExitStatus in
+            for await signal in signals {
+                monitor.close()
+                return StopSignals.status(for: signal)
+            }
+            return .done
+        }
+        defer { timer?.cancel() }
+        do {
+            for try await packet in monitor.packets {
+                try recorder.take(packet)
+                try destination.write(recorder.takeOutput())
+                progress.show(recorder.line)
+            }
+        } catch let error as LinkError {
+            progress.clear()
+            ending.cancel()
+            try destination.close()
+            throw CommandFailure(.failed, "\(error)", advice: "What was recorded before is in \(output).")
+        }
+        progress.clear()
+        ending.cancel()
+        try destination.close()
+        Diagnostics.line("\(output): \(recorder.line)")
+        let status = await ending.value
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+}
