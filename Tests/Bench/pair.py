@@ -47,7 +47,7 @@ def many_drinks():
 
 def objects_as_others_make_them():
     with Emulator("--profile", "retail") as bottle:
-        name = next(line.split()[0] for line in run("busctl", "--system", "list", "--acquired", "--no-legend").splitlines()
+        name = next(line.split()[0] for line in run("busctl", "--system", "list", "--unique", "--no-legend").splitlines()
                     if line.split()[1] == str(bottle.process.pid))
         tree = run("busctl", "tree", "--list", name)
         expect("/waterh/service0/char0" in tree and "/waterh/advertisement" in tree, tree)
