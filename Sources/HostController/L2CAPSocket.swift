@@ -66,6 +66,9 @@ public struct L2CAPDialer: SocketDialer {
     }
 
     public func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
+        // Without bluetoothd nobody has switched an adapter on.
+        let usable = try HostAdapter.all().filter { $0.address != address }
+        if !usable.contains(where: \.isUp) { try usable.first?.switchOn() }
         let descriptor = try L2CAPSocket.open()
         // The local end has a channel and a kind of address too, on whichever adapter leads there.
         var error = L2CAPSocket.withAddress(nil) { bind(descriptor, $0, $1) == 0 ? 0 : errno }
