@@ -1,19 +1,13 @@
 import Dispatch
 import Foundation
+import Synchronization
 
-/// SIGINT and SIGTERM as a stream, so that a command ends itself cleanly. A second signal does not wait.
+/// SIGINT and SIGTERM as a stream, so that a command ends itself cleanly.
 public enum StopSignals {
-    /// The signals as they come. From the first call on they no longer kill the process.
+    /// The signals as they come; none is lost from the moment this returns, and none of them kills the process any more.
     public static func stream(_ numbers: [Int32] = [SIGINT, SIGTERM]) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(8))
-        let sources = numbers.map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { continuation.yield(number) }
-            source.resume()
-            return UncheckedSource(source)
-        }
-        continuation.onTermination = { _ in for source in sources { source.value.cancel() } }
+        SignalPipe.shared.add(continuation, for: numbers)
         return stream
     }
 
@@ -21,8 +15,61 @@ public enum StopSignals {
     public static func status(for number: Int32) -> ExitStatus { number == SIGINT ? .interrupted : .done }
 }
 
+/// From signal handlers, which may only write a byte, to the streams. A dispatch source for signals would not do: it is
+/// registered some time after it was made, and what comes before is lost.
+private final class SignalPipe: Sendable {
+    static let shared = SignalPipe()
+
+    private struct Listener {
+        let numbers: [Int32]
+        let continuation: AsyncStream<Int32>.Continuation
+    }
+
+    private let listeners = Mutex<[Listener]>([])
+    private let source: UncheckedSource
+
+    private init() {
+        var ends: [Int32] = [-1, -1]
+        let isMade = pipe(&ends) == 0
+        precondition(isMade, "a pipe for signals can be made")
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        signalPipeEnd = ends[1]
+        let readEnd = ends[0]
+        source = UncheckedSource(DispatchSource.makeReadSource(fileDescriptor: readEnd, queue: DispatchQueue(label: "signals")))
+        source.value.setEventHandler { [unowned self] in
+            var numbers = [UInt8](repeating: 0, count: 64)
+            let count = read(readEnd, &numbers, numbers.count)
+            for number in numbers.prefix(max(0, count)) { tell(Int32(number)) }
+        }
+        source.value.resume()
+    }
+
+    func add(_ continuation: AsyncStream<Int32>.Continuation, for numbers: [Int32]) {
+        listeners.withLock { $0.append(Listener(numbers: numbers, continuation: continuation)) }
+        for number in numbers {
+            signal(number) { number in
+                let before = errno
+                var byte = UInt8(truncatingIfNeeded: number)
+                _ = write(signalPipeEnd, &byte, 1)
+                errno = before
+            }
+        }
+    }
+
+    private func tell(_ number: Int32) {
+        let listening = listeners.withLock { $0 }
+        for listener in listening where listener.numbers.contains(number) { listener.continuation.yield(number) }
+    }
+}
+
+/// Where handlers write to. Set once, before the first handler is installed; a plain word, because a handler may touch nothing else.
+nonisolated(unsafe) private var signalPipeEnd: Int32 = -1
+
 /// Dispatch sources are thread-safe, but on Linux their protocol does not say so.
 private struct UncheckedSource: @unchecked Sendable {
-    let value: any DispatchSourceSignal
-    init(_ value: any DispatchSourceSignal) { self.value = value }
+    let value: any DispatchSourceRead
+    init(_ value: any DispatchSourceRead) { self.value = value }
 }

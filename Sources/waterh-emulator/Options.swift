@@ -1,10 +1,12 @@
 import ArgumentParser
 import Bluetooth
 import BottleProtocol
+import VirtualBottle
 
 extension BottleProfile: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 extension RecordDialect: ExpressibleByArgument {}
+extension RecordedAnswers.Mode: ExpressibleByArgument {}
 
 extension BluetoothAddress: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }

@@ -30,6 +30,9 @@ struct Run: AsyncParsableCommand {
     @Option(parsing: .upToNextOption, help: "Captures whose drinks fill the log.")
     var capture: [String] = []
 
+    @Option(help: "Requests that the model does not know: model ignores them, capture answers as recorded, strict also hangs up on what the captures never saw.")
+    var answers = RecordedAnswers.Mode.model
+
     @Option(help: "How new sips are written: calendar (the year in byte 0) or strict (1A in every year).")
     var dialect = RecordDialect.calendar
 
@@ -57,6 +60,7 @@ struct Run: AsyncParsableCommand {
     func validate() throws {
         if case .capture = link { throw ValidationError("capture:FILE answers a gateway; an emulator takes its drinks with --capture FILE") }
         if let name, !(1...248).contains(name.utf8.count) { throw ValidationError("A Bluetooth name has 1 to 248 bytes.") }
+        if answers != .model, capture.isEmpty { throw ValidationError("--answers \(answers.rawValue) needs a --capture to answer from") }
         do {
             _ = try FaultWords(faults)
         } catch {
@@ -74,8 +78,9 @@ struct Run: AsyncParsableCommand {
         var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)
         if let recorder { instruments.observe = { recorder.observe($0) } }
         let link = try peripheral(instruments)
+        let recorded = try Self.failing { try RecordedAnswers(answers, captures: capture, wanted: address) }
         let machine = VirtualBottleMachine(
-            identity, flash: flash, faults: words.bottle, seed: seed, hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
+            identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
         let driver = BottleDriver(machine, on: link, save: { try store?.save($0) }, log: log)
         do {
             try await driver.open()

@@ -147,6 +147,52 @@ struct EmulatorTests {
         }
     }
 
+    @Test("--answers strict: what the capture never saw ends the connection; capture: what it saw is answered as recorded")
+    func recordedAnswers() async throws {
+        let bottle = try Bottle()
+        let capture = bottle.folder.file("asked.hex")
+        let text = """
+            # waterh-bench hex text
+            address: A4:C1:38:01:02:03
+            2026-02-02T22:21:20.100Z  connected
+            2026-02-02T22:21:20.400Z  >  FFE9  47 54 00 01 06
+            2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+            2026-02-02T22:21:21.400Z  >  FFE9  47 54 00 01 77
+            2026-02-02T22:21:21.450Z  <  FFE4  52 50 00 03 02 77 2A
+            2026-02-02T22:21:31.000Z  disconnected
+
+            """
+        try text.write(toFile: capture, atomically: true, encoding: .utf8)
+        for mode in ["capture", "strict"] {
+            let (program, _) = try await bottle.run(["--capture", capture, "--answers", mode])
+            let phone = try Phone(bottle.link)
+            let (command, response) = try await phone.connect(.retail)
+            try await phone.subscribe(response)
+            try await phone.write(command, [0x47, 0x54, 0x00, 0x01, 0x77])
+            let isRecorded: @Sendable (CentralEvent) -> Bool = { $0 == .notification(handle: response, value: [0x52, 0x50, 0x00, 0x03, 0x02, 0x77, 0x2A]) }
+            _ = try await phone.wait("the recorded answer") { $0.contains(where: isRecorded) ? true : nil }
+            try await phone.write(command, HostCommand.snapshot.encoded)
+            let isEnd: @Sendable (CentralEvent) -> Bool = { if case .disconnected = $0 { true } else { false } }
+            let isSnapshot: @Sendable (CentralEvent) -> Bool = { if case .notification(_, let value) = $0 { value.count == 43 } else { false } }
+            let ended = try await phone.wait("an answer or the end") { events -> Bool? in
+                events.contains(where: isEnd) ? true : events.contains(where: isSnapshot) ? false : nil
+            }
+            #expect(ended == (mode == "strict"))
+            await phone.close()
+            try await bottle.kill(program)
+        }
+    }
+
+    @Test("a signal as soon as it is ready is not lost")
+    func earlySignal() async throws {
+        for _ in 0..<10 {
+            let bottle = try Bottle()
+            let (program, _) = try await bottle.run()
+            program.send(signal: SIGTERM)
+            #expect(try await program.finish(limit: 10).exitCode == 0)
+        }
+    }
+
     @Test("--record: a capture in which waterh-replay finds what was said", arguments: ["btsnoop", "pcapng"])
     func recording(_ suffix: String) async throws {
         let bottle = try Bottle()
@@ -186,7 +232,7 @@ struct EmulatorTests {
     }
 
     @Test("what can not run says why", arguments: [
-        (["--link", "capture:x"], 2), (["--link", "nonsense"], 2), (["--faults", "nonsense"], 2), (["--profile", "new"], 2),
+        (["--answers", "strict"], 2), (["--link", "capture:x"], 2), (["--link", "nonsense"], 2), (["--faults", "nonsense"], 2), (["--profile", "new"], 2),
         (["--link", "unix:/nonexistent-directory/b.sock"], 5), (["--capture", "/nonexistent-file"], 4),
     ] as [([String], Int32)])
     func refusals(_ arguments: [String], _ code: Int32) async throws {

@@ -1,0 +1,19 @@
+import Bluetooth
+import BottleProtocol
+import Replay
+import VirtualBottle
+
+extension RecordedAnswers {
+    /// What the bottle of these captures answered; of several bottles the wanted one, else the one that was asked most.
+    ///
+    /// - Throws: where a capture can not be read, or no bottle speaks in it.
+    public init(_ mode: Mode, captures: [String], wanted: BluetoothAddress?) throws {
+        var exchanges: [(request: [UInt8], values: [[UInt8]])] = []
+        for path in mode == .model ? [] : captures {
+            let scripts = try AnsweringScript.read(path).scripts
+            let chosen = scripts.first { $0.address != nil && $0.address == wanted } ?? scripts.max { $0.exchanges.count < $1.exchanges.count }
+            exchanges += chosen?.exchanges.map { ($0.request, $0.values.map(\.bytes)) } ?? []
+        }
+        self.init(mode, exchanges: exchanges)
+    }
+}
