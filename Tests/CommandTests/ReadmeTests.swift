@@ -44,9 +44,7 @@ import Testing
     static let benchLines: [String: String] = [
         "hardware/bench demo --once": "theDemoPrintsItsTranscript",
         "hardware/bench test": "the run that you are reading",
-        "hardware/bench benchmarks": "benchmarksAreAVerb",
-        "hardware/bench fuzz": "the fuzzers' short run in the tests",
-        "hardware/bench soak": "a short soak in hardware/machine-tests",
+        "hardware/bench benchmarks": "theBenchKnowsItsVerbs, and a person: figures are no test",
         "hardware/bench vm -- bluetoothctl list": "hardware/machine-tests",
     ]
 
@@ -82,6 +80,18 @@ import Testing
             let text = "$ " + step.trimmingCharacters(in: .newlines)
             #expect(tour.contains(text + "\n"), "not in the tour: \(text)")
         }
+    }
+
+    @Test func theBenchKnowsItsVerbs() async throws {
+        let bench = Program(path: Program.repository + "/hardware/bench")
+        let help = try await bench.run(["help"])
+        #expect(help.exitCode == 0)
+        for verb in ["demo", "test", "benchmarks", "vm", "soak", "fuzz", "doctor", "setup"] { #expect(help.output.contains("\n  \(verb) ")) }
+        #expect(try await bench.run(["dance"]).exitCode == 2)
+        for script in ["benchmarks", "vm", "soak", "fuzz", "machine-tests"] {
+            #expect(access(Program.repository + "/hardware/\(script)", X_OK) == 0, "hardware/\(script) is missing")
+        }
+        #expect(try await Program(path: Program.repository + "/hardware/benchmarks").run(["nonsense"]).exitCode == 2)
     }
 
     @Test func theDemoPrintsItsTranscript() async throws {

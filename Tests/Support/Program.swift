@@ -22,6 +22,11 @@ public struct Program: Sendable {
         path = Self.products + "/" + name
     }
 
+    /// A program by its path.
+    public init(path: String) {
+        self.path = path
+    }
+
     /// A program of the system, by name; `nil` where PATH has none.
     public init?(system name: String) {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
