@@ -94,6 +94,10 @@ class Advertisement(ServiceInterface):
     def LocalName(self) -> "s":
         return self.name
 
+    @dbus_property(access=PropertyAccess.READ)
+    def Discoverable(self) -> "b":
+        return True
+
     @method()
     def Release(self):
         pass
