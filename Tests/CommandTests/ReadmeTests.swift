@@ -82,6 +82,18 @@ import Testing
         }
     }
 
+    /// The examples of captures/README.md are captures: each holds the published record.
+    @Test func theFormatExamplesAreRead() async throws {
+        let page = try String(contentsOfFile: Program.repository + "/captures/README.md", encoding: .utf8)
+        let examples = page.components(separatedBy: "```text\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
+        #expect(examples.count == 2)
+        for example in examples {
+            let result = try await Program("waterh-replay").run(["drinks", "-", "--json"], input: Array(example.utf8))
+            #expect(result.exitCode == 0, "\(result.error)")
+            #expect(result.lines.count == 1 && result.output.contains(#""at":"2026-02-02T22:21:15","amountMl":16"#))
+        }
+    }
+
     @Test func theBenchKnowsItsVerbs() async throws {
         let bench = Program(path: Program.repository + "/hardware/bench")
         let help = try await bench.run(["help"])

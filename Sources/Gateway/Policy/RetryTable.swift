@@ -57,7 +57,7 @@ public enum RetryTable {
         RetryRule(
             code: .noAdapter, rungs: [], pause: .zero, failure: .noAdapter,
             reason: "nothing of ours brings an adapter",
-            advice: "Plug one in, or use a link without hardware such as unix:PATH; see hardware/."),
+            advice: "Plug one in (hardware/ tells which), or use a link without hardware: --link unix:PATH or capture:FILE."),
         RetryRule(
             code: .poweredOff, rungs: [.powerCycle], pause: .seconds(1), failure: .bluetoothOff,
             reason: "switching it on is the owner's decision, unless power-cycling was allowed",
@@ -101,7 +101,7 @@ public enum RetryTable {
         RetryRule(
             code: .serviceLost, rungs: [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter,
             reason: "bluetoothd is restarted by its service manager, never by us",
-            advice: "See whether bluetoothd runs (systemctl status bluetooth)."),
+            advice: "See whether bluetoothd runs (systemctl status bluetooth); hardware/ tells how to set up Bluetooth. Without an adapter use --link unix:PATH or capture:FILE."),
         system,
     ]
 
