@@ -21,10 +21,9 @@ enum BigCapture {
         while written < notifications {
             try maker.sent([0x52, 0x03, 0x00] + HostCommand.drinkLog.encoded)
             try maker.received([0x1B, 0x06, 0x00] + BottleMessage.logFollows.frame.encoded)
-            for (index, value) in dump(from: first).enumerated() where written + index < notifications {
-                try maker.received([0x1B, 0x06, 0x00] + value)
-            }
-            written += entriesPerDump
+            let values = dump(from: first, entries: min(entriesPerDump, notifications - written))
+            for value in values { try maker.received([0x1B, 0x06, 0x00] + value) }
+            written += values.count
             first += recordsPerEntry
             if maker.writer.output.count > 1 << 20 { try file.write(contentsOf: Data(maker.writer.takeOutput())) }
         }
@@ -32,8 +31,8 @@ enum BigCapture {
         try file.close()
     }
 
-    private static func dump(from first: Int) -> [[UInt8]] {
-        var values = (0..<entriesPerDump).map { entry in
+    private static func dump(from first: Int, entries: Int) -> [[UInt8]] {
+        var values = (0..<entries).map { entry in
             Entry(.log, (0..<recordsPerEntry).flatMap { drink(first + entry * recordsPerEntry + $0).raw }).encoded
         }
         let length = values.reduce(0) { $0 + $1.count }

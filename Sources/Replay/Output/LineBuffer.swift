@@ -40,7 +40,7 @@ public final class LineBuffer {
         }
     }
 
-    /// Room for `bytes` more, at most 64.
+    /// Room for `bytes` more, at most `capacity`.
     @inline(__always)
     private func reserve(_ bytes: Int) {
         if capacity - count < bytes { drain() }
@@ -139,7 +139,26 @@ public final class LineBuffer {
 
     /// Hex digits, lower case, two a byte.
     public func put(hex bytes: RawSpan) {
-        for offset in 0..<bytes.byteCount { put(hex: bytes.byte(offset)) }
+        let size = bytes.byteCount
+        var offset = 0
+        Self.hexPairs.withUnsafeBufferPointer { pairs in
+            while offset < size {
+                let step = min(size - offset, capacity / 2)
+                reserve(2 * step)
+                var place = UnsafeMutableRawPointer(block + count)
+                for index in offset..<(offset + step) {
+                    place.storeBytes(of: pairs[Int(bytes.byte(index))], as: UInt16.self)
+                    place += 2
+                }
+                count += 2 * step
+                offset += step
+            }
+        }
+    }
+
+    /// The two digits of every byte, the first one at the lower address.
+    private static let hexPairs: [UInt16] = (0...255).map { byte in
+        UInt16(littleEndian: UInt16(digit(byte >> 4)) | UInt16(digit(byte & 15)) << 8)
     }
 
     public func put(hex bytes: [UInt8]) {
