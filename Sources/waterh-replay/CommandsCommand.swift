@@ -23,13 +23,8 @@ struct CommandsCommand: ParsableCommand {
         }
         let notes = ReadingNotes()
         let isWhole = try run.read(file) { file in
-            file.onHead = { reader.learn($0) }
-            try file.forEachEvent { event, bytes in
-                notes.see(event)
-                try reader.receive(event, bytes)
-            }
+            try reader.read(&file) { event in notes.see(event) }
         }
-        try reader.finishCapture()
         notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: DrinkReader.Tally(), hadTrouble: !isWhole, run)
         try run.finish()
     }

@@ -34,17 +34,7 @@ struct DrinksCommand: ParsableCommand {
             let before = reader.tally
             reader.onRefused = { notes.refuse($0, run) }
             let isWhole = try run.read(file) { file in
-                file.onHead = { reader.learn($0) }
-                do {
-                    try file.forEachEvent { event, bytes in
-                        notes.see(event)
-                        try reader.receive(event, bytes)
-                    }
-                } catch {
-                    try reader.finishCapture()
-                    throw error
-                }
-                try reader.finishCapture()
+                try reader.read(&file) { event in notes.see(event) }
             }
             notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: reader.tally.since(before), hadTrouble: !isWhole, run)
         }

@@ -1,6 +1,9 @@
 import Bluetooth
 import BottleProtocol
+import Captures
+import Foundation
 import Replay
+import Support
 import Testing
 
 @Suite struct AttributionTests {
@@ -207,5 +210,62 @@ import Testing
         talk.resume(1)
         talk.notifyLog([record(600, 200)])
         #expect(try talk.drinks().drinks.map(\.amount) == [201])
+    }
+}
+
+/// Discovery that comes after the drinks: of a file it is known in time.
+@Suite struct LateDiscoveryTests {
+    /// A btsnoop file of a conversation, read as a file is: ahead where that helps.
+    private func read(_ talk: Conversation) throws -> (amounts: [Int], peers: [BottlePeer]) {
+        let folder = try TemporaryFolder()
+        let path = folder.file("late.btsnoop")
+        var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
+        var synthesiser = ConversationSynthesiser(.hci)
+        for (index, (event, pdu)) in talk.events.enumerated() {
+            let time = Duration.seconds(1_770_000_000 + index)
+            try synthesiser.receive(event, pdu.span.bytes, frame: index + 1, time: time) { packet, bytes in
+                if let made = CapturePacket(packet) { try writer.write(made, bytes) }
+            }
+        }
+        try Data(writer.takeOutput()).write(to: URL(fileURLWithPath: path))
+        var file = CaptureFile(path: path)
+        var amounts: [Int] = []
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { amounts.append($0.record.amountMl) }
+        try reader.read(&file)
+        return (amounts, reader.peers)
+    }
+
+    @Test func `discovery later on the same connection tells the bottle from a lookalike before it`() throws {
+        var talk = Conversation()
+        talk.write([0x47, 0x54, 0x00, 0x01, 0x06])
+        talk.notifyLog([record(600, 199)], from: 9)  // a lookalike, first
+        talk.notifyLog([record(601, 200)])
+        talk.discoverRetail()
+        talk.notifyLog([record(602, 201)])
+        let found = try read(talk)
+        #expect(found.amounts == [200, 201])
+        #expect(found.peers.first { $0.isBottle }?.basis == .discovered)
+    }
+
+    @Test func `discovery on a later connection of the same address tells too, of another address it does not`() throws {
+        var talk = Conversation()
+        talk.notifyLog([record(600, 199)], from: 9)
+        talk.notifyLog([record(601, 200)])
+        talk.disconnect()
+        talk.connect(BluetoothAddress(0x1122_3344_5566))
+        talk.notifyLog([record(602, 201)])
+        talk.disconnect()
+        talk.connect(Conversation.bottle)
+        talk.discoverRetail()
+        talk.notifyLog([record(603, 202)])
+        #expect(try read(talk).amounts == [200, 202])
+    }
+
+    @Test func `through a pipe a guess is confirmed by what comes`() throws {
+        var talk = Conversation()
+        talk.notifyLog([record(601, 200)])
+        talk.discoverRetail()
+        talk.notifyLog([record(602, 201)])
+        #expect(try talk.drinks().drinks.map(\.amount) == [200, 201])
     }
 }

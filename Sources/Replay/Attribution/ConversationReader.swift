@@ -76,6 +76,12 @@ final class ConversationReader {
         self.sink = sink
     }
 
+    /// Called when discovery has told something of a side.
+    var onLearned: ((ServerSide) -> Void)?
+    /// Reads the capture ahead, where that is possible; asked once, when a value may be a bottle's and no discovery was seen.
+    var lookAhead: (() -> Foresight?)?
+    private var foresight: Foresight?
+
     /// Called for every value that passed, of any characteristic, whole: before it is looked at.
     var onValue: ((ObservedTransfer) -> Void)?
 
@@ -291,6 +297,7 @@ final class ConversationReader {
         guard side.table.learn(from: pdu, to: request) else { return }
         side.forgetRoles()
         if side.table.hasBottle || !side.peer.table.hasBottle { side.peer.table = side.table }
+        onLearned?(side)
     }
 
     /// `23 ( handle(2) length(2) value )*`
@@ -310,6 +317,11 @@ final class ConversationReader {
         _ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation, _ travel: ValueFacts.Travel = .notification
     ) throws {
         if let onValue { onValue(transfer(bytes.bytes(), handle, side, observation, travel)) }
+        try look(bytes, of: handle, side, observation)
+    }
+
+    @inline(__always)
+    private func look(_ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
         switch side.role(of: handle, given) {
         case .response(let profile, let basis):
             if side.peer.responseHandle != handle || side.peer.basis != basis {
@@ -370,6 +382,10 @@ final class ConversationReader {
         _ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation, isRequest: Bool = false
     ) throws {
         if let onValue { onValue(transfer(bytes, handle, side, observation, isRequest ? .writeRequest : .writeCommand)) }
+        try look(written: bytes, to: handle, side, observation)
+    }
+
+    private func look(written bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
         switch side.role(of: handle, given) {
         // Also what was written to the response characteristic: the bottle drops the connection for some of it.
         case .command(let profile, let basis), .response(let profile, let basis):
@@ -383,6 +399,7 @@ final class ConversationReader {
             try command(bytes, to: handle, side, observation)
         case .unknown where given.isEmpty && side.mayGuess:
             if FrameShape.isCommand(bytes) {
+                if foresee(side) { return try look(written: bytes, to: handle, side, observation) }
                 side.guess.command = handle
                 side.forgetRoles()
                 try command(bytes, to: handle, side, observation)
@@ -422,9 +439,25 @@ final class ConversationReader {
 
     // MARK: guessing
 
+    /// Before anything is guessed of a side, the rest of the capture is asked. True: it told something, look again.
+    private func foresee(_ side: ServerSide) -> Bool {
+        guard !side.hasForesight else { return false }
+        if let lookAhead {
+            self.lookAhead = nil
+            foresight = lookAhead()
+        }
+        guard let foresight else {
+            side.hasForesight = true
+            return false
+        }
+        side.learn(foresight)
+        return true
+    }
+
     /// A value at a handle of which nothing is known: perhaps its bytes tell.
     private func guess(_ bytes: RawSpan, at handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
         guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, given.isEmpty, side.mayGuess else { return }
+        if foresee(side) { return try look(bytes, of: handle, side, observation) }
         let value = bytes.bytes()
         let isLog = FrameShape.isLog(value)
         let short = side.guess.shortWrites.filter { HostCommand(decoding: $0.bytes).isDraftDump && $0.handle != handle }
@@ -438,7 +471,7 @@ final class ConversationReader {
         for write in short where write.handle == side.guess.command {
             try command(write.bytes, to: write.handle, side, write.observation)
         }
-        try self.value(bytes, of: handle, side, observation)
+        try look(bytes, of: handle, side, observation)
     }
 
     // MARK: out

@@ -9,8 +9,10 @@ final class ServerSide {
     let isHost: Bool
     /// What was discovered on this connection.
     var table = AttributeTable()
-    /// Discovery on an earlier connection to the same address.
-    let carried: AttributeTable
+    /// Discovery on another connection to the same address, as a rule an earlier one.
+    private(set) var carried: AttributeTable
+    /// What discovery on this connection will have told by its end, where that is known already.
+    private(set) var coming = AttributeTable()
     /// The client's request that has no answer yet.
     var pending: PendingRequest?
     /// A value that is being read in pieces.
@@ -23,6 +25,8 @@ final class ServerSide {
     /// Whether `ConversationReader.openLogs` holds this side.
     var isListedAsOpen = false
     var guess = GuessWork()
+    /// Whether `learn(_ foresight)` was called, or there is nothing to learn.
+    var hasForesight = false
 
     private var roles: [UInt16: HandleRole] = [:]
     private var lastHandle: UInt16 = 0
@@ -55,14 +59,20 @@ final class ServerSide {
     }
 
     private func resolve(_ handle: UInt16, _ given: GivenHandles) -> HandleRole {
-        let role = ownRole(handle, given)
-            ?? (table.hasBottle ? .other : Self.role(of: handle, in: carried, .carriedOver))
-            ?? (carried.hasBottle ? .other : nil)
-            ?? given.role(of: handle)
-            ?? guess.role(of: handle)
-            ?? .unknown
+        let role = discoveredRole(handle, given) ?? given.role(of: handle) ?? guess.role(of: handle) ?? .unknown
         roles[handle] = role
         return role
+    }
+
+    /// What discovery says: this connection's so far, then this connection's to come, then another's. The first one that knows a bottle
+    /// knows all of it.
+    private func discoveredRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
+        if let own = ownRole(handle, given) { return own }
+        if table.hasBottle { return .other }
+        if let late = Self.role(of: handle, in: coming, .discovered) { return late }
+        if coming.hasBottle { return .other }
+        if let other = Self.role(of: handle, in: carried, .carriedOver) { return other }
+        return carried.hasBottle ? .other : nil
     }
 
     /// What this connection's discovery says. A handle that the caller names counts also where discovery shows a vendor's own UUID.
@@ -93,11 +103,19 @@ final class ServerSide {
         lastRole = nil
     }
 
+    /// Takes what a reading ahead has told.
+    func learn(_ foresight: Foresight) {
+        if let coming = foresight.table(self) { self.coming = coming }
+        if !carried.hasBottle, let other = foresight.otherTable(self) { carried = other }
+        hasForesight = true
+        forgetRoles()
+    }
+
     /// Whether nothing is known about which characteristics there are.
-    var mayGuess: Bool { !table.hasBottle && !carried.hasBottle && guess.response == nil }
+    var mayGuess: Bool { !table.hasBottle && !coming.hasBottle && !carried.hasBottle && guess.response == nil }
 
     /// The type of the attribute at a handle, by this connection's discovery or an earlier one.
-    func type(at handle: UInt16) -> BluetoothUUID? { table.type(at: handle) ?? carried.type(at: handle) }
+    func type(at handle: UInt16) -> BluetoothUUID? { table.type(at: handle) ?? coming.type(at: handle) ?? carried.type(at: handle) }
 
     /// The same as text, `FFE4`.
     func typeText(at handle: UInt16) -> [UInt8]? {

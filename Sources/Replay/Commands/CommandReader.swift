@@ -37,6 +37,27 @@ public final class CommandReader {
         }
     }
 
+    /// Reads a whole capture.
+    ///
+    /// - Parameter see: called for each event before.
+    public func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
+        let path = file.path
+        file.onHead = { [self] in learn($0) }
+        if path != "-" { lookAhead(in: path) }
+        do {
+            try file.forEachEvent { event, bytes in
+                see(event)
+                try receive(event, bytes)
+            }
+        } catch {
+            try finishCapture()
+            throw error
+        }
+        try finishCapture()
+    }
+
+    func lookAhead(in path: String) { conversation.lookAhead = { Foresight(path) } }
+
     public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws { try conversation.receive(event, bytes) }
     /// What the head of a text capture tells.
     public func learn(_ head: CaptureFileFacts) { conversation.learn(head) }

@@ -82,6 +82,27 @@ public final class DrinkReader {
     /// Everybody met in the capture that is being read, or was read last.
     public var peers: [BottlePeer] { conversation?.peers ?? lastPeers }
     private var lastPeers: [BottlePeer] = []
+    /// How the capture can be read ahead; set anew for each.
+    var lookAhead: (() -> Foresight?)?
+
+    /// Reads a whole capture: `receive` for each of its events, then `finishCapture`, also in an error.
+    ///
+    /// - Parameter see: called for each event before.
+    public func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
+        let path = file.path
+        file.onHead = { [self] in learn($0) }
+        if path != "-" { lookAhead = { Foresight(path) } }
+        do {
+            try file.forEachEvent { event, bytes in
+                see(event)
+                try receive(event, bytes)
+            }
+        } catch {
+            try finishCapture()
+            throw error
+        }
+        try finishCapture()
+    }
 
     /// Takes the next event of a capture.
     public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
@@ -109,6 +130,8 @@ public final class DrinkReader {
         let reader = ConversationReader(given: options.given) { [unowned self] traffic, origin in
             try self.take(traffic, origin)
         }
+        reader.lookAhead = lookAhead
+        lookAhead = nil
         conversation = reader
         return reader
     }
@@ -255,8 +278,12 @@ public final class DrinkReader {
     private func refuteDoubts(_ origin: TrafficOrigin) throws {
         guard doubt == .open, !origin.isDoubtful else { return }
         doubt = .refuted
-        tally.lookalikes += doubtful.count
+        // What the same device said before was a bottle's word then, too.
+        let held = doubtful
         doubtful = []
+        for delivery in held {
+            if delivery.bottle === origin.side.peer { try deliver(delivery) } else { tally.lookalikes += 1 }
+        }
     }
 
     private func releaseDoubtful() throws {

@@ -43,6 +43,8 @@ public struct CaptureReading: Sendable, Equatable {
         }
         let commandReader = CommandReader { command in commands.append(line(#"{"command":"#) { commandLines.object(command) }) }
         var pdus = 0
+        reader.lookAhead = { Foresight(path) }
+        commandReader.lookAhead(in: path)
         file.onHead = { head in
             reader.learn(head)
             commandReader.learn(head)

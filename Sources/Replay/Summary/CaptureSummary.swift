@@ -72,6 +72,8 @@ public struct CaptureSummary {
             found[key] = bottle
         }
         file.onHead = { reader.learn($0) }
+        let path = file.path
+        if path != "-" { reader.lookAhead = { Foresight(path) } }
         var firstTime: Duration?
         var lastTime: Duration?
         do {

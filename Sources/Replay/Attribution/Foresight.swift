@@ -1,0 +1,40 @@
+import Bluetooth
+
+/// What a capture's discovery tells altogether, found by reading the file once more, ahead.
+///
+/// Discovery can come late: the bottle was connected before the recording began, and somebody asked for its table in the middle, or on
+/// the next connection only. A pipe can be read only once; of a file it is worth a second reading, as soon as there is something to ask.
+public struct Foresight {
+    private var tables: [Key: AttributeTable] = [:]
+    private var byAddress: [BluetoothAddress: AttributeTable] = [:]
+    /// A capture of more connections than this is told by what comes before, as a pipe is.
+    private static let mostTables = 10_000
+
+    private struct Key: Hashable {
+        var connection: Int
+        var isHost: Bool
+    }
+
+    /// Reads a whole file for its discovery. Trouble with it ends the foresight where it ends the reading.
+    init(_ path: String) {
+        var file = CaptureFile(path: path)
+        let reader = ConversationReader(followsValues: false) { _, _ in }
+        var tables: [Key: AttributeTable] = [:]
+        var byAddress: [BluetoothAddress: AttributeTable] = [:]
+        reader.onLearned = { side in
+            guard side.table.hasBottle || tables.count < Self.mostTables else { return }
+            tables[Key(connection: side.connection.id, isHost: side.isHost)] = side.table
+            if !side.isHost, side.table.hasBottle, let address = side.connection.peer { byAddress[address] = side.table }
+        }
+        _ = try? file.forEachEvent { event, bytes in try reader.receive(event, bytes) }
+        (self.tables, self.byAddress) = (tables, byAddress)
+    }
+
+    /// What discovery on this very connection will have told by its end.
+    func table(_ side: ServerSide) -> AttributeTable? { tables[Key(connection: side.connection.id, isHost: side.isHost)] }
+
+    /// What discovery on another connection to the same address tells.
+    func otherTable(_ side: ServerSide) -> AttributeTable? {
+        side.isHost ? nil : side.connection.peer.flatMap { byAddress[$0] }
+    }
+}
