@@ -16,7 +16,10 @@ struct ATTCommand: ParsableCommand {
         let run = CaptureRun()
         let lines = ATTLines(run.out, isJSON: json)
         try run.read(file) { file in
-            try file.forEachEvent { event, bytes in try lines.receive(event, bytes) }
+            try file.forEachEvent { event, bytes in
+                try lines.receive(event, bytes)
+                try run.checkOutput()
+            }
         }
         if lines.count == 0, !run.hadTrouble { run.note("no ATT traffic is in this capture; 'waterh-replay info' tells what is in it") }
         try run.finish()

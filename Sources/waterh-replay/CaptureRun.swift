@@ -32,6 +32,8 @@ final class CaptureRun {
             progress.clear()
             report("\(name): \(error)")
             return false
+        } catch is OutputClosed {
+            return true
         } catch let error as CaptureFileError {
             progress.clear()
             throw CommandFailure(Self.isDirectory(path) ? .badInput : .failed, error.description)
@@ -50,6 +52,11 @@ final class CaptureRun {
         hadTrouble = true
         try? out.flush()
         Diagnostics.error(sentence)
+    }
+
+    /// Ends the reading early when nobody reads the output any more (`| head`), or it cannot be written.
+    func checkOutput() throws {
+        if out.hasFailed { try out.flush() }
     }
 
     /// Writes what is left and ends the command; exit code 4 after trouble with a file.

@@ -28,6 +28,7 @@ struct DrinksCommand: ParsableCommand {
         let isJSON = json
         let reader = DrinkReader(options) { delivery in
             if isJSON { lines.json(delivery) } else { lines.text(delivery) }
+            try run.checkOutput()
         }
         for file in files {
             let notes = ReadingNotes()

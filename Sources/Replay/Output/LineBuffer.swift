@@ -14,6 +14,9 @@ public final class LineBuffer {
     /// The first error of the sink; everything after it is dropped. `flush` throws it.
     private var failure: (any Error)?
 
+    /// Whether the sink has failed: more output is of no use.
+    public var hasFailed: Bool { failure != nil }
+
     /// - Parameter capacity: bytes collected before the sink sees them, at least 64.
     public init(capacity: Int = 1 << 17, sink: @escaping Sink) {
         self.capacity = max(64, capacity)

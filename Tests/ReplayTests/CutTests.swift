@@ -1,0 +1,56 @@
+import Bluetooth
+import BottleProtocol
+import Captures
+import Foundation
+import Replay
+import Support
+import Testing
+
+/// The shipped captures cut at every byte, and damaged at random: everything whole before the cut is delivered, nothing traps.
+@Suite struct CutTests {
+    private func amounts(_ bytes: ArraySlice<UInt8>) throws -> (amounts: [Int], trouble: CaptureError?) {
+        var amounts: [Int] = []
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { amounts.append($0.record.amountMl) }
+        var capture = CaptureReader()
+        var reassembler = ConversationReassembler()
+        var trouble: CaptureError?
+        do {
+            _ = try capture.read(bytes.span.bytes, isLast: true) { packet, packetBytes in
+                try reassembler.receive(ObservedPacket(packet), packetBytes) { event, pdu in try reader.receive(event, pdu) }
+            }
+        } catch let error as CaptureError {
+            trouble = error
+        }
+        try reassembler.finish { event, pdu in try reader.receive(event, pdu) }
+        try reader.finishCapture()
+        return (amounts, trouble)
+    }
+
+    @Test(arguments: RewritingTests.shipped)
+    func cutAtEveryByte(name: String) throws {
+        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
+        let all = try amounts(whole[...])
+        #expect(all.trouble == nil)
+        var most = 0
+        for size in 0..<whole.count {
+            let cut = try amounts(whole[..<size])
+            #expect(all.amounts.starts(with: cut.amounts), "cut at \(size)")
+            // A line of text cut between two bytes looks like a shorter value.
+            if !name.hasSuffix(".hex") { #expect(cut.amounts.count >= most, "cut at \(size): fewer drinks than in a shorter piece") }
+            most = cut.amounts.count
+        }
+    }
+
+    @Test(arguments: RewritingTests.shipped, 0..<8)
+    func damagedAtRandom(name: String, seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
+        for _ in 0..<40 {
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...12, using: &random) {
+                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            _ = try amounts(bytes[...])
+        }
+    }
+}
