@@ -18,7 +18,6 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
     private let log: @Sendable (String) -> Void
     private var bottles: [RecordedPeripheral]
     private var connected: Int?
-    private var connections = 0
     private var token: UInt64 = 0
     private var reading: [UInt64: UInt16] = [:]
     private var writing: [UInt64: UInt16] = [:]
@@ -102,7 +101,6 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
         }
         hangUp()
         connected = place
-        connections += 1
         continuation.yield(.connected(peer, mtu: RecordedPeripheral.mtu))
         feed(.connected(Self.central))
     }

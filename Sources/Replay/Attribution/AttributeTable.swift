@@ -39,12 +39,6 @@ public struct AttributeTable: Sendable, Equatable {
         services.values.first { $0.start <= handle && handle <= $0.end }
     }
 
-    /// The characteristic that owns the descriptor at `handle`: the one with the nearest value handle below it.
-    public func owner(ofDescriptor handle: UInt16) -> (value: UInt16, characteristic: Characteristic)? {
-        let below = characteristics.filter { $0.key < handle }.max { $0.key < $1.key }
-        return below.map { ($0.key, $0.value) }
-    }
-
     mutating func learn(characteristic: Characteristic, value: UInt16) {
         characteristics[value] = characteristic
     }

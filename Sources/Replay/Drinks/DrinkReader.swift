@@ -92,10 +92,11 @@ public final class DrinkReader {
         let path = file.path
         file.onHead = { [self] in learn($0) }
         if path != "-" { lookAhead = { Foresight(path) } }
+        let conversation = conversation ?? begin()
         do {
             try file.forEachEvent { event, bytes in
                 see(event)
-                try receive(event, bytes)
+                try conversation.receive(event, bytes)
             }
         } catch {
             try finishCapture()
@@ -186,7 +187,7 @@ public final class DrinkReader {
             let head = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self))
             let isNew: Bool
             if raw[12] == 0 {
-                isNew = drinks.insert(wall: head >> 16, amount: UInt16(truncatingIfNeeded: head & mask))
+                isNew = drinks.pointee.insert(wall: head >> 16, amount: UInt16(truncatingIfNeeded: head & mask))
                 if !isNew {
                     duplicates += 1
                     if !isRaw { return }
@@ -194,7 +195,7 @@ public final class DrinkReader {
             } else {
                 bookkeeping += 1
                 guard isRaw else { return }
-                isNew = history.bookkeeping.insert(wall: head >> 16, amount: UInt16(truncatingIfNeeded: head & mask))
+                isNew = history.bookkeeping.pointee.insert(wall: head >> 16, amount: UInt16(truncatingIfNeeded: head & mask))
             }
             try pass(raw, head, source, peer, isNew, route)
         }
@@ -296,9 +297,23 @@ public final class DrinkReader {
 
 /// The drinks of one bottle, over captures.
 final class DrinkHistory {
-    let drinks = DrinkIndex()
+    let drinks: UnsafeMutablePointer<DrinkIndex>
     /// Entries that are no drinks.
-    let bookkeeping = DrinkIndex()
+    let bookkeeping: UnsafeMutablePointer<DrinkIndex>
+
+    init() {
+        drinks = .allocate(capacity: 1)
+        bookkeeping = .allocate(capacity: 1)
+        drinks.initialize(to: DrinkIndex())
+        bookkeeping.initialize(to: DrinkIndex())
+    }
+
+    deinit {
+        for index in [drinks, bookkeeping] {
+            index.deinitialize(count: 1)
+            index.deallocate()
+        }
+    }
 }
 
 extension RecordBatch {

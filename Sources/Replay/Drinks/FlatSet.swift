@@ -1,8 +1,8 @@
 /// A set of whole numbers in one block: open addressing, linear probing, at most 4/5 full.
 ///
 /// Telling drinks apart must not cost more memory than the drinks themselves (`Set` spends about three times the key), nor
-/// more time than decoding them: hence a block of its own instead of an array.
-final class FlatSet<Key: FixedWidthInteger & UnsignedInteger> {
+/// more time than decoding them: hence a block of its own instead of an array. Not copyable: the block has one owner.
+struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
     /// Zero marks a free slot; the number zero itself is remembered in `hasZero`.
     private var slots: UnsafeMutablePointer<Key>
     private var capacity: Int
@@ -20,7 +20,7 @@ final class FlatSet<Key: FixedWidthInteger & UnsignedInteger> {
 
     /// Adds the number; false when it was there already.
     @inline(__always)
-    func insert(_ key: Key) -> Bool {
+    mutating func insert(_ key: Key) -> Bool {
         guard key != 0 else { return insertZero() }
         let slots = slots, capacity = capacity
         var place = Self.place(of: key, among: capacity)
@@ -37,18 +37,18 @@ final class FlatSet<Key: FixedWidthInteger & UnsignedInteger> {
         }
     }
 
-    private func insertZero() -> Bool {
+    private mutating func insertZero() -> Bool {
         defer { hasZero = true }
         return !hasZero
     }
 
-    private func noteOneMore() {
+    private mutating func noteOneMore() {
         room -= 1
         if room == 0 { grow() }
     }
 
     /// Half as large again: there is always a free slot, so that every search ends.
-    private func grow() {
+    private mutating func grow() {
         let old = UnsafeMutableBufferPointer(start: slots, count: capacity)
         let used = capacity * 4 / 5
         capacity += capacity / 2

@@ -44,9 +44,8 @@ public struct CaptureSummary {
     public private(set) var connections: [Connection] = []
     public private(set) var connectionCount = 0
     public static let mostConnections = 1000
-    /// By address; at most `mostAdvertisers`.
+    /// By address; the first `mostAdvertisers` of them.
     public private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
-    public private(set) var advertiserCount = 0
     public static let mostAdvertisers = 4096
     /// How many PDUs of each opcode.
     public private(set) var pdus: [ATTOpcode: Int] = [:]
@@ -119,13 +118,9 @@ public struct CaptureSummary {
         case .encrypted(let connection): update(connection) { $0.isEncrypted = true }
         case .dropped(let reason, _): drops[reason, default: 0] += 1
         case .advertised(let advertiser):
-            guard advertisers[advertiser.address] != nil || advertisers.count < Self.mostAdvertisers else {
-                advertiserCount += 1
-                return
-            }
+            guard advertisers[advertiser.address] != nil || advertisers.count < Self.mostAdvertisers else { return }
             advertisers[advertiser.address, default: Advertiser()].count += 1
             if let name = AdvertisingData.name(in: bytes) { advertisers[advertiser.address]?.name = name }
-            advertiserCount = advertisers.count
         }
     }
 
