@@ -91,7 +91,8 @@ public struct CaptureReader {
         if try isMine(PacketLoggerParser.sniff(head, isLast: isLast)) { return .packetLogger(PacketLoggerParser()) }
         if try isMine(NRFConnectParser.sniff(head, isLast: isLast)) { return .nrfConnect(NRFConnectParser()) }
         if try isMine(HexTextParser.sniff(head, isLast: isLast)) { return .hexText(HexTextParser()) }
-        if isUndecided, !isLast, head.byteCount < longestRecord { return nil }
+        // A refusal shows how the file begins: so much is waited for in any case.
+        if !isLast, head.byteCount < 512 || isUndecided && head.byteCount < longestRecord { return nil }
         throw ForeignFile.unrecognised(head)
     }
 }

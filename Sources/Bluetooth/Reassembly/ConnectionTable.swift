@@ -20,7 +20,8 @@ struct ConnectionTable {
         var text: TextState?
     }
 
-    private(set) var slots: [Connection] = []
+    /// Open connections and free places; `find` and `open` give the indexes.
+    var slots: [Connection] = []
     private var byKey: [UInt64: Int] = [:]
     private var free: [Int] = []
     private var lastID = 0
@@ -28,11 +29,6 @@ struct ConnectionTable {
     private var lastSlot = -1
 
     static func key(adapter: UInt32, handle: UInt32) -> UInt64 { UInt64(adapter) << 32 | UInt64(handle) }
-
-    subscript(slot: Int) -> Connection {
-        _read { yield slots[slot] }
-        _modify { yield &slots[slot] }
-    }
 
     var open: [Int] { byKey.values.sorted { slots[$0].observed.id < slots[$1].observed.id } }
     var count: Int { byKey.count }

@@ -28,7 +28,7 @@ extension ConversationReassembler {
     }
 
     private mutating func knownConnection(_ adapter: UInt32, _ accessAddress: UInt32) -> ObservedConnection? {
-        table.find(ConnectionTable.key(adapter: adapter, handle: accessAddress)).map { table[$0].observed }
+        table.find(ConnectionTable.key(adapter: adapter, handle: accessAddress)).map { table.slots[$0].observed }
     }
 
     /// Whether the CRC of a packet is wrong. The sniffer's word counts; without it the checksum does, once any was seen right.
@@ -76,20 +76,20 @@ extension ConversationReassembler {
         let accessAddress = payload.u32(12)
         guard accessAddress != Self.advertisingAccessAddress else { return }
         let key = ConnectionTable.key(adapter: packet.adapter, handle: accessAddress)
-        if let slot = table.find(key), table[slot].observed.peer == payload.address(6), table[slot].observed.central == payload.address(0),
-           table[slot].air?.hasData == false {
+        if let slot = table.find(key), table.slots[slot].observed.peer == payload.address(6), table.slots[slot].observed.central == payload.address(0),
+           table.slots[slot].air?.hasData == false {
             // Sent again, nothing has happened since.
             return
         }
         try close(key, reason: nil, emit)
         let slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
-        table[slot].observed.central = payload.address(0)
-        table[slot].observed.peer = payload.address(6)
-        table[slot].observed.isPeerRandom = isPeripheralRandom
-        table[slot].observed.isCentral = true
-        table[slot].air = AirState(seed: payload.u24(16))
+        table.slots[slot].observed.central = payload.address(0)
+        table.slots[slot].observed.peer = payload.address(6)
+        table.slots[slot].observed.isPeerRandom = isPeripheralRandom
+        table.slots[slot].observed.isCentral = true
+        table.slots[slot].air = AirState(seed: payload.u24(16))
         // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
-        let observed = table[slot].observed
+        let observed = table.slots[slot].observed
         try emit(.connected(observed), RawSpan())
     }
 
@@ -111,28 +111,28 @@ extension ConversationReassembler {
             if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
         }
-        if table[slot].air == nil { table[slot].air = AirState() }
-        let isWrong = crc.map { table[slot].air?.isCRCWrong(pdu, crc: $0) ?? false } ?? false
-        if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, table[slot].observed, emit) }
+        if table.slots[slot].air == nil { table.slots[slot].air = AirState() }
+        let isWrong = crc.map { table.slots[slot].air?.isCRCWrong(pdu, crc: $0) ?? false } ?? false
+        if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, table.slots[slot].observed, emit) }
 
         let (direction, isSure) = direction(of: packet, facts, slot: slot, header: header, payload)
-        table[slot].air?.clock.note(direction, isFirm: isSure, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
-        if kind == 0 { return try drop(.reservedLLID, table[slot].observed, emit) }
-        if table[slot].air?.isRepeat(header: header, payload, direction: direction, isSure: isSure) == true {
-            if payload.byteCount > 0 { try drop(.retransmission, table[slot].observed, emit) }
+        table.slots[slot].air?.clock.note(direction, isFirm: isSure, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
+        if kind == 0 { return try drop(.reservedLLID, table.slots[slot].observed, emit) }
+        if table.slots[slot].air?.isRepeat(header: header, payload, direction: direction, isSure: isSure) == true {
+            if payload.byteCount > 0 { try drop(.retransmission, table.slots[slot].observed, emit) }
             return
         }
         guard payload.byteCount > 0 else { return }
-        if table[slot].air?.isTerminated == true {
+        if table.slots[slot].air?.isTerminated == true {
             if kind == 3 { return }
             // Data after the end: the address was taken again by a connection whose beginning was missed.
             try close(key, reason: nil, emit)
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
-            table[slot].air = AirState()
+            table.slots[slot].air = AirState()
         }
-        table[slot].air?.hasData = true
-        if table[slot].air?.isEncrypted == true, !facts.isDecrypted {
-            return try drop(.ciphertext, table[slot].observed, emit)
+        table.slots[slot].air?.hasData = true
+        if table.slots[slot].air?.isEncrypted == true, !facts.isDecrypted {
+            return try drop(.ciphertext, table.slots[slot].observed, emit)
         }
         if kind == 3 { return try receiveControl(payload, slot: slot, emit) }
         if facts.isDecrypted {
@@ -151,7 +151,7 @@ extension ConversationReassembler {
             // ATT: odd opcodes come from the server, even ones go to it (the confirmation 1E is even, too).
             meant = payload.u8(4) & 1 == 1 ? .received : .sent
         }
-        let (direction, isFirm) = table[slot].air?.clock.direction(header: header, at: packet.time, channel: facts.rfChannel, meant: meant) ?? (.sent, false)
+        let (direction, isFirm) = table.slots[slot].air?.clock.direction(header: header, at: packet.time, channel: facts.rfChannel, meant: meant) ?? (.sent, false)
         if !isFirm, meant == nil, header & 0x03 == 1, payload.byteCount > 0,
            let open = directionOfFragment(slot, isContinuation: true, boundary: 1, length: payload.byteCount) {
             return (open, false)
@@ -164,23 +164,23 @@ extension ConversationReassembler {
         switch payload.u8(0) {
         case 0x02:
             // LL_TERMINATE_IND: error code. The entry stays, for the acknowledgements that follow.
-            let observed = table[slot].observed
+            let observed = table.slots[slot].observed
             for direction in [TrafficDirection.sent, .received] {
-                let isOpen = direction == .sent ? table[slot].sent.isOpen : table[slot].received.isOpen
+                let isOpen = direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
                 guard isOpen else { continue }
                 abandon(slot, direction)
                 try drop(.disconnectedHalf, observed, emit)
             }
-            table[slot].air?.isTerminated = true
+            table.slots[slot].air?.isTerminated = true
             try emit(.disconnected(observed, reason: payload.byteCount >= 2 ? payload.u8(1) : nil), RawSpan())
         case 0x05:
             // LL_START_ENC_REQ: what follows is ciphertext.
-            guard table[slot].air?.isEncrypted == false else { return }
-            table[slot].air?.isEncrypted = true
-            try emit(.encrypted(table[slot].observed), RawSpan())
+            guard table.slots[slot].air?.isEncrypted == false else { return }
+            table.slots[slot].air?.isEncrypted = true
+            try emit(.encrypted(table.slots[slot].observed), RawSpan())
         case 0x0B:
             // LL_PAUSE_ENC_RSP, seen only by sniffers that decrypt: plain again until the next start.
-            table[slot].air?.isEncrypted = false
+            table.slots[slot].air?.isEncrypted = false
         default: break
         }
     }
@@ -188,8 +188,8 @@ extension ConversationReassembler {
     /// Sniffers that decrypt may leave the MIC on: a whole frame that is four bytes too long shows it.
     private mutating func lengthWithoutMIC(_ payload: RawSpan, slot: Int, isStart: Bool) -> Int {
         if isStart, payload.byteCount >= L2CAPHalf.headerLength, Int(payload.u16(0)) + L2CAPHalf.headerLength + 4 == payload.byteCount {
-            table[slot].air?.keepsMIC = true
+            table.slots[slot].air?.keepsMIC = true
         }
-        return table[slot].air?.keepsMIC == true && payload.byteCount > 4 ? payload.byteCount - 4 : payload.byteCount
+        return table.slots[slot].air?.keepsMIC == true && payload.byteCount > 4 ? payload.byteCount - 4 : payload.byteCount
     }
 }

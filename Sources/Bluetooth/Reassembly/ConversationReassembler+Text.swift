@@ -66,13 +66,13 @@ extension ConversationReassembler {
         _ packet: ObservedPacket, _ key: UInt64, peer: BluetoothAddress?, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows -> Int {
         let slot = try add(key, adapter: UInt32(key >> 32), handle: UInt32(truncatingIfNeeded: key), emit)
-        table[slot].observed.adapter = 0
-        table[slot].observed.handle = UInt32(table[slot].observed.id)
-        table[slot].observed.peer = peer
-        table[slot].observed.isCentral = true
-        table[slot].text = TextState()
+        table.slots[slot].observed.adapter = 0
+        table.slots[slot].observed.handle = UInt32(table.slots[slot].observed.id)
+        table.slots[slot].observed.peer = peer
+        table.slots[slot].observed.isCentral = true
+        table.slots[slot].text = TextState()
         // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
-        let observed = table[slot].observed
+        let observed = table.slots[slot].observed
         try emit(.connected(observed), RawSpan())
         let mtu = [UInt8(truncatingIfNeeded: TextState.mtu), UInt8(TextState.mtu >> 8)]
         try emitSynthetic([ATTOpcode.exchangeMTURequest.rawValue] + mtu, .sent, packet, slot, emit)
@@ -91,8 +91,8 @@ extension ConversationReassembler {
             case .notification, .indication, .read: return TextState.unnamedReceived
             }
         }
-        guard let (handle, isNew) = table[slot].text?.handle(of: uuid), isNew else {
-            return table[slot].text?.handle(of: uuid).0 ?? 0
+        guard let (handle, isNew) = table.slots[slot].text?.handle(of: uuid), isNew else {
+            return table.slots[slot].text?.handle(of: uuid).0 ?? 0
         }
         let declaration = handle - 1
         func parts(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
@@ -128,7 +128,7 @@ extension ConversationReassembler {
         value.withUnsafeBytes { pdu.append(contentsOf: $0) }
         try emit(
             .att(ATTObservation(
-                frame: packet.frame, time: packet.time, connection: table[slot].observed, direction: direction, characteristic: observed.characteristic)),
+                frame: packet.frame, time: packet.time, connection: table.slots[slot].observed, direction: direction, characteristic: observed.characteristic)),
             pdu.span.bytes)
     }
 
@@ -137,7 +137,7 @@ extension ConversationReassembler {
     ) rethrows {
         try emit(
             .att(ATTObservation(
-                frame: packet.frame, time: packet.time, connection: table[slot].observed, direction: direction, isSynthetic: true)),
+                frame: packet.frame, time: packet.time, connection: table.slots[slot].observed, direction: direction, isSynthetic: true)),
             pdu.span.bytes)
     }
 }

@@ -29,11 +29,11 @@ public struct ConversationReassembler {
     /// Says what was left unfinished at the end of the capture.
     public mutating func finish(_ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
         for slot in table.open {
-            for half in [table[slot].sent, table[slot].received] where half.isOpen {
-                try drop(.unfinishedAtEnd, table[slot].observed, emit)
+            for half in [table.slots[slot].sent, table.slots[slot].received] where half.isOpen {
+                try drop(.unfinishedAtEnd, table.slots[slot].observed, emit)
             }
-            table[slot].sent.abandon()
-            table[slot].received.abandon()
+            table.slots[slot].sent.abandon()
+            table.slots[slot].received.abandon()
         }
     }
 
@@ -64,17 +64,17 @@ public struct ConversationReassembler {
         let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
         let slot: Int
         if let found = table.find(key) { slot = found } else { slot = try add(key, adapter: packet.adapter, handle: handle, emit) }
-        guard !table[slot].isClassic else { return }
+        guard !table.slots[slot].isClassic else { return }
 
         let length = Int(bytes.u16(2))
         let isContinuation = boundary == 1
         guard let direction = packet.direction ?? directionOfFragment(slot, isContinuation: isContinuation, boundary: boundary, length: length) else {
-            return try drop(.continuationWithoutStart, table[slot].observed, emit)
+            return try drop(.continuationWithoutStart, table.slots[slot].observed, emit)
         }
         guard !packet.isCut, length <= bytes.byteCount - 4 else {
             // A stump: what it would have continued or begun is lost.
             abandon(slot, direction)
-            return try drop(packet.isCut ? .cutRecord : .shortPacket, table[slot].observed, emit)
+            return try drop(packet.isCut ? .cutRecord : .shortPacket, table.slots[slot].observed, emit)
         }
         try receiveFragment(bytes.extracting(4..<4 + length), isContinuation: isContinuation, slot: slot, direction: direction, packet, emit)
     }
@@ -83,7 +83,7 @@ public struct ConversationReassembler {
     /// to the frame that lacks just so much, else to the one that was begun last.
     func directionOfFragment(_ slot: Int, isContinuation: Bool, boundary: UInt16, length: Int) -> TrafficDirection? {
         guard isContinuation else { return boundary == 0 ? .sent : .received }
-        let connection = table[slot]
+        let connection = table.slots[slot]
         switch (connection.sent.isOpen, connection.received.isOpen) {
         case (true, false): return .sent
         case (false, true): return .received
@@ -104,29 +104,29 @@ public struct ConversationReassembler {
         _ fragment: RawSpan, isContinuation: Bool, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
-        let isOpen = direction == .sent ? table[slot].sent.isOpen : table[slot].received.isOpen
+        let isOpen = direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
         if isContinuation {
-            guard isOpen else { return try drop(.continuationWithoutStart, table[slot].observed, emit) }
+            guard isOpen else { return try drop(.continuationWithoutStart, table.slots[slot].observed, emit) }
             withHalf(slot, direction) { $0.append(fragment) }
         } else {
             if isOpen {
                 abandon(slot, direction)
-                try drop(.supersededHalf, table[slot].observed, emit)
+                try drop(.supersededHalf, table.slots[slot].observed, emit)
             }
             if fragment.byteCount >= L2CAPHalf.headerLength, Int(fragment.u16(0)) + L2CAPHalf.headerLength <= fragment.byteCount {
                 // The usual case: the whole frame in one fragment, nothing is copied.
                 let length = Int(fragment.u16(0)) + L2CAPHalf.headerLength
-                if fragment.byteCount > length { try drop(.overrun, table[slot].observed, emit) }
+                if fragment.byteCount > length { try drop(.overrun, table.slots[slot].observed, emit) }
                 return try receiveFrame(fragment.extracting(0..<length), slot: slot, direction: direction, packet, emit)
             }
-            table[slot].lastBegun = direction
+            table.slots[slot].lastBegun = direction
             withHalf(slot, direction) { $0.begin(fragment) }
         }
-        let isComplete = direction == .sent ? table[slot].sent.isComplete : table[slot].received.isComplete
+        let isComplete = direction == .sent ? table.slots[slot].sent.isComplete : table.slots[slot].received.isComplete
         guard isComplete else { return }
-        let needed = (direction == .sent ? table[slot].sent.needed : table[slot].received.needed) ?? 0
+        let needed = (direction == .sent ? table.slots[slot].sent.needed : table.slots[slot].received.needed) ?? 0
         let whole = withHalf(slot, direction) { $0.take() }
-        if whole.count > needed { try drop(.overrun, table[slot].observed, emit) }
+        if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
         try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
         withHalf(slot, direction) { $0.recycle(whole) }
     }
@@ -140,15 +140,15 @@ public struct ConversationReassembler {
         switch channel {
         case 4:
             try emitATT(payload, bearer: 4, slot: slot, direction: direction, packet, emit)
-        case 1 where table[slot].air == nil && table[slot].observed.peer == nil:
+        case 1 where table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
             // LE has no channel 1: this handle, whose beginning the capture does not hold, is classic.
-            table[slot].isClassic = true
+            table.slots[slot].isClassic = true
         case 5:
-            if table[slot].enhanced == nil, !EnhancedBearers.concerns(payload) { break }
-            table[slot].enhanced = table[slot].enhanced ?? EnhancedBearers()
-            table[slot].enhanced?.receiveSignal(payload, direction: direction)
+            if table.slots[slot].enhanced == nil, !EnhancedBearers.concerns(payload) { break }
+            table.slots[slot].enhanced = table.slots[slot].enhanced ?? EnhancedBearers()
+            table.slots[slot].enhanced?.receiveSignal(payload, direction: direction)
         default:
-            guard let done = table[slot].enhanced?.receive(payload, channel: channel, direction: direction) else { break }
+            guard let done = table.slots[slot].enhanced?.receive(payload, channel: channel, direction: direction) else { break }
             try emitATT(done.span.bytes, bearer: channel, slot: slot, direction: direction, packet, emit)
         }
     }
@@ -157,10 +157,10 @@ public struct ConversationReassembler {
         _ pdu: RawSpan, bearer: UInt16, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
-        guard pdu.byteCount > 0 else { return try drop(.emptyPDU, table[slot].observed, emit) }
+        guard pdu.byteCount > 0 else { return try drop(.emptyPDU, table.slots[slot].observed, emit) }
         try emit(
             .att(ATTObservation(
-                frame: packet.frame, time: packet.time, connection: table[slot].observed, direction: direction, bearer: bearer)),
+                frame: packet.frame, time: packet.time, connection: table.slots[slot].observed, direction: direction, bearer: bearer)),
             pdu)
     }
 
@@ -170,7 +170,7 @@ public struct ConversationReassembler {
     mutating func add(_ key: UInt64, adapter: UInt32, handle: UInt32, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows -> Int {
         if table.count >= ConnectionTable.mostOpen {
             for slot in table.open.prefix(ConnectionTable.mostOpen / 2) {
-                try close(table[slot].key, reason: nil, emit)
+                try close(table.slots[slot].key, reason: nil, emit)
             }
         }
         return table.add(key: key, adapter: adapter, handle: handle)
@@ -188,8 +188,8 @@ public struct ConversationReassembler {
     }
 
     mutating func reset(adapter: UInt32, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
-        for slot in table.open where table[slot].observed.adapter == adapter && table[slot].air == nil && table[slot].text == nil {
-            try close(table[slot].key, reason: nil, emit)
+        for slot in table.open where table.slots[slot].observed.adapter == adapter && table.slots[slot].air == nil && table.slots[slot].text == nil {
+            try close(table.slots[slot].key, reason: nil, emit)
         }
     }
 
@@ -204,6 +204,6 @@ public struct ConversationReassembler {
 
     @discardableResult
     private mutating func withHalf<Result>(_ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPHalf) -> Result) -> Result {
-        direction == .sent ? body(&table[slot].sent) : body(&table[slot].received)
+        direction == .sent ? body(&table.slots[slot].sent) : body(&table.slots[slot].received)
     }
 }

@@ -17,8 +17,8 @@ extension ConversationReassembler {
             let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
             try close(key, reason: nil, emit)
             let slot = try add(key, adapter: packet.adapter, handle: handle, emit)
-            table[slot].isClassic = true
-            table[slot].observed.peer = parameters.address(3)
+            table.slots[slot].isClassic = true
+            table.slots[slot].observed.peer = parameters.address(3)
         case 0x0E where parameters.byteCount >= 4 && parameters.u16(1) == 0x0C03 && parameters.u8(3) == 0:
             // Command Complete of Reset: nothing is connected any more.
             try reset(adapter: packet.adapter, emit)
@@ -37,12 +37,12 @@ extension ConversationReassembler {
             // A handle that is given anew was free, whether or not the capture holds the end of its last connection.
             try close(key, reason: nil, emit)
             let slot = try add(key, adapter: packet.adapter, handle: handle, emit)
-            table[slot].observed.isCentral = parameters.u8(4) == 0
+            table.slots[slot].observed.isCentral = parameters.u8(4) == 0
             // Address types 1 and 3 are random (3: a random identity, resolved).
-            table[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1
-            table[slot].observed.peer = parameters.address(6)
+            table.slots[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1
+            table.slots[slot].observed.peer = parameters.address(6)
             // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
-            let observed = table[slot].observed
+            let observed = table.slots[slot].observed
             try emit(.connected(observed), RawSpan())
         case 0x02: try receiveAdvertisingReports(packet, parameters, emit)
         case 0x0D: try receiveExtendedReports(packet, parameters, emit)

@@ -1,0 +1,55 @@
+// libFuzzer target of the reassembly and the synthesis; built by `hardware/fuzz` in one module with Sources/Bluetooth.
+//
+// The input is a list of packets: kind(1) flags(1) length(1) bytes. WATERH_FUZZ names the kind: hci, air or text.
+
+import Glibc
+
+private let mode = getenv("WATERH_FUZZ").map { String(cString: $0) } ?? "hci"
+
+private func packet(_ kind: UInt8, _ flags: UInt8, frame: Int, time: Duration) -> ObservedPacket {
+    let direction: TrafficDirection? = flags & 1 == 0 ? nil : flags & 2 == 0 ? .sent : .received
+    let content: ObservedPacket.Content
+    switch mode {
+    case "air":
+        content = .linkLayer(.init(
+            rfChannel: kind & 1 == 0 ? nil : kind >> 1 & 0x3F, isDecrypted: flags & 0x10 != 0, isCRCValid: flags & 0x20 == 0 ? nil : flags & 0x40 != 0,
+            lacksCRC: kind & 0x80 != 0, phy: flags & 0x80 == 0 ? .le1M : .coded))
+    case "text":
+        let peer = kind & 0x40 == 0 ? nil : BluetoothAddress(UInt64(kind & 3))
+        let travels: [ObservedPacket.ObservedValue.Travel] = [.writeCommand, .writeRequest, .notification, .indication, .read]
+        content = kind & 0x80 != 0
+            ? .connection(isBegin: kind & 1 == 0, peer: peer)
+            : .value(.init(travel: travels[Int(kind & 7) % 5], characteristic: flags & 4 == 0 ? nil : BluetoothUUID(UInt16(flags)), handle: UInt16(flags), peer: peer))
+    default:
+        content = kind & 0x80 != 0 ? .adapterReset : .hci(type: kind & 7)
+    }
+    return ObservedPacket(frame: frame, time: flags & 8 == 0 ? nil : time, adapter: UInt32(flags >> 7), direction: direction, isCut: flags & 0x0C == 0x0C, content: content)
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzReassembly(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = Array(UnsafeBufferPointer(start: start, count: count))
+    var reassembler = ConversationReassembler()
+    var hci = ConversationSynthesiser(.hci)
+    var air = ConversationSynthesiser(.linkLayer)
+    var delivered = 0
+    var frame = 0
+    var at = 0
+    func take(_ event: ConversationEvent, _ bytes: RawSpan) {
+        if case .att(let att) = event, !att.isSynthetic { delivered += bytes.byteCount }
+        hci.receive(event, bytes, frame: frame, time: nil) { _, _ in }
+        air.receive(event, bytes, frame: frame, time: .seconds(frame)) { _, _ in }
+    }
+    while input.count - at >= 3 {
+        let end = min(input.count, at + 3 + Int(input[at + 2]))
+        frame += 1
+        let packet = packet(input[at], input[at + 1], frame: frame, time: .milliseconds(frame * Int(input[at + 1])))
+        _ = reassembler.direction(of: packet, input.span.bytes.extracting(at + 3..<end))
+        reassembler.receive(packet, input.span.bytes.extracting(at + 3..<end)) { take($0, $1) }
+        at = end
+    }
+    reassembler.finish { take($0, $1) }
+    // Text adds opcode and handle to each value; the other levels only take away.
+    precondition(delivered <= count + (mode == "text" ? 3 * frame : 0), "more bytes came out than went in")
+    return 0
+}
