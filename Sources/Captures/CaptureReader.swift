@@ -71,29 +71,52 @@ public struct CaptureReader {
         return consumed
     }
 
-    /// Asks every format in turn. Those with a magic number come first; text is what is left.
-    private static func sniff(_ head: RawSpan, isLast: Bool) throws -> Parser? {
-        var isUndecided = false
-        func isMine(_ answer: Sniff) throws -> Bool {
-            switch answer {
-            case .mine: return true
-            case .notMine: return false
+    /// Asks every format in turn: those with a magic number first, text last. While one cannot tell yet, none behind it is asked,
+    /// and none sees more than the longest head, so that a pipe that brings few bytes at a time gives the same as a file.
+    /// `nil`: more bytes are needed.
+    private static func sniff(_ window: RawSpan, isLast: Bool) throws -> Parser? {
+        let head = window.extracting(0..<min(window.byteCount, longestRecord))
+        let canWait = !isLast && head.byteCount < longestRecord
+        for candidate in Candidate.allCases {
+            switch candidate.sniff(head, isLast: !canWait) {
+            case .mine: return candidate.parser
+            case .notMine: continue
             case .broken(let error): throw error
-            case .undecided:
-                isUndecided = true
-                return false
+            case .undecided: if canWait { return nil }
             }
         }
-        if try isMine(BtsnoopParser.sniff(head, isLast: isLast)) { return .btsnoop(BtsnoopParser()) }
-        if try isMine(PcapParser.sniff(head, isLast: isLast)) { return .pcap(PcapParser()) }
-        if try isMine(PcapngParser.sniff(head, isLast: isLast)) { return .pcapng(PcapngParser()) }
-        if let foreign = ForeignFile.recognise(head, isLast: isLast) { throw foreign }
-        if try isMine(PacketLoggerParser.sniff(head, isLast: isLast)) { return .packetLogger(PacketLoggerParser()) }
-        if try isMine(NRFConnectParser.sniff(head, isLast: isLast)) { return .nrfConnect(NRFConnectParser()) }
-        if try isMine(HexTextParser.sniff(head, isLast: isLast)) { return .hexText(HexTextParser()) }
         // A refusal shows how the file begins: so much is waited for in any case.
-        if !isLast, head.byteCount < 512 || isUndecided && head.byteCount < longestRecord { return nil }
+        if canWait, head.byteCount < 512 { return nil }
         throw ForeignFile.unrecognised(head)
+    }
+
+    /// The formats in the order in which they are asked.
+    private enum Candidate: CaseIterable {
+        case btsnoop, pcap, pcapng, foreign, packetLogger, nrfConnect, hexText
+
+        func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+            switch self {
+            case .btsnoop: BtsnoopParser.sniff(head, isLast: isLast)
+            case .pcap: PcapParser.sniff(head, isLast: isLast)
+            case .pcapng: PcapngParser.sniff(head, isLast: isLast)
+            case .foreign: ForeignFile.recognise(head, isLast: isLast).map { .broken($0) } ?? .notMine
+            case .packetLogger: PacketLoggerParser.sniff(head, isLast: isLast)
+            case .nrfConnect: NRFConnectParser.sniff(head, isLast: isLast)
+            case .hexText: HexTextParser.sniff(head, isLast: isLast)
+            }
+        }
+
+        var parser: Parser {
+            switch self {
+            case .btsnoop: .btsnoop(BtsnoopParser())
+            case .pcap: .pcap(PcapParser())
+            case .pcapng: .pcapng(PcapngParser())
+            case .packetLogger: .packetLogger(PacketLoggerParser())
+            case .nrfConnect: .nrfConnect(NRFConnectParser())
+            case .hexText: .hexText(HexTextParser())
+            case .foreign: .failed
+            }
+        }
     }
 }
 

@@ -30,6 +30,17 @@ import Testing
         #expect(Reading(file, step: 4096).packets.count == 2)
     }
 
+    /// Five records decide, however long they are: a pipe must not be judged by fewer than a file.
+    @Test func longRecordsFromAPipeAreJudgedLikeAFile() {
+        let long = [UInt8](repeating: 0x20, count: 65_526)
+        for type: UInt8 in [0xFC, 0x55] {
+            let file = (0..<4).flatMap { _ in Self.record(0xFC, long, isBigEndian: true) } + Self.record(type, long, isBigEndian: true)
+            let atOnce = Reading(file)
+            #expect((atOnce.error?.kind == .unrecognised) == (type == 0x55))
+            #expect(Reading(file, step: 30_000).isEqual(to: atOnce))
+        }
+    }
+
     static let notMine: [(String, [UInt8])] = [
         ("a length of 8", be(UInt32(8)) + be(UInt32(1)) + be(UInt32(1)) + [0]),
         ("microseconds of a second", record(0, [1, 2], isBigEndian: true, microseconds: 1_000_000)),

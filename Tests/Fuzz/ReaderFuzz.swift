@@ -68,7 +68,10 @@ public func fuzzReader(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     precondition(whole.error?.offset ?? 0 <= file.count, "the error lies beyond the file")
     // A pipe gives the same as a file.
     let pieces = read(file, step: 1 + count % 61)
-    if pieces != whole { print("in pieces: \(pieces)\nat once: \(whole)") }
+    if pieces != whole {
+        print("in pieces: \(pieces)\nat once:   \(whole)")
+        fflush(nil)
+    }
     precondition(pieces == whole, "a pipe gives something else than a file")
     return 0
 }

@@ -25,14 +25,10 @@ struct PacketLoggerParser: FormatParser {
     private static func looksRight(_ head: RawSpan, isBigEndian: Bool, isLast: Bool) -> Bool? {
         var at = 0
         for record in 0..<5 {
-            guard head.byteCount - at >= recordHeaderLength else {
-                return record > 0 && (isLast || head.byteCount >= 65_540) ? true : nil
-            }
+            guard head.byteCount - at >= recordHeaderLength else { return isLast && record > 0 ? true : nil }
             let length = head.u32(at, bigEndian: isBigEndian)
             guard (9...65_535).contains(length), head.u32(at + 8, bigEndian: isBigEndian) < 1_000_000, isKnown(head.u8(at + 12)) else { return false }
             at += 4 + Int(length)
-            // One record is as long as what can be waited for: then it has to do.
-            if at > head.byteCount { return isLast || head.byteCount >= 65_540 ? true : nil }
         }
         return true
     }

@@ -32,16 +32,16 @@ struct HexTextParser: FormatParser {
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         var at = TextHead.start(head)
         if head.has("# waterh", at: at) { return .mine }
-        for index in 0..<min(head.byteCount, 512) where head.u8(index) == 0 { return .notMine }
-        while let (line, next, isComplete) = TextLine.next(head, from: at, isLast: isLast) {
+        while let (line, next, _) = TextLine.next(head, from: at, isLast: isLast) {
+            if TextHead.isBinary(head, at..<next) { return .notMine }
             var rest = line
             if rest.word(head) != nil {
                 if looksRight(head, line) { return .mine }
-                return isComplete || isLast ? .notMine : .undecided
+                return .notMine
             }
             at = next
         }
-        return isLast ? .notMine : .undecided
+        return isLast || TextHead.isBinary(head, at..<head.byteCount) ? .notMine : .undecided
     }
 
     /// The line is a head line, or has a direction or event where one belongs: what else is wrong in it is said when it is read.
@@ -236,5 +236,10 @@ enum TextHead {
     /// Behind a byte order mark, where an editor left one.
     static func start(_ bytes: RawSpan) -> Int {
         bytes.byteCount >= 3 && bytes.u8(0) == 0xEF && bytes.u8(1) == 0xBB && bytes.u8(2) == 0xBF ? 3 : 0
+    }
+
+    /// No text has a zero byte. Only the lines that decide are looked at, so that a pipe gives the same as a file.
+    static func isBinary(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
+        range.contains { bytes.u8($0) == 0 }
     }
 }

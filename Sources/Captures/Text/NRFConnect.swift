@@ -28,17 +28,17 @@ struct NRFConnectParser: FormatParser {
     private var value: [UInt8] = []
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        for index in 0..<min(head.byteCount, 512) where head.u8(index) == 0 { return .notMine }
         var at = TextHead.start(head)
-        while let (line, next, isComplete) = TextLine.next(head, from: at, isLast: isLast) {
+        while let (line, next, _) = TextLine.next(head, from: at, isLast: isLast) {
+            if TextHead.isBinary(head, at..<next) { return .notMine }
             var rest = line
-            if rest.word(head) != nil {
+            if !rest.rest(head).isEmpty {
                 if head.has("nRF Connect", at: line.at) || head.has("nRF Toolbox", at: line.at) || Entry(line, head) != nil { return .mine }
-                return isComplete || isLast ? .notMine : .undecided
+                return .notMine
             }
             at = next
         }
-        return isLast ? .notMine : .undecided
+        return isLast || TextHead.isBinary(head, at..<head.byteCount) ? .notMine : .undecided
     }
 
     mutating func read(
