@@ -8,9 +8,18 @@ public enum CommandRunner {
     public static func main<Root: ParsableCommand>(_ root: Root.Type, arguments: [String]? = nil) async -> Never {
         // A reader that closes its pipe must not kill a service; writing then fails and is noticed.
         signal(SIGPIPE, SIG_IGN)
+        unblock([SIGINT, SIGTERM, SIGHUP])
         let status = await run(root, arguments ?? Array(CommandLine.arguments.dropFirst()))
         TextOutput.standard.flush()
         exit(status)
+    }
+
+    /// A parent that blocks signals hands that down: then nobody could ask us to end. One thread that takes them is enough.
+    private static func unblock(_ numbers: [Int32]) {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for number in numbers { sigaddset(&set, number) }
+        pthread_sigmask(SIG_UNBLOCK, &set, nil)
     }
 
     /// As `main`, but returns the exit code.

@@ -103,6 +103,7 @@ public final class L2CAPPeripheralLink: PeripheralLink {
     public init(_ text: String, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) {
         listener = L2CAPListener(adapter: try HostAdapter(text))
         link = SocketPeripheralLink(listener, instruments: instruments)
+        instruments.identify?(listener.adapter.address)
     }
 
     public var name: String { link.name }
@@ -115,6 +116,8 @@ public final class L2CAPPeripheralLink: PeripheralLink {
     }
 
     public func close() async { await link.close() }
+
+    public func ownAddress() async -> BluetoothAddress? { listener.adapter.address }
 }
 
 private final class L2CAPListener: SocketListener {

@@ -11,7 +11,7 @@ import Replay
 public final class LinkRecorder: @unchecked Sendable {
     private let queue = DispatchQueue(label: "recorder")
     private let file: FileHandle
-    private let peer: BluetoothAddress
+    private var peer: BluetoothAddress
     /// Real time at monotonic zero.
     private let epoch: Duration
     private let log: @Sendable (String) -> Void
@@ -22,7 +22,7 @@ public final class LinkRecorder: @unchecked Sendable {
 
     /// - Parameters:
     ///   - path: its suffix decides the format, btsnoop where it says nothing. An older file is replaced.
-    ///   - peer: the bottle's address.
+    ///   - peer: the bottle's address; where the link knows it better, `identify` follows.
     ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
     public init(path: String, peer: BluetoothAddress, epoch: Duration, log: @escaping @Sendable (String) -> Void) throws {
         let format = CaptureFormat(suffixOf: path) ?? CaptureFormat(.btsnoop, .h4)
@@ -38,6 +38,11 @@ public final class LinkRecorder: @unchecked Sendable {
         self.log = log
         writer = CaptureWriter(format)
         flush()
+    }
+
+    /// From the next connection on the bottle has this address.
+    public func identify(_ peer: BluetoothAddress) {
+        queue.async { self.peer = peer }
     }
 
     /// Takes an observation; returns at once.

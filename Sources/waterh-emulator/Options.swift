@@ -1,12 +1,15 @@
 import ArgumentParser
 import Bluetooth
 import BottleProtocol
+import Links
 import VirtualBottle
 
 extension BottleProfile: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 extension RecordDialect: ExpressibleByArgument {}
 extension RecordedAnswers.Mode: ExpressibleByArgument {}
+
+extension LinkFactory.NotificationWay: ExpressibleByArgument {}
 
 extension BluetoothAddress: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }

@@ -40,18 +40,13 @@ extension Run {
     }
 
     func makeRecorder(_ path: String, _ identity: BottleIdentity, _ log: @escaping @Sendable (String) -> Void) throws -> LinkRecorder {
-        if case .bluez = link {
-            throw CommandFailure(
-                .wrongUse, "Over BlueZ the emulator does not see the link's packets, so there is nothing to --record.",
-                advice: "Record the adapter instead: waterh-replay record --adapter hci1 --output \(path)")
-        }
         let now = MonotonicClock.system.now()
         let epoch = HostClock.sinceEpoch() - .nanoseconds(now.nanoseconds)
         return try Self.failing { try LinkRecorder(path: path, peer: identity.address, epoch: epoch, log: log) }
     }
 
     func peripheral(_ instruments: LinkInstruments) throws -> any PeripheralLink {
-        try Self.failing { try LinkFactory.peripheral(link, instruments: instruments) }
+        try Self.failing { try LinkFactory.peripheral(link, notifications: notifications, instruments: instruments) }
     }
 
     /// Listens for `control`. At the place by default several emulators may meet: the first one has it.

@@ -42,8 +42,13 @@ struct Run: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Keep the bottle's flash in this file over restarts.", valueName: "file"))
     var store: String?
 
-    @Option(help: ArgumentHelp("Record what passes on the link: btsnoop, or pcapng by suffix.", valueName: "file"))
+    @Option(help: ArgumentHelp(
+        "Record what passes on the link: btsnoop, or pcapng by suffix. Over bluez: the bottle's own ATT; the whole air is for 'waterh-replay record'.",
+        valueName: "file"))
     var record: String?
+
+    @Option(help: "Over bluez: offer centrals' values by socket (default) or by signals only, as older programs do.")
+    var notifications: LinkFactory.NotificationWay?
 
     @Option(help: ArgumentHelp("A bad day; 'waterh-emulator faults' lists the words.", valueName: "plan"))
     var faults = ""
@@ -61,11 +66,16 @@ struct Run: AsyncParsableCommand {
         if case .capture = link { throw ValidationError("capture:FILE answers a gateway; an emulator takes its drinks with --capture FILE") }
         if let name, !(1...248).contains(name.utf8.count) { throw ValidationError("A Bluetooth name has 1 to 248 bytes.") }
         if answers != .model, capture.isEmpty { throw ValidationError("--answers \(answers.rawValue) needs a --capture to answer from") }
+        if notifications != nil {
+            guard case .bluez = link else { throw ValidationError("--notifications is bluetoothd's business: only --link bluez takes it") }
+        }
+        let words: FaultWords
         do {
-            _ = try FaultWords(faults)
+            words = try FaultWords(faults)
         } catch {
             throw ValidationError(String(describing: error))
         }
+        if let refusal = words.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) { throw ValidationError(refusal) }
     }
 
     func run() async throws {
@@ -76,7 +86,10 @@ struct Run: AsyncParsableCommand {
         let (identity, flash) = try bottle(store, capacity: words.bottle.ring, log)
         let recorder = try record.map { path in try makeRecorder(path, identity, log) }
         var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)
-        if let recorder { instruments.observe = { recorder.observe($0) } }
+        if let recorder {
+            instruments.observe = { recorder.observe($0) }
+            instruments.identify = { recorder.identify($0) }
+        }
         let link = try peripheral(instruments)
         let recorded = try Self.failing { try RecordedAnswers(answers, captures: capture, wanted: address) }
         let machine = VirtualBottleMachine(

@@ -16,6 +16,9 @@ struct LinkOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The bottle's name or address. Default: $WATERH_BOTTLE, else the first one found.", valueName: "name"))
     var bottle: String?
 
+    @Option(help: "Over bluez: take the bottle's values by signals or by socket. hardware/adapters.md tells them apart.")
+    var notifications: LinkFactory.NotificationWay?
+
     @Flag(help: "Allow switching the adapter off and on when nothing else helps. It disturbs everybody on the adapter.")
     var allowPowerCycle = false
 
@@ -29,9 +32,14 @@ struct LinkOptions: ParsableArguments {
         } catch {
             throw CommandFailure(.wrongUse, "\(error).")
         }
+        if notifications != nil {
+            guard case .bluez = name else {
+                throw CommandFailure(.wrongUse, "--notifications is bluetoothd's business.", advice: "Leave it out, or use --link bluez.")
+            }
+        }
         let isVerbose = verbose
         do {
-            return try LinkFactory.central(name, instruments: LinkInstruments(log: { if isVerbose { Diagnostics.line($0) } }))
+            return try LinkFactory.central(name, notifications: notifications, instruments: LinkInstruments(log: { if isVerbose { Diagnostics.line($0) } }))
         } catch {
             throw CommandFailure(.noLink, sentence(error.description), advice: RetryTable.advice(for: error.code, linkName: "\(name)", hasRadio: true))
         }
@@ -53,6 +61,8 @@ struct StoreOptions: ParsableArguments {
 
     var path: String { store ?? Host.variable("WATERH_STORE") ?? Paths.store }
 }
+
+extension LinkFactory.NotificationWay: ExpressibleByArgument {}
 
 extension RecordDialect: ExpressibleByArgument {}
 

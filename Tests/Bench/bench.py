@@ -89,6 +89,17 @@ class Emulator:
                 self.process.kill()
 
 
+def bus_name(process):
+    """The unique name of a program's connection to the system bus."""
+    def ask(member, *arguments):
+        return run("busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, *arguments, check=False).stdout
+    for name in ask("ListNames").split():
+        name = name.strip('"')
+        if name.startswith(":") and ask("GetConnectionUnixProcessID", "s", name).split()[-1:] == [str(process.pid)]:
+            return name
+    raise Failure(f"process {process.pid} is not on the bus")
+
+
 def store():
     return tempfile.mkdtemp() + "/waterh.sqlite"
 

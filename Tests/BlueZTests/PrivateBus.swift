@@ -31,8 +31,7 @@ final class PrivateBus: Sendable {
         try await DBusConnection.open(.address(address), on: QueueExecutor("test"))
     }
 
-    /// Not SIGTERM: a process started from a dispatch thread may have inherited it blocked.
-    func stop() { daemon.send(signal: SIGKILL) }
+    func stop() { daemon.send(signal: SIGTERM) }
 
     /// Runs busctl or gdbus against this bus.
     func run(_ tool: String, _ arguments: [String]) async throws -> Program.Result {

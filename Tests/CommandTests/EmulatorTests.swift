@@ -233,6 +233,7 @@ struct EmulatorTests {
 
     @Test("what can not run says why", arguments: [
         (["--answers", "strict"], 2), (["--link", "capture:x"], 2), (["--link", "nonsense"], 2), (["--faults", "nonsense"], 2), (["--profile", "new"], 2),
+        (["--link", "bluez:hci7", "--faults", "lose@1,mtu=23"], 2), (["--notifications", "signals"], 2),
         (["--link", "unix:/nonexistent-directory/b.sock"], 5), (["--capture", "/nonexistent-file"], 4),
     ] as [([String], Int32)])
     func refusals(_ arguments: [String], _ code: Int32) async throws {

@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import Support
 import Testing
 
@@ -8,6 +10,30 @@ import Testing
             #expect(result.exitCode == 0)
             #expect(result.output.contains("USAGE: \(name)"))
         }
+    }
+
+    /// Dispatch threads block signals; what they start must be able to hear them.
+    @Test func aProgramStartedFromADispatchThreadHearsSIGTERM() async throws {
+        let sleep = try #require(Program(system: "sleep"))
+        let running = try await withCheckedThrowingContinuation { started in
+            DispatchQueue(label: "starter").async { started.resume(with: Result { try sleep.start(["60"]) }) }
+        }
+        running.send(signal: SIGTERM)
+        let result = try await running.finish(limit: 10)
+        #expect(result.signalled && result.exitCode == SIGTERM)
+    }
+
+    /// A parent that blocks SIGTERM hands that down: our commands end all the same.
+    @Test func aCommandStartedWithSIGTERMBlockedEndsCleanly() async throws {
+        let environment = try #require(Program(system: "env"))
+        let folder = try TemporaryFolder()
+        let running = try environment.start([
+            "--block-signal=TERM", Program("waterh-emulator").path, "run", "--link", "unix:" + folder.file("b"), "--control", "unix:" + folder.file("c"),
+        ])
+        _ = try await running.line { $0.hasPrefix("ready ") }
+        running.send(signal: SIGTERM)
+        let result = try await running.finish(limit: 20)
+        #expect(!result.signalled && result.exitCode == 0)
     }
 
     @Test func aProgramThatHangsIsKilled() async throws {

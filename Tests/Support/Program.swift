@@ -88,7 +88,17 @@ public final class RunningProgram: @unchecked Sendable {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         ended = stream
         process.terminationHandler = { _ in continuation.finish() }
-        try process.run()
+        try Self.withoutBlockedSignals { try process.run() }
+    }
+
+    /// A child inherits the mask of the thread that starts it, and a dispatch thread blocks SIGTERM among others: such a child could
+    /// not be asked to end.
+    private static func withoutBlockedSignals<Result>(_ body: () throws -> Result) rethrows -> Result {
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        return try body()
     }
 
     deinit {

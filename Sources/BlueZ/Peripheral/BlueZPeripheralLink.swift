@@ -38,6 +38,8 @@ public final class BlueZPeripheralLink: PeripheralLink {
     public func open(_ application: GATTApplication) async throws(LinkError) { try await peripheral.open(application) }
 
     public func close() async { await peripheral.close() }
+
+    public func ownAddress() async -> BluetoothAddress? { await peripheral.ownAddress() }
 }
 
 /// The state behind the link, on bluetoothd's queue.
@@ -208,6 +210,12 @@ actor BlueZPeripheral {
             powerChanged(isOn)
         case .object(.changed): break
         }
+    }
+
+    /// The adapter's, which is the bottle's as long as it is published there.
+    func ownAddress() -> BluetoothAddress? {
+        guard let adapter else { return nil }
+        return service.assumeIsolated { $0.objects[adapter, BlueZName.adapter]?["Address"]?.text }.flatMap { BluetoothAddress($0) }
     }
 
     private func isConnected(_ path: String) -> Bool {

@@ -12,6 +12,12 @@ public protocol PeripheralLink: AnyObject, Sendable {
     func open(_ application: GATTApplication) async throws(LinkError)
     /// Withdraws everything, disconnects and ends `events`.
     func close() async
+    /// The address under which centrals see an open link; `nil` where there is no radio, or the system does not say.
+    func ownAddress() async -> BluetoothAddress?
+}
+
+extension PeripheralLink {
+    public func ownAddress() async -> BluetoothAddress? { nil }
 }
 
 /// What a peripheral shows: name, advertising data, and its services.

@@ -63,6 +63,9 @@ public struct FaultPlan: Hashable, Sendable {
         self.mtu = mtu
     }
 
+    /// Its words that only a link can enter that carries the PDUs itself: a stack (bluetoothd) agrees on the MTU out of sight.
+    public var wordsForPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
+
     /// Every word with its one line.
     public static var vocabulary: [(word: String, meaning: String)] {
         Kind.allCases.map { kind in

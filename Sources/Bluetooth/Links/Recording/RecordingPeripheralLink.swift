@@ -7,10 +7,12 @@ public final class RecordingPeripheralLink: PeripheralLink {
     public let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
     private let scribe: Scribe
+    private let identify: (@Sendable (BluetoothAddress) -> Void)?
 
-    /// - Parameter instruments: the clock and the observer count.
+    /// - Parameter instruments: the clock and the two observers count.
     public init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
+        identify = instruments.identify
         let scribe = Scribe(instruments)
         self.scribe = scribe
         let source = PulledEvents(base.events)
@@ -31,7 +33,10 @@ public final class RecordingPeripheralLink: PeripheralLink {
     public func open(_ application: GATTApplication) async throws(LinkError) {
         scribe.begin(try GATTTranscript(application))
         try await base.open(application)
+        if let address = await base.ownAddress() { identify?(address) }
     }
+
+    public func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
 
     public func close() async { await base.close() }
 }

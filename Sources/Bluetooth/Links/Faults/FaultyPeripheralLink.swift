@@ -1,0 +1,72 @@
+import Dispatch
+
+/// Enters the faults of a plan into any peripheral link, at GATT level (see `FaultySeam`).
+///
+/// Links that carry PDUs themselves take a plan in their `LinkInstruments` and need no wrapping. All state belongs to `queue`;
+/// that is what makes it safe to send.
+public final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
+    public let events: AsyncStream<PeripheralEvent>
+    private let base: any PeripheralLink
+    private let queue = DispatchQueue(label: "faults")
+    private let instruments: LinkInstruments
+    private let out = EventQueue<PeripheralEvent>()
+    /// Something was taken from `out` after it was full.
+    private let room: AsyncStream<Void>
+    private let timer: DeadlineTimer
+    private var seam: FaultySeam
+
+    /// - Parameter instruments: the clock, the plan, its seed and the log count.
+    public init(_ base: any PeripheralLink, instruments: LinkInstruments) {
+        self.base = base
+        self.instruments = instruments
+        events = out.stream()
+        seam = FaultySeam(instruments.faults ?? FaultPlan(), seed: instruments.seed)
+        timer = DeadlineTimer(queue: queue, clock: instruments.clock)
+        let (room, hasRoom) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.room = room
+        out.onRoom { hasRoom.yield() }
+        timer.onFire = { [weak self] in self?.expire() }
+    }
+
+    public var name: String { base.name }
+
+    public func perform(_ request: PeripheralRequest) {
+        queue.async { self.apply(self.seam.handle(request, at: self.instruments.clock.now())) }
+    }
+
+    public func open(_ application: GATTApplication) async throws(LinkError) {
+        try await base.open(application)
+        Task { await pump() }
+    }
+
+    public func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
+
+    public func close() async {
+        await base.close()
+        queue.async { self.timer.cancel() }
+        out.finish()
+    }
+
+    /// Events of the link below, one at a time, as fast as they are taken above.
+    private func pump() async {
+        var room = room.makeAsyncIterator()
+        for await event in base.events {
+            queue.async { self.apply(self.seam.handle(event, at: self.instruments.clock.now())) }
+            while out.isFull { await room.next() }
+        }
+        queue.async { self.out.finish() }
+    }
+
+    private func expire() { apply(seam.tick(at: instruments.clock.now())) }
+
+    private func apply(_ effects: [FaultySeam.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .perform(let request): base.perform(request)
+            case .yield(let event): out.yield(event)
+            case .log(let line): instruments.log(line)
+            }
+        }
+        timer.set(seam.nextDeadline)
+    }
+}

@@ -1,0 +1,162 @@
+import Bluetooth
+import Support
+import Synchronization
+import Testing
+
+/// The faults of a plan, entered at GATT level around a link that knows nothing of them.
+@Suite struct FaultyPeripheralLinkTests {
+    /// A central that is connected and subscribed, and the faulty end it talks to. Response 12, command 16, firmware 19.
+    private struct Bench {
+        let central: any CentralLink
+        let peripheral: FaultyPeripheralLink
+        let seen: Inbox<CentralEvent>
+        let served: Inbox<PeripheralEvent>
+        let lines = Lines()
+
+        init(_ plan: String, seed: UInt64 = 1) async throws {
+            let ends = MemoryLink.pair()
+            central = ends.central
+            let lines = lines
+            peripheral = FaultyPeripheralLink(ends.peripheral, instruments: LinkInstruments(faults: try FaultPlan(plan), seed: seed, log: { lines.add($0) }))
+            seen = Inbox(central.events)
+            served = Inbox(peripheral.events)
+            try await peripheral.open(smallBottle)
+            try await connect()
+        }
+
+        func connect() async throws {
+            central.perform(.connect(PeerID("memory"), limit: .seconds(5)))
+            _ = try await seen.next("connected") { if case .connected = $0 { true } else { nil } }
+            central.perform(.discover)
+            central.perform(.subscribe(handle: 12))
+            try await seen.next(.subscribed(handle: 12))
+            _ = try await served.next("subscribed") { if case .subscribed = $0 { true } else { nil } }
+        }
+
+        /// Sends values one after the other, each when the last has left.
+        func notify(_ values: ClosedRange<UInt8>) async throws {
+            for value in values {
+                peripheral.perform(.notify(0xFFE4, value: [value]))
+                try await served.next(.notified(0xFFE4))
+            }
+        }
+
+        /// The next values that arrive.
+        func values(_ count: Int) async throws -> [UInt8] {
+            var values: [UInt8] = []
+            while values.count < count {
+                values.append(try await seen.next("value \(values.count)") { if case .notification(12, let value) = $0 { value.first } else { nil } })
+            }
+            return values
+        }
+
+        func token() async throws -> UInt64 {
+            try await served.next("a request") { event in
+                switch event {
+                case .read(_, _, _, let token): token
+                case .write(_, _, _, let token): token
+                default: nil
+                }
+            }
+        }
+
+        func close() async {
+            await central.close()
+            await peripheral.close()
+        }
+    }
+
+    private final class Lines: Sendable {
+        private let held = Mutex<[String]>([])
+        var all: [String] { held.withLock { $0 } }
+        func add(_ line: String) { held.withLock { $0.append(line) } }
+    }
+
+    @Test("values are lost, doubled, overtaken and late, and the bottle goes on all the same", arguments: [
+        ("lose@2", [1, 3, 4, 5]), ("repeat@2", [1, 2, 2, 3, 4, 5]), ("swap@2", [1, 3, 2, 4, 5]), ("delay@3:50ms", [1, 2, 3, 4, 5]),
+        ("lose@1,lose@2,lose@3,lose@4", [5]), ("repeat@1,swap@3", [1, 1, 2, 4, 3, 5]), ("swap@5", [1, 2, 3, 4, 5]),
+    ] as [(String, [UInt8])])
+    func values(_ plan: String, _ expected: [UInt8]) async throws {
+        let bench = try await Bench(plan)
+        try await bench.notify(1...5)
+        #expect(try await bench.values(expected.count) == expected)
+        #expect(bench.lines.all.count == plan.split(separator: ",").count, "\(bench.lines.all)")
+        await bench.close()
+    }
+
+    @Test func aWriteWithoutResponseIsLost() async throws {
+        let bench = try await Bench("deaf@2")
+        for value: UInt8 in 1...3 { bench.central.perform(.write(handle: 16, value: [value], withResponse: false)) }
+        for value: UInt8 in [1, 3] {
+            let came = try await bench.served.next("a write") { if case .write(_, 0xFFE9, let value, nil) = $0 { value } else { nil } }
+            #expect(came == [value])
+        }
+        await bench.close()
+    }
+
+    @Test func anAnswerIsLate() async throws {
+        let bench = try await Bench("late@1:80ms")
+        bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
+        let began = ContinuousClock.now
+        bench.peripheral.perform(.respond(token: try await bench.token(), .value([])))
+        try await bench.seen.next(.wrote(handle: 19))
+        #expect(began.duration(to: .now) >= .milliseconds(80))
+        await bench.close()
+    }
+
+    /// The connection's end answers what the link below still waits for: it must not keep it for ever.
+    @Test func anAnswerNeverComes() async throws {
+        let bench = try await Bench("silent@1")
+        bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
+        bench.peripheral.perform(.respond(token: try await bench.token(), .value([])))
+        bench.central.perform(.disconnect)
+        _ = try await bench.seen.next("disconnected") { if case .disconnected = $0 { true } else { nil } }
+        try await bench.connect()
+        bench.central.perform(.write(handle: 19, value: [2], withResponse: true))
+        bench.peripheral.perform(.respond(token: try await bench.token(), .value([])))
+        try await bench.seen.next(.wrote(handle: 19))
+        await bench.close()
+    }
+
+    @Test("the connection ends instead of carrying the N-th thing", arguments: 1...6)
+    func hangsUp(_ number: Int) async throws {
+        let bench = try await Bench("disconnect@\(number)")
+        // A write, its answer, then values: each counts as one.
+        bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
+        if number > 1 { bench.peripheral.perform(.respond(token: try await bench.token(), .value([]))) }
+        if number > 2 {
+            try await bench.seen.next(.wrote(handle: 19))
+            // Each is waited for: what is on its way when the connection ends does not arrive.
+            for value in 0..<UInt8(number - 3) {
+                bench.peripheral.perform(.notify(0xFFE4, value: [value]))
+                #expect(try await bench.values(1) == [value])
+            }
+            bench.peripheral.perform(.notify(0xFFE4, value: [99]))
+        }
+        let error = try await bench.seen.next("disconnected") { if case .disconnected(let error?) = $0 { error } else { nil } }
+        #expect(error.isTransient)
+        #expect(await !bench.seen.all.contains(.notification(handle: 12, value: [99])))
+        // Once is once.
+        try await bench.connect()
+        await bench.close()
+    }
+
+    /// Whatever the plan: as many values leave as were handed over, and each that arrives is one of those.
+    @Test func everyValueIsAccountedFor() async throws {
+        for seed: UInt64 in 1...6 {
+            let bench = try await Bench("lose=0.2,repeat=0.2,swap=0.2,delay=0.1:5ms", seed: seed)
+            try await bench.notify(1...60)
+            let lost = bench.lines.all.filter { $0.contains("lose") }.count
+            var values: Set<UInt8> = []
+            // The values that a line does not name as lost all arrive; doubled ones twice.
+            while values.count < 60 - lost { values.formUnion(try await bench.values(1)) }
+            #expect(values.count == 60 - lost, "seed \(seed)")
+            await bench.close()
+        }
+    }
+
+    @Test func wordsThatNeedPDUsAreNamed() throws {
+        #expect(try FaultPlan("lose@1,disconnect@4,late=0.1").wordsForPDUs == [])
+        #expect(try FaultPlan("lose@1,mtu=23").wordsForPDUs == ["mtu=23"])
+    }
+}
