@@ -76,7 +76,8 @@ let package = Package(
         command("waterh-tracker", ["TrackerCore", "Store", "Sync"]),
 
         // Measures what the project promises; not a product.
-        .executableTarget(name: "Benchmarks", dependencies: ["BottleProtocol", "Captures", "Store", "TrackerCore"], swiftSettings: strict),
+        .executableTarget(
+            name: "Benchmarks", dependencies: ["BlueZ", "Bluetooth", "BottleProtocol", "Captures", "HostController", "Store", "TrackerCore"], swiftSettings: strict),
 
         // Tests: one target per subject, the simulation, and the built commands.
         .target(name: "Support", path: "Tests/Support", swiftSettings: strict),

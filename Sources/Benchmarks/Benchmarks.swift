@@ -1,14 +1,17 @@
 // Rates that the project promises, measured. Run in release: swift run -c release Benchmarks
 // Each benchmark is a file here with one function that returns a line; add it to the list below.
 
+import Glibc
+
 @main
 enum Benchmarks {
     static let all: [(name: String, run: @Sendable () -> String)] = [
         ("decode", FrameDecoding.run), ("ingest", StoreBenchmarks.ingest), ("tick", StoreBenchmarks.tick),
     ]
 
-    static func main() {
+    static func main() async {
         let wanted = CommandLine.arguments.dropFirst()
+        if let verb = wanted.first, ["flood", "notifications"].contains(verb) { return await air(Array(wanted)) }
         // Material for the benchmarks of the commands (hardware/benchmarks), not a benchmark itself.
         if wanted == ["full-bottle"] { return print(FullBottle.hexText()) }
         if wanted.first == "big-capture", wanted.count == 2 || wanted.count == 3, let path = wanted.dropFirst().first {
@@ -26,6 +29,22 @@ enum Benchmarks {
         }
         for benchmark in all where wanted.isEmpty || wanted.contains(benchmark.name) {
             print("\(benchmark.name): \(benchmark.run())  [swift run -c release Benchmarks \(benchmark.name)]")
+        }
+    }
+
+    /// The parts of the benchmark inside the bench machine, which `Tests/Bench/benchmarks.py` starts.
+    private static func air(_ words: [String]) async {
+        do {
+            switch (words.first, words.count) {
+            case ("flood", 2): try await AirBenchmarks.flood(words[1])
+            case ("notifications", 4):
+                guard let seconds = Double(words[3]), seconds > 0, words[2] == "signals" || words[2] == "socket" else { fallthrough }
+                print(try await AirBenchmarks.notifications(adapter: words[1], way: words[2] == "socket" ? .socket : .signals, seconds: seconds))
+            default: throw AirBenchmarks.Failure("usage: Benchmarks flood LINK | Benchmarks notifications ADAPTER signals|socket SECONDS")
+            }
+        } catch {
+            print("error: \(error)")
+            exit(1)
         }
     }
 }

@@ -72,7 +72,10 @@ extension BlueZCentral {
         }
         self.session?.isEnding = true
         let device = session.device
-        _ = try? await service.call(device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
+        async let asked = service.call(device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
+        // What was written last may still be on its way: bluetoothd's patience serves it.
+        if session.isConnected, !session.hasUnheardWrite { hangUpNow(device) }
+        _ = try? await asked
         let ended = await wait(limit: .seconds(5)) { central in
             central.session?.number != session.number || central.device(device, "Connected")?.bool != true
         }
@@ -85,6 +88,14 @@ extension BlueZCentral {
         for socket in self.session?.sockets.values ?? [:].values { socket.close() }
         self.session = nil
         emit(.disconnected(nil))
+    }
+
+    /// Spares a bottle the 2 s for which bluetoothd holds every connection, where we may.
+    private func hangUpNow(_ device: String) {
+        guard let address = self.device(device, "Address")?.text.flatMap(BluetoothAddress.init),
+            let adapter, let index = adapter.split(separator: "/").last.flatMap({ UInt16($0.dropFirst(3)) })
+        else { return }
+        ManagementChannel.disconnect(address, isRandom: self.device(device, "AddressType")?.text == "random", adapter: index)
     }
 
     private func isEndingScan() {

@@ -56,7 +56,9 @@ extension BlueZCentral {
             guard let value = answer.first?.byteArray else {
                 throw LinkError(.protocolViolation, "Reading handle \(handle) brought no bytes")
             }
-            if isCurrent(number) { emit(.read(handle: handle, value: value)) }
+            guard isCurrent(number) else { return }
+            session?.hasUnheardWrite = false
+            emit(.read(handle: handle, value: value))
         } catch {
             if isCurrent(number) { emit(.readFailed(handle: handle, error)) }
         }
@@ -67,6 +69,7 @@ extension BlueZCentral {
         do throws(LinkError) {
             let path = try path(handle)
             let options = DBusValue.properties(["type": .string(withResponse ? "request" : "command")])
+            session?.hasUnheardWrite = !withResponse
             _ = try await service.call(
                 path, BlueZName.gattCharacteristic, "WriteValue", [.bytes(value), options], limit: Self.limit, "Writing handle \(handle) failed")
             if isCurrent(number) { emit(.wrote(handle: handle)) }
@@ -131,6 +134,7 @@ extension BlueZCentral {
 
     private func notified(_ handle: UInt16, _ value: [UInt8]) {
         guard let session, session.isConnected else { return }
+        self.session?.hasUnheardWrite = false
         guard flow.count < Self.eventLimit else {
             // Leaving some out would make a log look whole that is not.
             log("\(session.peer) sends faster than its values are taken: hanging up")

@@ -83,6 +83,8 @@ actor BlueZCentral {
         var failure: LinkError?
         /// Ours to end: `disconnected` says nil.
         var isEnding = false
+        /// A write without response that nothing of the peer's has followed.
+        var hasUnheardWrite = false
         var mtu = 23
         var table = RemoteTable()
         /// Characteristic paths whose values are wanted as signals.

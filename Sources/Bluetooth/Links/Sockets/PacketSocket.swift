@@ -32,6 +32,8 @@ final class PacketSocket: @unchecked Sendable {
     private var isClosed = false
     /// The other end no longer takes what is sent.
     private var isDeaf = false
+    /// The other end has gone; what it sent before is still to be read.
+    private var wasReset = false
     /// A source may only be suspended and resumed in pairs.
     private var isReaderRunning = false
     private var isWriterRunning = false
@@ -150,11 +152,14 @@ final class PacketSocket: @unchecked Sendable {
                 // An empty message, or the end: the system says which.
                 guard !hasHungUp() else { return end(nil) }
                 onEvent(.received([]))
-            // The other end has closed without reading everything; what it sent before is still to be read.
-            } else if errno == EINTR || errno == ECONNRESET {
+            } else if errno == EINTR {
                 continue
+            } else if errno == ECONNRESET {
+                // A Unix socket says so when the other end closed without reading everything, and has the rest for us. An L2CAP
+                // socket says so once, and from then on that there is nothing to read for now.
+                wasReset = true
             } else if errno == EAGAIN {
-                return
+                return wasReset ? end(ECONNRESET) : ()
             } else {
                 return end(errno)
             }

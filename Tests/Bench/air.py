@@ -1,0 +1,73 @@
+"""The HCI monitor channel, which sees what passes between the kernel and a controller: a clock that belongs to neither
+of two programs that are compared."""
+import ctypes
+import os
+import select
+import socket
+import struct
+import threading
+import time
+
+AF_BLUETOOTH, BTPROTO_HCI, MONITOR, NO_DEVICE = 31, 1, 2, 0xFFFF
+# Monitor opcodes (BlueZ lib/hci.h).
+COMMAND, EVENT = 2, 3
+# HCI opcodes and events (Core 5.4, Vol 4 Part E, 7).
+SCANS, DISCONNECT = (0x200C, 0x2042), 0x0406
+DISCONNECTION_COMPLETE, LE_META, CONNECTION_COMPLETE = 0x05, 0x3E, (0x01, 0x0A)
+
+
+class Monitor:
+    """Collects `marks`, pairs of time and word: scan, connected, closing, disconnected."""
+
+    def __init__(self, adapter):
+        self.adapter, self.marks = adapter, []
+        self.socket = socket.socket(AF_BLUETOOTH, socket.SOCK_RAW | socket.SOCK_CLOEXEC, BTPROTO_HCI)
+        address = struct.pack("<HHH", AF_BLUETOOTH, NO_DEVICE, MONITOR)
+        # Python's own bind cannot name a channel.
+        if ctypes.CDLL(None, use_errno=True).bind(self.socket.fileno(), address, len(address)):
+            raise OSError(ctypes.get_errno(), "the monitor channel cannot be bound")
+        self.over = False
+        self.thread = threading.Thread(target=self.follow, daemon=True)
+
+    def __enter__(self):
+        # What passed before we were asked does not count.
+        while select.select([self.socket], [], [], 0)[0]:
+            self.socket.recv(65536)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        # An end that is still to come, because nobody waited for it, counts too.
+        limit = time.monotonic() + 10
+        while self.words().count("disconnected") < self.words().count("connected") and time.monotonic() < limit:
+            time.sleep(0.05)
+        self.over = True
+        self.thread.join(5)
+        self.socket.close()
+
+    def words(self):
+        return [word for _, word in self.marks]
+
+    def follow(self):
+        while not self.over:
+            if not select.select([self.socket], [], [], 0.2)[0]:
+                continue
+            packet, now = self.socket.recv(65536), time.monotonic()
+            kind, adapter, _ = struct.unpack_from("<HHH", packet)
+            if adapter == self.adapter and (word := self.word(kind, packet[6:])):
+                self.marks.append((now, word))
+
+    @staticmethod
+    def word(kind, data):
+        if kind == COMMAND and len(data) >= 4:
+            opcode = struct.unpack_from("<H", data)[0]
+            if opcode in SCANS and data[3] == 1:
+                return "scan"
+            if opcode == DISCONNECT:
+                return "closing"
+        elif kind == EVENT and len(data) >= 4:
+            if data[0] == DISCONNECTION_COMPLETE:
+                return "disconnected"
+            if data[0] == LE_META and data[2] in CONNECTION_COMPLETE and data[3] == 0:
+                return "connected"
+        return None
