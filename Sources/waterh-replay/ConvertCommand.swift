@@ -30,12 +30,13 @@ struct ConvertCommand: ParsableCommand {
         let run = CaptureRun()
         var converter = CaptureConverter(to: target)
         let destination = try Destination(output)
-        try run.read(input) { _ in
+        try run.read(input) { file in
+            converter.onProgress = file.onProgress
             try converter.convert(input) { try destination.write($0) }
         }
         try destination.close()
         let outcome = converter.outcome
-        var words = "\(input) to \(output == "-" ? "standard output" : output) as \(target): \(count(outcome.written, "record"))"
+        var words = "\(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \(target): \(count(outcome.written, "record"))"
         if outcome.isByConversation { words += "; the conversation was carried over, packets were made around it" }
         if outcome.leftOut > 0 { words += "; \(count(outcome.leftOut, "record")) without a place in this format left out" }
         run.note(words)

@@ -15,19 +15,24 @@ struct DiffCommand: ParsableCommand {
     @Argument(help: "Another.")
     var second: String
 
+    func validate() throws {
+        if first == "-", second == "-" { throw ValidationError("only one of the two captures can be standard input") }
+    }
+
     func run() throws {
         let run = CaptureRun()
         var readings: [CaptureReading] = []
         for path in [first, second] {
             try run.read(path) { _ in
-                var reading = try CaptureReading(of: path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+                let source = try SpooledCapture(path)
+                var reading = try CaptureReading(of: source.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
                 reading.head = ""
                 readings.append(reading)
-                if let trouble = reading.trouble { run.report("\(path): \(trouble)") }
+                if let trouble = reading.trouble { run.report("\(Self.name(path)): \(trouble)") }
             }
         }
         guard readings.count == 2 else { return try run.finish() }
-        let comparison = ReadingComparison(names: ("in \(first)", "in \(second)"), ignoring: ["frame", "capturedAt"])
+        let comparison = ReadingComparison(names: ("in \(Self.name(first))", "in \(Self.name(second))"), ignoring: ["frame", "capturedAt"])
         let differences = comparison.differences(readings[0], readings[1])
         for difference in differences { run.out.put(text: "\(difference)\n") }
         if differences.isEmpty {
@@ -36,4 +41,6 @@ struct DiffCommand: ParsableCommand {
         try run.finish()
         if !differences.isEmpty { throw ExitCode(ExitStatus.badInput.rawValue) }
     }
+
+    private static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 }

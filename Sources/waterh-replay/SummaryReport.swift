@@ -261,7 +261,7 @@ struct SummaryReport {
     private static func short(_ uuid: BluetoothUUID) -> String { uuid.description }
 
     /// Names come from outside: nothing in them may move the terminal's cursor.
-    private static func printable(_ name: String) -> String {
+    static func printable(_ name: String) -> String {
         String(String.UnicodeScalarView(name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F && !(0x80...0x9F).contains($0.value) }))
     }
 }

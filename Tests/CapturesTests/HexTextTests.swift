@@ -75,6 +75,13 @@ import Testing
         #expect("\(error)".contains(says) || error.kind == .cut, "\(error)")
     }
 
+    /// What the file says is shown, but nothing in it moves a terminal's cursor, and a long word is not shown whole.
+    @Test func aQuotationIsHarmless() throws {
+        let error = try #require(Reading(Array("1 < FFE4 00\n\u{1B}[31m\(String(repeating: "x", count: 5000)) < FFE4 00\n".utf8)).error)
+        #expect(error.sentence.contains("line 2: '[31mxxx"))
+        #expect(!error.sentence.contains("\u{1B}") && error.sentence.utf8.count < 300)
+    }
+
     /// A file without a last line end is whole where its last line is.
     @Test func theLastLineNeedsNoEnd() {
         #expect(Reading(Array("1 < FFE4 0102".utf8)).packets.count == 1)

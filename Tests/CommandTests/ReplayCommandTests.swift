@@ -168,6 +168,32 @@ import Testing
         #expect(try await replay.run(["convert", source, source]).exitCode == 2)
     }
 
+    @Test func `what can be read only once is read only once, by every verb`() async throws {
+        let folder = try TemporaryFolder()
+        // No discovery: the reader would like to look ahead.
+        let text = Self.sample.replacingOccurrences(of: "FFE9", with: "handle:0015").replacingOccurrences(of: "FFE4", with: "handle:0019")
+        let pipe = folder.file("pipe"), file = folder.file("file")
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let shell = Program(system: "sh")
+        let verbs = [["info"], ["drinks", "--json"], ["commands"], ["att"], ["convert", "--format", "pcap"], ["diff", file]]
+        for verb in verbs {
+            let arguments = verb + [pipe] + (verb[0] == "convert" ? [folder.file("out.pcap")] : [])
+            let feeder = try #require(shell).start(["-c", "cat \(file) > \(pipe)"])
+            let result = try await replay.run(arguments, limit: 30)
+            _ = try await feeder.finish()
+            #expect(result.exitCode == 0, "\(arguments): \(result.error)")
+            if verb[0] == "drinks" { #expect(result.output == Self.sampleLine) }
+        }
+        #expect(try await replay.run(["drinks", folder.file("out.pcap"), "--json"]).output.contains(#""raw":"1a020216150f00100000016100""#))
+        let standard = try await replay.run(["diff", file, "-"], input: Array(text.utf8))
+        #expect(standard.output == "no difference: 1 delivery, 1 command\n")
+        #expect(try await replay.run(["diff", "-", "-"]).exitCode == 2)
+        let converted = try await replay.run(["convert", "-", "-", "--format", "hex"], input: Array(text.utf8))
+        #expect(converted.output.contains("<  handle:0019  50 54 00 0F"))
+        #expect(converted.error.hasPrefix("standard input to standard output as hex"))
+    }
+
     @Test func `the gateway polls a recording by play and by the capture link`() async throws {
         let folder = try TemporaryFolder()
         let file = "\(Self.captures)/boost_two-days.btsnoop"

@@ -44,6 +44,25 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         Observed(packets: packets).pdus.map { hex($0.pdu) }
     }
 
+    @Test func aConnectionThatIsToldTwiceIsOne() {
+        let told = [HCI.connected("01", subevent: "01"), HCI.connected("01", subevent: "0A")]
+        let seen = Observed(packets: told + [HCI.notification("07")])
+        #expect(seen.events.count { if case .connected = $0 { true } else { false } } == 1)
+        #expect(seen.events.count { if case .disconnected = $0 { true } else { false } } == 0)
+        // Another peer, or traffic in between: the handle was taken again.
+        for again in [[HCI.connected("02")], [HCI.notification("07"), HCI.connected("01")]] {
+            let seen = Observed(packets: told + again + [HCI.notification("08")])
+            #expect(Set(seen.pdus.map(\.att.connection.id)).max() == 2)
+        }
+    }
+
+    @Test func classicTrafficIsCounted() {
+        let complete = HCI.event("03 0b 00 40 00 01 02 03 04 05 06 01 00")
+        let seen = Observed(packets: [complete, HCI.notification("07"), HCI.notification("08")])
+        #expect(seen.pdus.isEmpty)
+        #expect(seen.drops == [.classic: 2])
+    }
+
     @Test func truncatedIncludedLengthStumpIsDropped() {
         let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
         let seen = Observed(packets: [

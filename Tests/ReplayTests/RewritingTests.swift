@@ -76,6 +76,33 @@ import Testing
         }
     }
 
+    /// Two bottles without any read of their names: the model, and with it the battery, is known by the advertised name alone.
+    @Test func namesOfSeveralBottlesSurviveInEveryFormat() throws {
+        let folder = try TemporaryFolder()
+        let lines = ["A4:C1:38:01:02:03": "WaterH-Boost-24oz", "A4:C1:38:01:02:04": "WaterH-Bottle-B003"].sorted { $0.key < $1.key }.enumerated().map { index, bottle in
+            """
+            address: \(bottle.key)
+            name: \(bottle.value)
+            2026-02-02T22:2\(index):20Z connected
+            2026-02-02T22:2\(index):21Z > FFE9 47 54 00 01 06
+            2026-02-02T22:2\(index):22Z < FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+
+            """
+        }
+        let padding = String(repeating: "# a comment, longer than what is read at one time\n", count: 20_000)
+        let source = folder.file("source.hex")
+        try Data((lines[0] + padding + lines[1]).utf8).write(to: URL(fileURLWithPath: source))
+        let expected = try Self.drinks(source)
+        #expect(expected.count == 2)
+        #expect(expected.allSatisfy { $0.contains(#""batteryPercent":97"#) })
+        for from in Self.formats {
+            let first = try Self.convert(source, to: from, in: folder)
+            for to in [from, "hex", "nrf", "btsnoop", "pcap-ll"] {
+                #expect(try Self.drinks(Self.convert(first, to: to, in: folder)) == expected, "\(from) to \(to)")
+            }
+        }
+    }
+
     @Test(arguments: formats.filter { $0 != "hex" && $0 != "nrf" })
     func wiresharkFindsNothingMalformed(format: String) async throws {
         guard let tshark = Program(system: "tshark") else {

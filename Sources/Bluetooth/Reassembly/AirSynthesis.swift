@@ -36,6 +36,14 @@ struct AirSynthesis {
             ObservedPacket(frame: frame, time: time, direction: nil, content: .other), emit)
     }
 
+    /// An ADV_IND on channel 37, so that names are not lost.
+    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+        let payload = advertiser.address.littleEndian + data
+        try emitPacket(
+            Self.advertising, [advertiser.isRandom ? 0x40 : 0x00, UInt8(payload.count)] + payload, seed: CRC24.advertisingInit, rfChannel: 0,
+            ObservedPacket(frame: advertiser.frame, time: advertiser.time, direction: nil, content: .other), emit)
+    }
+
     mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
         if bearers[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let direction = att.direction(saying: pdu)

@@ -11,6 +11,8 @@ struct ConnectionTable {
         var observed: ObservedConnection
         /// Classic Bluetooth: its channel 4 is no ATT.
         var isClassic = false
+        /// Something passed on it: being told once more that it was made now means another connection.
+        var hasTraffic = false
         var sent = L2CAPHalf()
         var received = L2CAPHalf()
         /// The direction whose frame was begun last, for captures without directions.

@@ -111,4 +111,5 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     case ciphertext = "the link is encrypted"
     case reservedLLID = "a data packet on the air of a kind that does not exist (LLID 0)"
     case emptyPDU = "an ATT PDU without a byte"
+    case classic = "classic Bluetooth, where no bottle speaks (it speaks Bluetooth LE)"
 }

@@ -28,6 +28,7 @@ extension ConversationReassembler {
         _ packet: ObservedPacket, isBegin: Bool, peer: BluetoothAddress?, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let key = Self.textKey(peer)
+        if isBegin, let slot = table.find(key), !table.slots[slot].hasTraffic { return }
         try close(key, reason: nil, emit)
         if isBegin { _ = try beginText(packet, key, peer: peer, emit) }
     }
@@ -38,6 +39,7 @@ extension ConversationReassembler {
         let key = Self.textKey(value.peer)
         let slot: Int
         if let found = table.find(key) { slot = found } else { slot = try beginText(packet, key, peer: value.peer, emit) }
+        table.slots[slot].hasTraffic = true
         let handle = try handle(of: value, packet, slot: slot, emit)
         let parts = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
         switch value.travel {

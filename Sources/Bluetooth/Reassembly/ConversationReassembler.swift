@@ -64,7 +64,8 @@ public struct ConversationReassembler {
         let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
         let slot: Int
         if let found = table.find(key) { slot = found } else { slot = try add(key, adapter: packet.adapter, handle: handle, emit) }
-        guard !table.slots[slot].isClassic else { return }
+        guard !table.slots[slot].isClassic else { return try drop(.classic, table.slots[slot].observed, emit) }
+        table.slots[slot].hasTraffic = true
 
         let length = Int(bytes.u16(2))
         let isContinuation = boundary == 1

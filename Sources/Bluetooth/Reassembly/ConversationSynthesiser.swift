@@ -12,10 +12,11 @@ public struct ConversationSynthesiser {
 
     public init(_ target: Target) { self.target = target }
 
-    /// Takes the next event of a conversation (`connected`, `att`, `disconnected`; others are of no use here) and emits packets.
+    /// Takes the next event of a conversation (`connected`, `att`, `disconnected`, `advertised`; others are of no use here) and emits
+    /// packets. An advertisement longer than a legacy one (31 bytes) keeps of its structures those that fit.
     ///
     /// - Parameters:
-    ///   - frame, time: of `connected` and `disconnected`, which have none of their own; `att` brings its own.
+    ///   - frame, time: of `connected` and `disconnected`, which have none of their own; the others bring theirs.
     ///   - emit: called for each packet, with its bytes.
     public mutating func receive(
         _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
@@ -27,9 +28,24 @@ public struct ConversationSynthesiser {
         case (.linkLayer, .connected(let connection)): try air.connect(connection, frame: frame, time: time, emit)
         case (.linkLayer, .att(let att)): try air.send(att, bytes, emit)
         case (.linkLayer, .disconnected(let connection, let reason)): try air.disconnect(connection, reason, frame: frame, time: time, emit)
+        case (.hci, .advertised(let advertiser)): try hci.advertise(advertiser, legacyAdvertisingData(bytes), emit)
+        case (.linkLayer, .advertised(let advertiser)): try air.advertise(advertiser, legacyAdvertisingData(bytes), emit)
         default: break
         }
     }
+}
+
+/// The AD structures (`length(1) type(1) data`) that fit into 31 bytes, in order.
+private func legacyAdvertisingData(_ data: RawSpan) -> [UInt8] {
+    var kept: [UInt8] = []
+    var at = 0
+    while at < data.byteCount {
+        let end = at + 1 + Int(data.u8(at))
+        guard end <= data.byteCount else { break }
+        if kept.count + end - at <= 31 { data.extracting(at..<end).withUnsafeBytes { kept.append(contentsOf: $0) } }
+        at = end
+    }
+    return kept
 }
 
 extension ATTObservation {

@@ -34,13 +34,18 @@ extension ConversationReassembler {
             guard parameters.byteCount >= 12, parameters.u8(1) == 0 else { return }
             let handle = UInt32(parameters.u16(2) & 0x0FFF)
             let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
+            let peer = parameters.address(6)
+            if let slot = table.find(key), !table.slots[slot].hasTraffic, !table.slots[slot].isClassic, table.slots[slot].observed.peer == peer {
+                // Told twice, as Connection Complete and as Enhanced: nothing has happened since.
+                return
+            }
             // A handle that is given anew was free, whether or not the capture holds the end of its last connection.
             try close(key, reason: nil, emit)
             let slot = try add(key, adapter: packet.adapter, handle: handle, emit)
             table.slots[slot].observed.isCentral = parameters.u8(4) == 0
             // Address types 1 and 3 are random (3: a random identity, resolved).
             table.slots[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1
-            table.slots[slot].observed.peer = parameters.address(6)
+            table.slots[slot].observed.peer = peer
             // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
             let observed = table.slots[slot].observed
             try emit(.connected(observed), RawSpan())

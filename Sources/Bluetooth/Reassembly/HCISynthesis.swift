@@ -43,6 +43,15 @@ struct HCISynthesis {
         try emit(ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
     }
 
+    /// An LE Advertising Report event of one report (Core 5.4, Vol 4 Part E, 7.7.65.2), so that names are not lost.
+    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+        var event: [UInt8] = [0x3E, UInt8(12 + data.count), 0x02, 0x01, 0x00, advertiser.isRandom ? 1 : 0]
+        event += advertiser.address.littleEndian + [UInt8(data.count)] + data
+        event.append(UInt8(bitPattern: advertiser.rssi ?? 127))
+        let packet = ObservedPacket(frame: advertiser.frame, time: advertiser.time, direction: .received, content: .hci(type: 4))
+        try emit(packet, event.span.bytes)
+    }
+
     /// The connection's own handle where it has one that is free, else the next free one.
     private mutating func handle(_ connection: ObservedConnection) -> UInt16 {
         if let known = handles[connection.id] { return known }

@@ -116,11 +116,11 @@ struct HexTextParser: FormatParser {
         var time: CaptureTime?
         if verb == nil {
             guard let written = TextTime(bytes, first) else {
-                throw .malformed("'\(bytes.text(first))' is neither a time (12.5, 2026-02-02T22:21:15Z, 22:21:15, -) nor a direction nor a head word")
+                throw .malformed("'\(bytes.quotation(first))' is neither a time (12.5, 2026-02-02T22:21:15Z, 22:21:15, -) nor a direction nor a head word")
             }
             guard let second = line.word(bytes) else { throw .malformed("after the time a direction is missing (> < >> << =)") }
             guard let found = Verb(bytes, second) else {
-                throw .malformed("'\(bytes.text(second))' is no direction: use > (write), >> (write with response), < (notification), << (indication), = (read), connected or disconnected")
+                throw .malformed("'\(bytes.quotation(second))' is no direction: use > (write), >> (write with response), < (notification), << (indication), = (read), connected or disconnected")
             }
             verb = found
             time = resolve(written)
@@ -128,7 +128,7 @@ struct HexTextParser: FormatParser {
         switch verb {
         case .event(let isBegin):
             if let word = line.word(bytes) {
-                guard let address = bytes.address(word) else { throw .malformed("'\(bytes.text(word))' is no address such as A4:C1:38:01:02:03") }
+                guard let address = bytes.address(word) else { throw .malformed("'\(bytes.quotation(word))' is no address such as A4:C1:38:01:02:03") }
                 noteAddress(address, facts: &facts)
             }
             value.removeAll(keepingCapacity: true)
@@ -165,15 +165,15 @@ struct HexTextParser: FormatParser {
         case .profile:
             facts.profile = bytes.text(text.prefix(64))
         case .address:
-            guard let address = bytes.address(text) else { throw .malformed("'\(bytes.text(text))' is no address such as A4:C1:38:01:02:03") }
+            guard let address = bytes.address(text) else { throw .malformed("'\(bytes.quotation(text))' is no address such as A4:C1:38:01:02:03") }
             noteAddress(address, facts: &facts)
         case .start:
             switch TextTime(bytes, text) {
             case .absolute(let time), .relative(let time): start = time
-            default: throw .malformed("'\(bytes.text(text))' is no start such as 2026-02-02T22:21:15Z")
+            default: throw .malformed("'\(bytes.quotation(text))' is no start such as 2026-02-02T22:21:15Z")
             }
         case .date:
-            guard let day = TextTime.date(bytes, text) else { throw .malformed("'\(bytes.text(text))' is no date such as 2026-02-02") }
+            guard let day = TextTime.date(bytes, text) else { throw .malformed("'\(bytes.quotation(text))' is no date such as 2026-02-02") }
             date = day
             lastTimeOfDay = nil
         }

@@ -2,14 +2,20 @@
 
 struct HexTextEncoder {
     private var peer: UInt64?
+    /// Of those whose name is not written yet.
+    private var names: [UInt64: String]
 
     init(facts: CaptureFileFacts, _ output: inout [UInt8]) {
+        names = facts.names
         output.append("# waterh-bench hex text: time, direction (> write, >> write with response, < notification, << indication, = read), characteristic, bytes\n")
         if let address = facts.address {
             output.append("address: \(TextEncoding.address(address))\n")
             peer = address
         }
-        if let name = facts.name { output.append("name: \(TextEncoding.oneLine(name))\n") }
+        if let name = facts.name {
+            output.append("name: \(TextEncoding.oneLine(name))\n")
+            if let peer { names[peer] = nil }
+        }
         if let profile = facts.profile { output.append("profile: \(TextEncoding.oneLine(profile))\n") }
     }
 
@@ -33,10 +39,11 @@ struct HexTextEncoder {
         return true
     }
 
-    /// The head line `address:` says whose the following lines are.
+    /// The head line `address:` says whose the following lines are, `name:` how that device is called.
     private mutating func switchPeer(_ other: UInt64?, _ output: inout [UInt8]) {
         guard let other, other != peer else { return }
         output.append("address: \(TextEncoding.address(other))\n")
+        if let name = names.removeValue(forKey: other) { output.append("name: \(TextEncoding.oneLine(name))\n") }
         peer = other
     }
 

@@ -65,6 +65,11 @@ extension RawSpan {
         String(decoding: range.map { u8($0) }, as: UTF8.self)
     }
 
+    /// The same for a message: short, and nothing in it moves a terminal's cursor.
+    func quotation(_ range: Range<Int>) -> String {
+        TextEncoding.oneLine(text(range.prefix(40))) + (range.count > 40 ? "…" : "")
+    }
+
     func nibble(_ offset: Int) -> UInt8? {
         switch u8(offset) {
         case let digit where (0x30...0x39).contains(digit): digit - 0x30

@@ -90,7 +90,7 @@ private final class ScriptBuilder {
         self.path = path
         self.given = given
         let reader = ConversationReader(given: given) { [unowned self] traffic, origin in take(traffic, origin) }
-        if path != "-" { reader.lookAhead = { Foresight(path) } }
+        reader.lookAhead = { Foresight(path) }
         reader.onValue = { [unowned self] value in transfers.append(value) }
         conversation = reader
     }

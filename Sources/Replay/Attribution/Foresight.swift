@@ -16,7 +16,9 @@ public struct Foresight {
     }
 
     /// Reads a whole file for its discovery. Trouble with it ends the foresight where it ends the reading.
-    init(_ path: String) {
+    /// `nil` for what can be read only once.
+    init?(_ path: String) {
+        guard CaptureFile.canBeReadAgain(path) else { return nil }
         var file = CaptureFile(path: path)
         let reader = ConversationReader(followsValues: false) { _, _ in }
         var tables: [Key: AttributeTable] = [:]

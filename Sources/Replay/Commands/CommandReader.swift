@@ -43,7 +43,7 @@ public final class CommandReader {
     public func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
         let path = file.path
         file.onHead = { [self] in learn($0) }
-        if path != "-" { lookAhead(in: path) }
+        lookAhead(in: path)
         do {
             try file.forEachEvent { event, bytes in
                 see(event)

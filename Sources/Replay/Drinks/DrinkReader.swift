@@ -91,7 +91,7 @@ public final class DrinkReader {
     public func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
         let path = file.path
         file.onHead = { [self] in learn($0) }
-        if path != "-" { lookAhead = { Foresight(path) } }
+        lookAhead = { Foresight(path) }
         let conversation = conversation ?? begin()
         do {
             try file.forEachEvent { event, bytes in

@@ -10,7 +10,8 @@ public struct CaptureFile {
     /// Called now and then while reading, with the bytes read so far and the size of the file (`nil` for a pipe).
     public var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
 
-    /// Called once, before the first packet of a text capture, with what the head of the text says (names, addresses).
+    /// Called with what a text capture says beside its packets (names, addresses): before the first packet, and whenever the part of the
+    /// file that is read next says more.
     public var onHead: ((CaptureFileFacts) -> Void)?
 
     /// Larger than the longest record, so that a window with room left always gets further.
@@ -44,7 +45,7 @@ public struct CaptureFile {
             isLast = count == 0
             filled += count
             total += count
-            if let onHead, total == filled, total == count { readHead(window.span.bytes.extracting(0..<filled), onHead) }
+            if let onHead { readHead(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, onHead) }
             let consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
             facts = reader.facts
             window.withUnsafeMutableBytes { buffer in
@@ -58,9 +59,9 @@ public struct CaptureFile {
 
     /// The bytes of a file as they are, piece by piece.
     static func forEachPiece(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
-        defer { close(descriptor) }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let count = piece.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
@@ -71,11 +72,14 @@ public struct CaptureFile {
         }
     }
 
-    /// Text says first whose it is; packets are delivered while it is parsed, so the head is read for itself. Trouble shows in its turn.
-    private func readHead(_ window: RawSpan, _ onHead: (CaptureFileFacts) -> Void) {
-        var probe = CaptureReader()
-        _ = try? probe.read(window, isLast: true) { _, _ in }
-        if probe.facts.format?.level == .text { onHead(probe.facts) }
+    /// Text says whose it is in lines of their own. Packets are delivered while it is parsed, so these lines are read ahead. Trouble
+    /// shows in its turn.
+    private func readHead(_ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHead: (CaptureFileFacts) -> Void) {
+        if let level = reader.facts.format?.level, level != .text { return }
+        var probe = reader
+        _ = try? probe.read(window, isLast: isLast) { _, _ in }
+        guard probe.facts.format?.level == .text, probe.facts.names != reader.facts.names || probe.facts.name != reader.facts.name else { return }
+        onHead(probe.facts)
     }
 
     /// At least one byte, unless the file is at its end.

@@ -18,19 +18,22 @@ public struct CaptureConverter {
 
     public let format: CaptureFormat
     public private(set) var outcome = Outcome()
+    /// As `CaptureFile.onProgress`.
+    public var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
 
     public init(to format: CaptureFormat) { self.format = format }
 
     /// Reads the whole capture and hands over the bytes of the new one, piece by piece.
     ///
-    /// A file is read twice: first for what the head of a text says, and for how it must be rewritten. Standard input can be read
-    /// only once: heads of texts stay empty then, and captures of several adapters are refused by formats that do not tell them apart.
+    /// It is read twice: first for names and for how it must be rewritten. What can be read only once (standard input, a named pipe) is
+    /// copied to the temporary folder for that.
     ///
     /// - Throws: `CaptureError` after everything before the trouble was written, `CaptureFileError`, whatever `write` throws.
     public mutating func convert(_ path: String, _ write: ([UInt8]) throws -> Void) throws {
-        var survey = Survey()
-        if path != "-" { survey = Survey(path) }
-        var file = CaptureFile(path: path)
+        let source = try SpooledCapture(path)
+        let survey = Survey(source.path)
+        var file = CaptureFile(path: source.path)
+        file.onProgress = onProgress
         var writer = CaptureWriter(format, facts: survey.head)
         defer { outcome.isByConversation = survey.level.map { needsConversation($0, survey) } ?? false }
         let level = survey.level
@@ -45,7 +48,15 @@ public struct CaptureConverter {
         do {
             try file.forEachPacket { packet, bytes in
                 let here = level ?? packet.content.level
-                if conversation == nil, let here, needsConversation(here, survey) { conversation = ConversationWriter(format) }
+                if conversation == nil, let here, needsConversation(here, survey) {
+                    conversation = ConversationWriter(format)
+                    // Packets say names in advertisements only.
+                    for (name, address) in here == .text ? survey.names : [] {
+                        try conversation?.introduce(address, name, packet) { made, madeBytes in
+                            if try writer.write(made, madeBytes) { written += 1 }
+                        }
+                    }
+                }
                 if conversation == nil {
                     var packet = packet
                     if packet.direction == nil { packet.direction = directions.direction(of: packet, bytes) }
@@ -82,7 +93,10 @@ private struct Survey {
     /// Name, address and profile of the first bottle; names of everybody.
     var head = CaptureFileFacts()
 
-    init() {}
+    /// In the order of the addresses.
+    var names: [(name: String, address: BluetoothAddress)] {
+        head.names.sorted { $0.key < $1.key }.map { ($0.value, BluetoothAddress($0.key)) }
+    }
 
     /// Trouble with the file is left to the second reading.
     init(_ path: String) {

@@ -21,29 +21,21 @@ struct ConversationWriter {
     mutating func receive(_ event: ConversationEvent, _ bytes: RawSpan, time: Duration?, _ emit: Emit) throws {
         frame += 1
         guard synthesiser != nil else { return try text.receive(event, bytes, time: time, emit) }
-        if case .advertised(let advertiser) = event, synthesiser?.target == .hci {
-            try Self.emitReport(advertiser, bytes, emit)
-        }
         try synthesiser?.receive(event, bytes, frame: frame, time: time) { packet, bytes in
             if let made = CapturePacket(packet) { try emit(made, bytes) }
         }
     }
 
-    func finish(_ emit: Emit) throws {
-        if synthesiser == nil { try text.finish(emit) }
+    /// Writes an advertisement that tells a device's name, at the time of a packet.
+    mutating func introduce(_ address: BluetoothAddress, _ name: String, _ packet: CapturePacket, _ emit: Emit) throws {
+        let name = name.utf8.prefix(29)
+        let data = [UInt8(1 + name.count), 0x09] + name
+        let advertiser = ObservedAdvertiser(frame: packet.number, time: packet.time?.sinceEpoch, address: address, isRandom: false)
+        try receive(.advertised(advertiser), data.span.bytes, time: advertiser.time, emit)
     }
 
-    /// An LE Advertising Report event of one report (Core 5.4, Vol 4 Part E, 7.7.65.2), so that names are not lost.
-    private static func emitReport(_ advertiser: ObservedAdvertiser, _ data: RawSpan, _ emit: Emit) throws {
-        guard data.byteCount <= 31 else { return }
-        var event: [UInt8] = [0x3E, UInt8(12 + data.byteCount), 0x02, 0x01, 0x00, advertiser.isRandom ? 1 : 0]
-        event += advertiser.address.littleEndian
-        event.append(UInt8(data.byteCount))
-        event += data.bytes()
-        event.append(UInt8(bitPattern: advertiser.rssi ?? 127))
-        let packet = CapturePacket(
-            number: advertiser.frame, time: advertiser.time.map { CaptureTime(sinceEpoch: $0) }, direction: .received, content: .hci(.event))
-        try emit(packet, event.span.bytes)
+    func finish(_ emit: Emit) throws {
+        if synthesiser == nil { try text.finish(emit) }
     }
 }
 
@@ -99,7 +91,7 @@ private final class TextMaker {
             let name: CharacteristicName = value.uuid.map { .uuid(high: $0.high, low: $0.low) } ?? .handle(value.handle)
             let facts = ValueFacts(travel: value.travel, characteristic: name, peer: value.peer?.value)
             let packet = CapturePacket(
-                number: 0, time: value.time.map { CaptureTime(sinceEpoch: $0) }, direction: facts.travel.direction, content: .value(facts))
+                number: value.frame, time: value.time.map { CaptureTime(sinceEpoch: $0) }, direction: facts.travel.direction, content: .value(facts))
             try emit(packet, value.bytes.span.bytes)
         }
     }

@@ -72,7 +72,7 @@ public struct CaptureSummary {
         }
         file.onHead = { reader.learn($0) }
         let path = file.path
-        if path != "-" { reader.lookAhead = { Foresight(path) } }
+        reader.lookAhead = { Foresight(path) }
         var firstTime: Duration?
         var lastTime: Duration?
         do {
