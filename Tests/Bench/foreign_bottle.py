@@ -84,7 +84,7 @@ class Characteristic(ServiceInterface):
 class Advertisement(ServiceInterface):
     def __init__(self, name):
         super().__init__("org.bluez.LEAdvertisement1")
-        self.name = name
+        self.local_name = name  # `name` is dbus-fast's own: the interface's.
 
     @dbus_property(access=PropertyAccess.READ)
     def Type(self) -> "s":
@@ -92,7 +92,7 @@ class Advertisement(ServiceInterface):
 
     @dbus_property(access=PropertyAccess.READ)
     def LocalName(self) -> "s":
-        return self.name
+        return self.local_name
 
     @dbus_property(access=PropertyAccess.READ)
     def Discoverable(self) -> "b":

@@ -1,29 +1,70 @@
 """bleak, a foreign central, against our emulator."""
 import asyncio
+from contextlib import asynccontextmanager
 
 from bleak import BleakClient, BleakScanner
 from bleak.exc import BleakError
 
-from bench import Emulator, expect, run_tests
+from bench import Emulator, Failure, expect, run_tests
 
 BASE = "0000{:04x}-0000-1000-8000-00805f9b34fb"
 FF00, FF01, FF02 = (BASE.format(n) for n in (0xFF00, 0xFF01, 0xFF02))
 FFE0, FFE4, FFE5, FFE9 = (BASE.format(n) for n in (0xFFE0, 0xFFE4, 0xFFE5, 0xFFE9))
+USER_DESCRIPTION = BASE.format(0x2901)
 LIMIT = 60
 
 
-async def find(fits):
-    device = await BleakScanner.find_device_by_filter(lambda device, advertisement: fits(device, advertisement), timeout=LIMIT, adapter="hci0")
-    expect(device is not None, "bleak's scan did not find the bottle")
+async def find(fits, adapter="hci0", limit=LIMIT, required=True):
+    device = await BleakScanner.find_device_by_filter(fits, timeout=limit, bluez={"adapter": adapter})
+    expect(device is not None or not required, "bleak's scan did not find the bottle")
     return device
 
 
-def client(device):
-    return BleakClient(device, timeout=LIMIT, adapter="hci0")
+def named(name):
+    return lambda device, advertisement: advertisement.local_name == name
+
+
+@asynccontextmanager
+async def connected(device, *needed):
+    """A connection in which bleak knows the characteristics.
+
+    On a busy machine bluetoothd 5.66 answers Connect before Connected is true (bleak takes that for a disconnection), and says
+    ServicesResolved before the last objects are added (bleak then misses characteristics). Both were seen with dbus-monitor while the
+    air was in order; what bleak's users do about it is to connect again.
+    """
+    for attempt in range(5):
+        link = BleakClient(device, timeout=LIMIT, bluez={"adapter": "hci0"})
+        try:
+            await link.connect()
+        except BleakError as error:
+            print(f"  bleak: {error}; again", flush=True)
+            await asyncio.sleep(1)
+            continue
+        missing = [uuid for uuid in needed if link.services.get_characteristic(uuid) is None]
+        if missing and attempt < 4:
+            print(f"  bleak misses {missing}; again", flush=True)
+            await link.disconnect()
+            await asyncio.sleep(1)
+            continue
+        expect(not missing, f"five times bleak saw no {missing}")
+        try:
+            yield link
+        finally:
+            await link.disconnect()
+        return
+    raise Failure("bleak did not connect in five attempts")
+
+
+async def until(condition):
+    """Waits, with the limit, for what a notification brings."""
+    for _ in range(LIMIT * 10):
+        if condition():
+            return
+        await asyncio.sleep(0.1)
 
 
 def frames(values):
-    """Joined notifications -> records of the PT frames, by arithmetic of our own (spec, section 3)."""
+    """Joined notifications -> records of the PT frames, by arithmetic of our own."""
     data, records = b"".join(values), []
     start = data.find(b"PT")
     while start >= 0 and start + 4 <= len(data):
@@ -44,36 +85,35 @@ async def founding_app_flow():
     with Emulator("--profile", "draft") as bottle:
         bottle.sip(45)
         device = await find(lambda _, advertisement: FF00 in advertisement.service_uuids)
-        async with client(device) as link:
+        async with connected(device, FF01, FF02) as link:
             await link.write_gatt_char(FF01, b"\x01", response=False)
             await asyncio.sleep(0.5)
             value = bytes(await link.read_gatt_char(FF02))
-            expect(len(value) > 0, "FF02 is empty")
-            expect(45 in [int.from_bytes(r[6:8], "big") for r in frames([value])] or b"\x00\x2d" in value, f"FF02: {value.hex()}")
+            expect([int.from_bytes(r[6:8], "big") for r in frames([value])] == [45], f"FF02: {value.hex()}")
 
 
-async def retail_log(kind):
+async def retail_log(by_signals):
+    amounts = list(range(20, 32))
     with Emulator("--profile", "retail") as bottle:
-        for amount in range(20, 40):
+        for amount in amounts:
             bottle.sip(amount)
         device = await find(lambda device, advertisement: (advertisement.local_name or "").startswith("WaterH"))
-        values, answered = [], asyncio.Event()
-        async with client(device) as link:
+        values = []
+
+        def received():
+            try:
+                return [int.from_bytes(r[6:8], "big") for r in frames(values)]
+            except Failure:
+                return []
+
+        async with connected(device, FFE4, FFE9) as link:
             services = {s.uuid for s in link.services}
             expect({FFE0, FFE5} <= services, f"services: {services}")
-            await link.start_notify(FFE4, lambda _, value: (values.append(bytes(value)), answered.set()), bluez={"use_start_notify": kind})
+            await link.start_notify(FFE4, lambda _, value: values.append(bytes(value)), bluez={"use_start_notify": by_signals})
             await asyncio.sleep(1)
             await link.write_gatt_char(FFE9, bytes.fromhex("4754000106"), response=False)
-            for _ in range(LIMIT * 10):
-                try:
-                    done = len(frames(values)) >= 20
-                except Exception:
-                    done = False
-                if done:
-                    break
-                await asyncio.sleep(0.1)
-            amounts = [int.from_bytes(r[6:8], "big") for r in frames(values)]
-            expect(amounts == list(range(20, 40)), f"amounts: {amounts} from {[v.hex() for v in values]}")
+            await until(lambda: len(received()) >= len(amounts))
+            expect(received() == amounts, f"amounts: {received()} from {[v.hex() for v in values]}")
 
 
 async def retail_log_by_signals():
@@ -86,40 +126,42 @@ async def retail_log_by_socket():
 
 async def snapshot_and_user_descriptions():
     with Emulator("--profile", "retail", "--model", "vita", "--name", "WaterH-Bottle-1"):
-        device = await find(lambda device, advertisement: advertisement.local_name == "WaterH-Bottle-1")
+        device = await find(named("WaterH-Bottle-1"))
         values = []
-        async with client(device) as link:
+        async with connected(device, FFE4, FFE9) as link:
+            described = {}
+            for characteristic in (FFE4, FFE9):
+                for descriptor in link.services.get_characteristic(characteristic).descriptors:
+                    if descriptor.uuid == USER_DESCRIPTION:
+                        described[characteristic] = bytes(await link.read_gatt_descriptor(descriptor.handle)).decode()
+            expect(described.get(FFE4) and described.get(FFE9), f"User Descriptions: {described}")
             await link.start_notify(FFE4, lambda _, value: values.append(bytes(value)))
             await asyncio.sleep(1)
             await link.write_gatt_char(FFE9, bytes.fromhex("47540001FF"), response=False)
-            for _ in range(LIMIT * 10):
-                if sum(map(len, values)) >= 53:
-                    break
-                await asyncio.sleep(0.1)
+            await until(lambda: sum(map(len, values)) >= 53)
             data = b"".join(values)
-            expect(data.startswith(b"RP\x00\x31") and len(data) >= 53, f"the snapshot of a Vita has 53 bytes: {data.hex()}")
+            expect(data.startswith(b"RP\x00\x31") and len(data) == 53, f"the snapshot of a Vita has 53 bytes: {data.hex()}")
 
 
 async def one_central_at_a_time():
     """While one is connected, nobody else sees the bottle; afterwards they do."""
     with Emulator("--profile", "retail", "--name", "WaterH-Alone"):
-        device = await find(lambda device, advertisement: advertisement.local_name == "WaterH-Alone")
-        async with client(device):
+        device = await find(named("WaterH-Alone"))
+        async with connected(device):
             await asyncio.sleep(2)
-            other = await BleakScanner.find_device_by_name("WaterH-Alone", timeout=8, adapter="hci2")
+            other = await find(named("WaterH-Alone"), adapter="hci2", limit=8, required=False)
             expect(other is None, "a second central sees the bottle while it is connected")
-        again = await BleakScanner.find_device_by_name("WaterH-Alone", timeout=LIMIT, adapter="hci2")
-        expect(again is not None, "the bottle is not seen again after the connection")
+        await find(named("WaterH-Alone"), adapter="hci2")
 
 
 async def misuse():
     """Long writes, writes to what only reads, subscriptions never ended: refused or taken, and the bottle goes on."""
     with Emulator("--profile", "draft", "--name", "WaterH-Misused") as bottle:
-        device = await find(lambda device, advertisement: advertisement.local_name == "WaterH-Misused")
-        for round in range(2):
-            async with client(device) as link:
+        device = await find(named("WaterH-Misused"))
+        for _ in range(2):
+            async with connected(device, FF01, FF02) as link:
                 await link.start_notify(FF02, lambda _, value: None)
-                for size in (0, 1, 180, 512):
+                for size in (0, 1, 180, 512):  # BlueZ sends the last one as prepared writes.
                     try:
                         await link.write_gatt_char(FF01, bytes(size), response=True)
                     except BleakError:
@@ -129,8 +171,13 @@ async def misuse():
                     expect(False, "FF02 took a write")
                 except BleakError:
                     pass
-        expect(bottle.process.poll() is None, "the emulator has ended")
         bottle.sip(33)
+        async with connected(device, FF01, FF02) as link:
+            await link.write_gatt_char(FF01, b"\x01", response=False)
+            await asyncio.sleep(0.5)
+            value = bytes(await link.read_gatt_char(FF02))
+            expect([int.from_bytes(r[6:8], "big") for r in frames([value])] == [33], f"FF02 after all that: {value.hex()}")
+        expect(bottle.process.poll() is None, "the emulator has ended")
 
 
 if __name__ == "__main__":
