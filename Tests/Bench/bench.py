@@ -133,7 +133,17 @@ def bluetoothd(verb):
 
 
 def power(adapter, on):
-    run("busctl", "set-property", "org.bluez", f"/org/bluez/{adapter}", "org.bluez.Adapter1", "Powered", "b", "true" if on else "false")
+    """Switches an adapter; bluetoothd, where the kernel killed it for that, is started again (see bluetoothd-ctl ensure)."""
+    command = ["busctl", "set-property", "org.bluez", f"/org/bluez/{adapter}", "org.bluez.Adapter1", "Powered", "b", "true" if on else "false"]
+    if run(*command, check=False).returncode:
+        ensure_bluetoothd()
+        run(*command)
+
+
+def ensure_bluetoothd():
+    said = run("bluetoothd-ctl", "ensure").strip()
+    if said:
+        print(f"  {said}", flush=True)
 
 
 def forget_all(adapter="hci0"):
@@ -181,6 +191,9 @@ def run_tests(tests):
         if failure:
             failed += 1
             print(f"  {failure}\n  the air: {air.path}", flush=True)
-        subprocess.run(["bluetoothd-ctl", "wait"], capture_output=True)
+        try:
+            ensure_bluetoothd()
+        except Failure as error:
+            print(f"  {error}", flush=True)
         forget_all()
     sys.exit(1 if failed else 0)
