@@ -1,14 +1,16 @@
 """A foreign bottle, written with dbus-fast from the specification alone, against our gateway. It can lie, too."""
 import asyncio
 import json
+import resource
 
 from dbus_fast import BusType, PropertyAccess
 from dbus_fast.aio import MessageBus
 from dbus_fast.service import ServiceInterface, dbus_property, method
 
-from bench import PRODUCTS, Failure, expect, run_tests, store
+from bench import PRODUCTS, Failure, expect, hang_up, run_tests, store
 
 BASE = "0000{:04x}-0000-1000-8000-00805f9b34fb"
+GATEWAY = "00:AA:01:00:00:00"
 RECORDS = [bytes.fromhex(f"1a0b15{8 + n:02x}0000{60 + n:04x}0000016100") for n in range(12)]
 
 
@@ -38,6 +40,7 @@ class Characteristic(ServiceInterface):
     def __init__(self, service, uuid, flags, written=None):
         super().__init__("org.bluez.GattCharacteristic1")
         self.service, self.uuid, self.flags, self.written, self.value, self.notifying = service, uuid, flags, written, b"", False
+        self.subscribed = None
 
     @dbus_property(access=PropertyAccess.READ)
     def UUID(self) -> "s":
@@ -71,6 +74,8 @@ class Characteristic(ServiceInterface):
     @method()
     def StartNotify(self):
         self.notifying = True
+        if self.subscribed:
+            self.subscribed()
 
     @method()
     def StopNotify(self):
@@ -106,17 +111,27 @@ class Advertisement(ServiceInterface):
 class Bottle:
     """A retail Boost. `lie` changes what it sends for the log."""
 
-    def __init__(self, lie=None, records=RECORDS, name="WaterH-Foreign"):
-        self.lie, self.records, self.name, self.acknowledged = lie, list(records), name, []
+    def __init__(self, lie=None, records=RECORDS, name="WaterH-Foreign", hangs_up=None):
+        self.lie, self.records, self.name, self.acknowledged, self.hangs_up, self.open = lie, list(records), name, [], hangs_up, True
+
+    def step(self, name):
+        """Where this bottle hangs up, once; true when it does."""
+        if self.hangs_up != name:
+            return False
+        self.hangs_up = None
+        hang_up(1, GATEWAY)
+        return True
 
     async def __aenter__(self):
         self.bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
-        self.response = Characteristic("/foreign/service1", BASE.format(0xFFE4), ["notify"])
+        self.response = Characteristic("/foreign/service1", BASE.format(0xFFE4), ["read"] if self.lie == "notifies nothing" else ["notify"])
         self.command = Characteristic("/foreign/service0", BASE.format(0xFFE9), ["write-without-response"], self.heard)
+        self.response.subscribed = lambda: self.step("subscribed")
+        command_service = 0xFFE6 if self.lie == "has other services" else 0xFFE5
         for path, interface in [
-            ("/foreign/service0", Service(BASE.format(0xFFE5))), ("/foreign/service0/char0", self.command),
+            ("/foreign/service0", Service(BASE.format(command_service))), ("/foreign/service0/char0", self.command),
             ("/foreign/service1", Service(BASE.format(0xFFE0))), ("/foreign/service1/char0", self.response),
-            ("/foreign/advertisement", Advertisement(self.name)),
+            ("/foreign/advertisement", Advertisement(self.name[:26])),
         ]:
             self.bus.export(path, interface)
         adapter = self.bus.get_proxy_object("org.bluez", "/org/bluez/hci1", await self.bus.introspect("org.bluez", "/org/bluez/hci1"))
@@ -126,15 +141,20 @@ class Bottle:
         return self
 
     async def __aexit__(self, *_):
+        self.open = False
         self.bus.disconnect()
         await asyncio.sleep(0.5)
 
     async def send(self, *values):
-        for value in values:
+        for number, value in enumerate(values):
+            if not self.open or number == 1 and self.step("log"):
+                return
             self.response.notify(value)
             await asyncio.sleep(0.02)
 
     async def heard(self, value):
+        if self.step({bytes.fromhex("47540001ff"): "snapshot", bytes.fromhex("4754000106"): "asked"}.get(value, "acknowledgement" if value[:2] == b"RP" else "")):
+            return
         if value == bytes.fromhex("47540001ff"):
             from datetime import datetime
             now = datetime.now()
@@ -161,9 +181,18 @@ class Bottle:
             values = values[:1] + values[1:][::-1]
         elif self.lie == "repeats every value":
             values = [v for value in values for v in (value, value)]
+        elif self.lie == "sends records of twelve bytes":
+            values = [b"PT" + (2 + 12 * 12).to_bytes(2, "big") + bytes([1 + 12 * 12, 6]) + b"".join(r[:12] for r in self.records)]
+        elif self.lie == "says entries of 255 bytes":
+            values = [value[:4] + b"\xff" + value[5:] if value[:2] == b"PT" else b"\xff" + value[1:] for value in values]
         elif self.lie == "never stops":
             for n in range(4000):
-                self.response.notify(bytes([n % 256]) * 20)
+                if not self.open:
+                    return
+                try:
+                    self.response.notify(bytes([n % 256]) * 20)
+                except OSError:
+                    return  # The bus has thrown the chatterbox out.
                 await asyncio.sleep(0.001)
             return
         await self.send(*values)
@@ -203,10 +232,36 @@ async def order_and_repeats_do_not_matter():
 
 
 async def lies_are_not_acknowledged():
-    for lie in ("loses the last value", "says more than it sends", "never stops"):
+    for lie in ("loses the last value", "says more than it sends", "sends records of twelve bytes", "says entries of 255 bytes", "never stops"):
         async with Bottle(lie) as bottle:
             code, answer, said = await gateway(store())
+            expect(code > 0 and said, f"{lie}: exit code {code}, {said!r}")
             expect(not bottle.acknowledged and not answer["complete"], f"{lie}: {code} {answer} {said}, acknowledged {bottle.acknowledged}")
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    expect(largest < 128, f"a gateway grew to {largest} MiB")
+
+
+async def other_services_under_the_same_name():
+    for lie in ("has other services", "notifies nothing"):
+        async with Bottle(lie):
+            code, answer, said = await gateway(store())
+            expect(code > 0 and said and answer["new"] == 0, f"{lie}: {code} {answer} {said}")
+
+
+async def hangs_up_at_every_step():
+    """Whatever the first poll makes of it, no drink is lost or doubled, and what is acknowledged is in the store."""
+    for step in ("subscribed", "snapshot", "asked", "log", "acknowledgement"):
+        place, new = store(), 0
+        async with Bottle(hangs_up=step) as bottle:
+            for _ in range(4):
+                code, answer, said = await gateway(place)
+                expect(code >= 0 and (code == 0 or said), f"{step}: {code} {said!r}")
+                new += answer["new"]
+                expect(sum(bottle.acknowledged) <= new, f"{step}: acknowledged {bottle.acknowledged} with {new} stored")
+                if code == 0 and answer["complete"] and not bottle.records:
+                    break
+            expect(bottle.hangs_up is None, f"{step}: the bottle had no chance to hang up")
+            expect(new == 12 and not bottle.records, f"{step}: {new} new, {len(bottle.records)} left: {answer} {said}")
 
 
 async def a_gadget_with_the_same_services():
@@ -217,10 +272,14 @@ async def a_gadget_with_the_same_services():
 
 
 async def a_long_name():
-    async with Bottle(name="WaterH" + "x" * 20) as bottle:
-        code, answer, said = await gateway(store())
-        expect((code, answer["new"]) == (0, 12), f"{code} {answer} {said}")
+    for name in ("WaterH" + "x" * 20, "WaterH" + "y" * 242):
+        async with Bottle(name=name):
+            code, answer, said = await gateway(store())
+            expect((code, answer["new"]) == (0, 12), f"{len(name)} bytes: {code} {answer} {said}")
 
 
 if __name__ == "__main__":
-    run_tests([drained_and_acknowledged, order_and_repeats_do_not_matter, lies_are_not_acknowledged, a_gadget_with_the_same_services, a_long_name])
+    run_tests([
+        drained_and_acknowledged, order_and_repeats_do_not_matter, lies_are_not_acknowledged, other_services_under_the_same_name,
+        hangs_up_at_every_step, a_gadget_with_the_same_services, a_long_name,
+    ])
