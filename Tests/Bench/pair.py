@@ -45,16 +45,6 @@ def many_drinks():
     drains("--profile", "retail", sips=sips)
 
 
-def objects_as_others_make_them():
-    with Emulator("--profile", "retail") as bottle:
-        name = next(line.split()[0] for line in run("busctl", "--system", "list", "--unique", "--no-legend").splitlines()
-                    if line.split()[1] == str(bottle.process.pid))
-        tree = run("busctl", "tree", "--list", name)
-        expect("/waterh/service0/char0" in tree and "/waterh/advertisement" in tree, tree)
-        shape = run("busctl", "introspect", name, "/waterh/service0/char0", "org.bluez.GattCharacteristic1")
-        expect(all(word in shape for word in (".ReadValue", ".WriteValue", ".UUID", ".Service", ".Flags", ".Value")), shape)
-
-
 def bluetoothd_killed_and_back():
     place = store()
     with Emulator("--profile", "retail") as bottle:
@@ -152,7 +142,7 @@ def rows(place):
 
 if __name__ == "__main__":
     run_tests([
-        retail_boost, retail_vita, draft, many_drinks, gateway_sees_the_bottle, objects_as_others_make_them, bluetoothd_killed_and_back,
+        retail_boost, retail_vita, draft, many_drinks, gateway_sees_the_bottle, bluetoothd_killed_and_back,
         bluetoothd_killed_during_polls, emulator_killed_and_back, gateway_killed_during_polls, adapters_off_and_on,
         device_removed_while_connected, no_such_adapter,
     ])
