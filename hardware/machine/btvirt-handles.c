@@ -6,6 +6,10 @@
  * /dev/vhci) are read as they are written: the peripheral gets a number of its own, the pair is remembered, and ACL
  * data is renumbered for its receiver.
  *
+ * And when an adapter is reset, which ends its connections, btvirt does not tell the other ends, and then knows nothing of
+ * their connections any more: their kernel could never end them and never connect there again. They are told here what a
+ * real controller tells, that the other end is not heard any more.
+ *
  * What is relied upon: btvirt is one thread; it writes one HCI packet with one writev; it announces a connection to
  * the peripheral and then, before anything else, to the central; ACL data is written while the packet that was read
  * last is being handled.
@@ -20,7 +24,7 @@
 enum { CONTROLLERS = 64, HANDLES = 64, FIRST_HANDLE = 42 };
 enum { HCI_COMMAND = 1, HCI_ACL = 2, HCI_EVENT = 4 };
 enum { DISCONNECTION_COMPLETE = 0x05, LE_META = 0x3e, LE_CONNECTION = 0x01, LE_ENHANCED_CONNECTION = 0x0a };
-enum { ROLE_PERIPHERAL = 1 };
+enum { ROLE_PERIPHERAL = 1, SUPERVISION_TIMEOUT = 0x08 };
 
 struct end {
 	int used;
@@ -52,6 +56,24 @@ static int handle_of(const uint8_t *bytes)
 	return ((bytes[0] | bytes[1] << 8) & 0x0fff) - FIRST_HANDLE;
 }
 
+/* The controller is being reset: 04 05 len status handle(2) reason to each that was connected with it. */
+static void forget_connections(int fd)
+{
+	for (int handle = 0; handle < HANDLES; handle++) {
+		struct end *end = &ends[fd][handle];
+		uint16_t number = end->other_handle + FIRST_HANDLE;
+		uint8_t told[] = { HCI_EVENT, DISCONNECTION_COMPLETE, 4, 0, number & 0xff, number >> 8, SUPERVISION_TIMEOUT };
+
+		if (!end->used)
+			continue;
+		end->used = 0;
+		if (!ends[end->other][end->other_handle].used)
+			continue;
+		ends[end->other][end->other_handle].used = 0;
+		syscall(SYS_write, end->other, told, sizeof(told));
+	}
+}
+
 ssize_t read(int fd, void *buffer, size_t size)
 {
 	static const uint8_t reset[] = { HCI_COMMAND, 0x03, 0x0c, 0x00 };
@@ -60,7 +82,7 @@ ssize_t read(int fd, void *buffer, size_t size)
 	if (count > 0 && known(fd)) {
 		reading = fd;
 		if (count == sizeof(reset) && !memcmp(buffer, reset, sizeof(reset)))
-			memset(ends[fd], 0, sizeof(ends[fd]));
+			forget_connections(fd);
 	}
 	return count;
 }
