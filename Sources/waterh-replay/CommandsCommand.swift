@@ -18,13 +18,16 @@ struct CommandsCommand: ParsableCommand {
         let run = CaptureRun()
         let lines = CommandLines(run.out)
         let isJSON = json
+        var found = 0
         let reader = CommandReader(given: attribution.given, bottle: attribution.bottle?.value) { command in
+            found += 1
             if isJSON { lines.json(command) } else { lines.text(command) }
         }
         let notes = ReadingNotes()
         let isWhole = try run.read(file) { file in
             try reader.read(&file) { event in notes.see(event) }
         }
+        if found == 0, !isJSON { run.out.put(text: "no commands\n") }
         notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: DrinkReader.Tally(), hadTrouble: !isWhole, run)
         try run.finish()
     }

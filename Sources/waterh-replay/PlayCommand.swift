@@ -57,7 +57,7 @@ struct PlayCommand: AsyncParsableCommand {
             throw CommandFailure(.noLink, "\(error)", advice: "Without an adapter use --link unix:PATH.")
         }
         TextOutput.standard.line(
-            "ready link=\(link.name) profile=\(script.profile.rawValue) name=\(SummaryReport.printable(machine.identity.name)) exchanges=\(script.exchanges.count) records=\(script.records.count)")
+            "ready link=\(link.name) profile=\(script.profile.rawValue) name=\(machine.identity.name.withoutControls) exchanges=\(script.exchanges.count) records=\(script.records.count)")
         TextOutput.standard.flush()
         let stopping = Task { () -> ExitStatus? in
             for await signal in signals {

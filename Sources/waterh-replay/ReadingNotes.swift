@@ -41,7 +41,7 @@ final class ReadingNotes {
         }
         // After trouble with the file its one line says where the reading ended; what is unfinished or missing follows from that.
         if hadTrouble { return }
-        if encrypted > 0 { run.note("\(name): \(count(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") encrypted: nothing in \(encrypted == 1 ? "it" : "them") can be read") }
+        if encrypted > 0 { run.note("\(name): \(count(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") encrypted: what came after encryption began cannot be read") }
         if tellsRefusals > 0 { run.note("\(name): \(count(tellsRefusals, "more record")) refused") }
         if tally.unfinishedTransfers > 0 {
             run.note("\(name): \(count(tally.unfinishedTransfers, "log transfer")) not complete in the capture; the whole records of \(tally.unfinishedTransfers == 1 ? "it" : "them") are listed")

@@ -1,4 +1,5 @@
 import Bluetooth
+import Captures
 import CommandKit
 import Replay
 
@@ -6,8 +7,6 @@ import Replay
 struct SummaryReport {
     let file: String
     let summary: CaptureSummary
-
-    // MARK: words
 
     var text: String {
         var lines: [String] = []
@@ -26,58 +25,79 @@ struct SummaryReport {
 
     private var container: String {
         guard let format = summary.facts.format else { return "not recognised as a capture" }
+        if format.container == .packetLogger { return "Apple PacketLogger, Bluetooth HCI" }
         let types = summary.facts.linkTypes.isEmpty ? [format.linkType] : summary.facts.linkTypes
         return "\(format.container.rawValue), \(types.map(\.description).joined(separator: " and "))"
     }
 
+    private var level: CaptureFormat.Level? { summary.facts.format?.level }
+
     private var packets: String {
-        var text = "packets: \(summary.facts.packets) in \(summary.facts.offset) bytes"
+        var text = "\(level == .text ? "records" : "packets"): \(summary.facts.packets) in \(summary.facts.offset) bytes"
         if summary.adapters.count > 1 { text += ", \(summary.adapters.count) adapters" }
         return text
     }
 
     private var span: String? {
         guard let first = summary.firstTime, let last = summary.lastTime else { return "time: the capture keeps none" }
-        return "time: \(moment(first)) to \(moment(last)) (\(Self.words(last - first)))"
+        var text = "time: \(moment(first)) to \(moment(last)) (\(SummaryWords.duration(last - first)))"
+        // Bluetooth LE is of 2010.
+        if last < .seconds(1_262_304_000) { text += "; no date of a capture: whoever recorded it had no clock, or counted from its own start" }
+        return text
     }
 
     private var bottles: [String] {
         guard !summary.bottles.isEmpty else {
             return ["bottles: none. This capture is fine to look at, but no WaterH bottle speaks in it"]
         }
-        return summary.bottles.map { bottle in
-            var text = "bottle: \(bottle.peer.label)"
-            if let name = bottle.peer.name { text += " \"\(Self.printable(name))\"" }
-            if let model = bottle.peer.model { text += ", \(model.rawValue)" }
-            if let profile = bottle.peer.profile { text += ", \(profile.rawValue) profile" }
-            if let percent = bottle.peer.batteryPercent { text += ", battery \(percent) %" }
-            if let basis = bottle.peer.basis { text += "; attribution: \(Self.words(basis))" }
-            text += "; \(count(bottle.drinks, "drink")), \(bottle.millilitres) ml"
-            if let first = bottle.first, let last = bottle.last { text += first == last ? ", \(first)" : ", \(first) to \(last)" }
-            if bottle.duplicates > 0 { text += ", \(bottle.duplicates) delivered again" }
-            if bottle.suspects > 0 { text += ", \(bottle.suspects) suspect" }
-            text += "; \(count(bottle.peer.commandCount, "command"))"
-            return text
+        return summary.bottles.flatMap { [identity($0.peer), "  " + delivered($0)] }
+    }
+
+    private func identity(_ peer: BottlePeer) -> String {
+        var text = "bottle: \(peer.label)"
+        if peer.address != nil, let name = peer.name { text += " \"\(name.withoutControls)\"" }
+        if let model = peer.model { text += ", \(model == .boost ? "Boost" : "Vita")" }
+        if let profile = peer.profile { text += ", \(profile.rawValue) profile" }
+        if let percent = peer.batteryPercent { text += ", battery \(percent) %" }
+        if let basis = peer.basis { text += "; attribution: \(SummaryWords.basis(basis, isText: level == .text))" }
+        return text
+    }
+
+    private func delivered(_ bottle: CaptureSummary.Bottle) -> String {
+        var text = bottle.drinks == 0 ? "no drinks" : "\(count(bottle.drinks, "drink")), \(bottle.millilitres) ml"
+        if let first = bottle.first, let last = bottle.last {
+            let (first, last) = (first.replacing("T", with: " "), last.replacing("T", with: " "))
+            text += first == last ? ", at \(first)" : ", \(first) to \(last)"
+            text += " by the bottle's clock"
         }
+        if bottle.duplicates > 0 { text += "; \(bottle.duplicates) delivered again" }
+        if bottle.suspects > 0 { text += "; \(bottle.suspects) suspect, not in the sum" }
+        return text + "; \(count(bottle.peer.commandCount, "command")) from the host"
     }
 
     private var drinks: String {
         let tally = summary.tally
-        var text = "drinks: \(tally.drinks), \(tally.millilitres) ml, in \(count(tally.transfers, "log transfer"))"
-        if tally.unfinishedTransfers > 0 { text += " (\(tally.unfinishedTransfers) not complete)" }
-        if tally.bookkeeping > 0 { text += ", \(count(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries"))" }
+        var text = tally.drinks == 0 ? "drinks: none" : "drinks: \(tally.drinks), \(tally.millilitres) ml"
+        if tally.transfers > 0 { text += ", in \(count(tally.transfers, "log transfer"))" }
+        if tally.unfinishedTransfers > 0 { text += " (\(tally.unfinishedTransfers) not complete in the capture)" }
+        if tally.bookkeeping > 0 { text += ", and \(count(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks" }
         return text
     }
 
     private var connections: [String] {
         var lines = summary.connections.prefix(20).map { connection in
-            var text = "connection: \(connection.observed.peer?.description ?? "unknown address")"
-            text += ", handle 0x\(String(connection.observed.handle, radix: 16))"
+            var text = "connection \(connection.observed.id): "
+            text += connection.observed.peer.map { "with \($0)" } ?? (level == .text ? "no address in the capture" : "its beginning, and with it the address, is not in the capture")
+            switch level {
+            case .text?: break
+            case .linkLayer?: text += ", access address 0x\(String(connection.observed.handle, radix: 16))"
+            default: text += ", handle 0x\(String(connection.observed.handle, radix: 16))"
+            }
             if connection.observed.adapter != 0 { text += ", adapter \(connection.observed.adapter)" }
             text += ", \(count(connection.pdus, "ATT PDU"))"
             if let frame = connection.firstFrame { text += " from frame \(frame)" }
             if connection.isEncrypted { text += ", encrypted" }
-            if connection.hasEnded { text += connection.reason.map { ", ended (reason 0x\(String($0, radix: 16)))" } ?? ", ended" }
+            if connection.hasEnded { text += connection.reason.map { ", ended (\(SummaryWords.ending($0)))" } ?? ", ended" }
             return text
         }
         if summary.connectionCount > 20 { lines.append("connections: \(summary.connectionCount) in all; --json lists \(summary.connections.count)") }
@@ -86,18 +106,22 @@ struct SummaryReport {
 
     private var advertisers: [String] {
         guard !summary.advertisers.isEmpty else { return [] }
-        let named = namedAdvertisers.compactMap { entry in entry.value.name.map { "\(entry.key) \"\(Self.printable($0))\"" } }
+        let named = namedAdvertisers.compactMap { entry in entry.value.name.map { "\(entry.key) \"\($0.withoutControls)\"" } }
         let more = named.count > 20 ? ", …" : ""
         let names = named.isEmpty ? "" : ": " + named.prefix(20).joined(separator: ", ") + more
         return ["advertising: \(count(summary.advertisers.count, "address", "addresses")), \(named.count) with a name\(names)"]
     }
 
-    private var namedAdvertisers: [(key: BluetoothAddress, value: CaptureSummary.Advertiser)] {
+    var namedAdvertisers: [(key: BluetoothAddress, value: CaptureSummary.Advertiser)] {
         summary.advertisers.sorted { $0.key.value < $1.key.value }
     }
 
     private var tables: [String] {
-        summary.peers.filter { !$0.table.isEmpty }.map { peer in
+        summary.peers.filter { !$0.table.services.isEmpty || !$0.table.characteristics.isEmpty }.map { peer in
+            if level == .text {
+                let named = peer.table.characteristics.sorted { $0.key < $1.key }.map { Self.short($0.value.uuid) }
+                return "characteristics that the text names of \(peer.label): \(named.joined(separator: " "))"
+            }
             let services = peer.table.services.values.sorted { $0.start < $1.start }.map { service in
                 let inside = peer.table.characteristics.filter { service.start <= $0.key && $0.key <= service.end }
                     .sorted { $0.key < $1.key }.map { Self.short($0.value.uuid) }
@@ -117,7 +141,7 @@ struct SummaryReport {
     }
 
     /// What could not be read, a sentence each.
-    private var unreadable: [String] {
+    var unreadable: [String] {
         var sentences: [String] = []
         if let trouble = summary.trouble { sentences.append(trouble) }
         if summary.facts.unreadable > 0 {
@@ -127,7 +151,7 @@ struct SummaryReport {
             sentences.append("\(count(number, "packet")): \(reason.rawValue)")
         }
         for connection in summary.connections where connection.isEncrypted {
-            sentences.append("the connection with \(connection.observed.peer?.description ?? "handle 0x" + String(connection.observed.handle, radix: 16)) is encrypted")
+            sentences.append("connection \(connection.observed.id) is encrypted: only what came before that can be read")
         }
         if summary.tally.malformed > 0 { sentences.append("\(count(summary.tally.malformed, "value")) of a response characteristic: no frame of a bottle") }
         if summary.tally.refused > 0 { sentences.append("\(count(summary.tally.refused, "drink record")) refused by the dialect") }
@@ -135,133 +159,9 @@ struct SummaryReport {
         return sentences + summary.facts.remarks
     }
 
-    // MARK: JSON
-
-    var json: JSONValue {
-        let format = summary.facts.format
-        return [
-            "file": .string(file),
-            "container": JSONValue(format?.container.rawValue),
-            "linkType": JSONValue(format.map { summary.facts.linkTypes.first?.description ?? $0.linkType.description }),
-            "linkTypes": .array(summary.facts.linkTypes.map { .string($0.description) }),
-            "packets": .int(summary.facts.packets),
-            "bytes": .int(summary.facts.offset),
-            "start": JSONValue(summary.firstTime.map(moment)),
-            "end": JSONValue(summary.lastTime.map(moment)),
-            "seconds": JSONValue(seconds),
-            "adapters": .array(summary.adapters.sorted().map { .int(Int($0)) }),
-            "connections": .array(summary.connections.map(json)),
-            "addresses": .array(addresses),
-            "gattTables": .array(summary.peers.filter { !$0.table.isEmpty }.map(tableJSON)),
-            "att": [
-                "total": .int(summary.pdus.values.reduce(0, +)),
-                "byName": .object(summary.pdus.sorted { $0.key.rawValue < $1.key.rawValue }.map { .init($0.key.description, .int($0.value)) }),
-            ],
-            "bottles": .array(summary.bottles.map(json)),
-            "drinks": .int(summary.tally.drinks),
-            "millilitres": .int(summary.tally.millilitres),
-            "duplicates": .int(summary.tally.duplicates),
-            "suspects": .int(summary.tally.suspects),
-            "bookkeeping": .int(summary.tally.bookkeeping),
-            "transfers": .int(summary.tally.transfers),
-            "unfinishedTransfers": .int(summary.tally.unfinishedTransfers),
-            "commands": .int(summary.commands),
-            "unreadable": .array(unreadable.map { .string($0) }),
-        ]
-    }
-
-    private var seconds: Double? {
-        guard let first = summary.firstTime, let last = summary.lastTime else { return nil }
-        let (seconds, attoseconds) = (last - first).components
-        return Double(seconds) + Double(attoseconds) / 1e18
-    }
-
-    private func json(_ connection: CaptureSummary.Connection) -> JSONValue {
-        [
-            "adapter": .int(Int(connection.observed.adapter)),
-            "handle": .int(Int(connection.observed.handle)),
-            "peer": JSONValue(connection.observed.peer?.description),
-            "central": JSONValue(connection.observed.central?.description),
-            "start": JSONValue(connection.began.map(moment)),
-            "end": JSONValue(connection.ended.map(moment)),
-            "pdus": .int(connection.pdus),
-            "encrypted": .bool(connection.isEncrypted),
-            "ended": .bool(connection.hasEnded),
-            "reason": JSONValue(connection.reason.map(Int.init)),
-        ]
-    }
-
-    private var addresses: [JSONValue] {
-        let connected = Set(summary.connections.compactMap(\.observed.peer))
-        var listed = Set<BluetoothAddress>()
-        let advertised: [JSONValue] = namedAdvertisers.map { entry in
-            listed.insert(entry.key)
-            return [
-                "address": .string(entry.key.description), "name": JSONValue(entry.value.name),
-                "advertisements": .int(entry.value.count), "connected": .bool(connected.contains(entry.key)),
-            ]
-        }
-        let silent: [JSONValue] = connected.subtracting(listed).sorted { $0.value < $1.value }.map { address in
-            let name = summary.peers.first { $0.address == address }?.name
-            return ["address": .string(address.description), "name": JSONValue(name), "advertisements": 0, "connected": true]
-        }
-        return advertised + silent
-    }
-
-    private func tableJSON(_ peer: BottlePeer) -> JSONValue {
-        [
-            "peer": JSONValue(peer.address?.description),
-            "services": .array(peer.table.services.values.sorted { $0.start < $1.start }.map { service in
-                ["uuid": .string(Self.short(service.uuid)), "start": .int(Int(service.start)), "end": .int(Int(service.end))]
-            }),
-            "characteristics": .array(peer.table.characteristics.sorted { $0.key < $1.key }.map { handle, characteristic in
-                ["uuid": .string(Self.short(characteristic.uuid)), "handle": .int(Int(handle)), "properties": .int(Int(characteristic.properties.rawValue))]
-            }),
-        ]
-    }
-
-    private func json(_ bottle: CaptureSummary.Bottle) -> JSONValue {
-        [
-            "bottle": JSONValue(bottle.peer.address?.description),
-            "name": JSONValue(bottle.peer.name),
-            "model": JSONValue(bottle.peer.model?.rawValue),
-            "profile": JSONValue(bottle.peer.profile?.rawValue),
-            "attribution": JSONValue(bottle.peer.basis?.rawValue),
-            "batteryPercent": JSONValue(bottle.peer.batteryPercent),
-            "drinks": .int(bottle.drinks),
-            "millilitres": .int(bottle.millilitres),
-            "duplicates": .int(bottle.duplicates),
-            "suspects": .int(bottle.suspects),
-            "first": JSONValue(bottle.first),
-            "last": JSONValue(bottle.last),
-            "commands": .int(bottle.peer.commandCount),
-        ]
-    }
-
     // MARK: small words
 
-    private func moment(_ time: Duration) -> String { momentText(time) }
+    func moment(_ time: Duration) -> String { momentText(time) }
 
-    private static func words(_ basis: AttributionBasis) -> String {
-        switch basis {
-        case .discovered: "discovered"
-        case .carriedOver: "carried over from an earlier connection to the same address"
-        case .given: "given by hand"
-        case .guessed: "guessed from the frames' own shape, no discovery is in the capture"
-        }
-    }
-
-    private static func words(_ duration: Duration) -> String {
-        let seconds = duration.components.seconds
-        if seconds < 120 { return "\(seconds) s" }
-        if seconds < 7200 { return "\(seconds / 60) min" }
-        return seconds < 172_800 ? "\(seconds / 3600) h" : "\(seconds / 86_400) days"
-    }
-
-    private static func short(_ uuid: BluetoothUUID) -> String { uuid.description }
-
-    /// Names come from outside: nothing in them may move the terminal's cursor.
-    static func printable(_ name: String) -> String {
-        String(String.UnicodeScalarView(name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F && !(0x80...0x9F).contains($0.value) }))
-    }
+    static func short(_ uuid: BluetoothUUID) -> String { uuid.description }
 }

@@ -37,8 +37,12 @@ public final class BottlePeer {
         self.firstConnection = firstConnection
     }
 
-    /// For people: the address, or which connection it was.
-    public var label: String { address?.description ?? (isHost ? "the capturing host" : "unknown address (connection \(firstConnection))") }
+    /// For people: the address, or else the name, or else which connection it was. Nothing in it moves a terminal's cursor.
+    public var label: String {
+        if let address { return address.description }
+        if isHost { return "the capturing host" }
+        return "\(name.map { $0.withoutControls } ?? "connection \(firstConnection)") (no address)"
+    }
 
     /// Whether this is a bottle, as far as is known: it speaks like one, or is named like one. Other gadgets use the same UUIDs.
     public var isBottle: Bool { hasSpoken || name?.lowercased().hasPrefix("waterh") == true }
@@ -64,6 +68,13 @@ public final class BottlePeer {
         guard !name.isEmpty, self.name != name else { return }
         self.name = name
         if model == nil { model = BottleModel(advertisedName: name) }
+    }
+}
+
+extension String {
+    /// Names come from the air: nothing in them may end a line or colour a terminal.
+    public var withoutControls: String {
+        String(String.UnicodeScalarView(unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F && !(0x80...0x9F).contains($0.value) }))
     }
 }
 

@@ -6,66 +6,24 @@ import Captures
 ///
 /// Deliveries come in the order of their frames, also where two bottles talk at once.
 public final class DrinkReader {
-    public struct Options {
-        public var dialect = RecordDialect.calendar
-        /// Every delivery, duplicates and bookkeeping entries included.
-        public var isRaw = false
-        public var given = GivenHandles()
-        /// Only this bottle's.
-        public var bottle: BluetoothAddress?
-        /// Where the capture does not tell the model.
-        public var model: BottleModel?
-        /// The host clock's year, for the strict dialect where the capture has no times.
-        public var hostYear: Int
-
-        public init(hostYear: Int) { self.hostYear = hostYear }
-    }
-
-    /// What was counted.
-    public struct Tally: Sendable, Equatable {
-        public var drinks = 0
-        public var millilitres = 0
-        public var duplicates = 0
-        public var suspects = 0
-        /// Records whose flag says that they are no drinks.
-        public var bookkeeping = 0
-        public var refused = 0
-        public var transfers = 0
-        public var unfinishedTransfers = 0
-        /// Values from the response characteristic that are no frames.
-        public var malformed = 0
-        /// Records of devices that only look like a bottle, left out because another was found by discovery.
-        public var lookalikes = 0
-        public init() {}
-
-        /// What was added since an earlier tally.
-        public func since(_ earlier: Tally) -> Tally {
-            var rest = self
-            for field: WritableKeyPath<Tally, Int> in [
-                \.drinks, \.millilitres, \.duplicates, \.suspects, \.bookkeeping, \.refused, \.transfers, \.unfinishedTransfers, \.malformed, \.lookalikes,
-            ] { rest[keyPath: field] -= earlier[keyPath: field] }
-            return rest
-        }
-    }
-
     public let options: Options
-    public private(set) var tally = Tally()
+    public internal(set) var tally = Tally()
     /// Called for a record that the strict dialect refuses, at each delivery.
     public var onRefused: ((RefusedRecord) throws -> Void)?
     private let sink: (borrowing Delivery) throws -> Void
     /// What each address drank, over all captures read: overlapping captures hold the same drinks.
     private var histories: [BluetoothAddress: DrinkHistory] = [:]
-    private var conversation: ConversationReader?
+    var conversation: ConversationReader?
     /// Deliveries that wait for another bottle's unfinished transfer, which holds earlier frames.
-    private var waiting: [Delivery] = []
-    private static let mostWaiting = 65_536
+    var waiting: [Delivery] = []
+    static let mostWaiting = 65_536
     /// Deliveries of devices that only look like a bottle, until it is known whether a real one is here.
-    private var doubtful: [Delivery] = []
-    private static let mostDoubtful = 20_000
-    private var doubt = Doubt.open
+    var doubtful: [Delivery] = []
+    static let mostDoubtful = 20_000
+    var doubt = Doubt.open
 
     /// What becomes of drinks whose only evidence is their own shape.
-    private enum Doubt {
+    enum Doubt {
         /// Nothing decided: they are held.
         case open
         /// A bottle was found by better evidence: they are not drinks of a bottle.
@@ -222,7 +180,7 @@ public final class DrinkReader {
         }
     }
 
-    private func deliver(_ delivery: borrowing Delivery) throws {
+    func deliver(_ delivery: borrowing Delivery) throws {
         if delivery.record.isDrink, !delivery.isDuplicate {
             tally.drinks += 1
             if delivery.record.isSuspect { tally.suspects += 1 } else { tally.millilitres += delivery.record.amountMl }
@@ -254,80 +212,5 @@ public final class DrinkReader {
         if let address = peer.address { histories[address] = history }
         peer.history = history
         return history
-    }
-
-    // MARK: order
-
-    /// Lets go of what waits for no transfer any more.
-    private func releaseInOrder(after side: ServerSide) throws {
-        let open = conversation?.openLogs.lazy.filter { $0 !== side }.compactMap { $0.log.pointee.openSince }.min()
-        try release(before: open ?? .max)
-    }
-
-    private func release(before frame: Int) throws {
-        guard !waiting.isEmpty else { return }
-        let sorted = waiting.enumerated().sorted { ($0.element.frame, $0.offset) < ($1.element.frame, $1.offset) }.map(\.element)
-        let ready = sorted.prefix { $0.frame < frame }
-        waiting = Array(sorted[ready.endIndex...])
-        for delivery in ready { try deliver(delivery) }
-    }
-
-    // MARK: doubt
-
-    /// Frames from a bottle that is known by discovery, by the caller, or by its answers to commands: whoever merely
-    /// sends the same bytes is somebody else (rule 8).
-    private func refuteDoubts(_ origin: TrafficOrigin) throws {
-        guard doubt == .open, !origin.isDoubtful else { return }
-        doubt = .refuted
-        // What the same device said before was a bottle's word then, too.
-        let held = doubtful
-        doubtful = []
-        for delivery in held {
-            if delivery.bottle === origin.side.peer { try deliver(delivery) } else { tally.lookalikes += 1 }
-        }
-    }
-
-    private func releaseDoubtful() throws {
-        doubt = .accepted
-        let held = doubtful
-        doubtful = []
-        for delivery in held { try deliver(delivery) }
-    }
-}
-
-/// The drinks of one bottle, over captures.
-final class DrinkHistory {
-    let drinks: UnsafeMutablePointer<DrinkIndex>
-    /// Entries that are no drinks.
-    let bookkeeping: UnsafeMutablePointer<DrinkIndex>
-
-    init() {
-        drinks = .allocate(capacity: 1)
-        bookkeeping = .allocate(capacity: 1)
-        drinks.initialize(to: DrinkIndex())
-        bookkeeping.initialize(to: DrinkIndex())
-    }
-
-    deinit {
-        for index in [drinks, bookkeeping] {
-            index.deinitialize(count: 1)
-            index.deallocate()
-        }
-    }
-}
-
-extension RecordBatch {
-    /// Each record's 13 bytes with the packet it came in.
-    @inline(__always)
-    func forEachRecord(_ body: (UnsafeRawBufferPointer, Source) throws -> Void) rethrows {
-        try bytes.withUnsafeBytes { buffer in
-            var index = 0
-            for source in sources {
-                while index < source.end, (index + 1) * DrinkRecord.size <= buffer.count {
-                    try body(UnsafeRawBufferPointer(rebasing: buffer[(index * DrinkRecord.size)..<((index + 1) * DrinkRecord.size)]), source)
-                    index += 1
-                }
-            }
-        }
     }
 }

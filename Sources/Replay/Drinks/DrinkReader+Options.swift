@@ -1,0 +1,46 @@
+import Bluetooth
+import BottleProtocol
+
+extension DrinkReader {
+    public struct Options {
+        public var dialect = RecordDialect.calendar
+        /// Every delivery, duplicates and bookkeeping entries included.
+        public var isRaw = false
+        public var given = GivenHandles()
+        /// Only this bottle's.
+        public var bottle: BluetoothAddress?
+        /// Where the capture does not tell the model.
+        public var model: BottleModel?
+        /// The host clock's year, for the strict dialect where the capture has no times.
+        public var hostYear: Int
+
+        public init(hostYear: Int) { self.hostYear = hostYear }
+    }
+
+    /// What was counted.
+    public struct Tally: Sendable, Equatable {
+        public var drinks = 0
+        public var millilitres = 0
+        public var duplicates = 0
+        public var suspects = 0
+        /// Records whose flag says that they are no drinks.
+        public var bookkeeping = 0
+        public var refused = 0
+        public var transfers = 0
+        public var unfinishedTransfers = 0
+        /// Values from the response characteristic that are no frames.
+        public var malformed = 0
+        /// Records of devices that only look like a bottle, left out because another was found by discovery.
+        public var lookalikes = 0
+        public init() {}
+
+        /// What was added since an earlier tally.
+        public func since(_ earlier: Tally) -> Tally {
+            var rest = self
+            for field: WritableKeyPath<Tally, Int> in [
+                \.drinks, \.millilitres, \.duplicates, \.suspects, \.bookkeeping, \.refused, \.transfers, \.unfinishedTransfers, \.malformed, \.lookalikes,
+            ] { rest[keyPath: field] -= earlier[keyPath: field] }
+            return rest
+        }
+    }
+}

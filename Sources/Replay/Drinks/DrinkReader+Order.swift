@@ -1,0 +1,42 @@
+import Bluetooth
+import BottleProtocol
+
+// Deliveries that wait: for another bottle's transfer that holds earlier frames, or for a better bottle.
+
+extension DrinkReader {
+    /// Lets go of what waits for no transfer any more.
+    func releaseInOrder(after side: ServerSide) throws {
+        let open = conversation?.openLogs.lazy.filter { $0 !== side }.compactMap { $0.log.pointee.openSince }.min()
+        try release(before: open ?? .max)
+    }
+
+    func release(before frame: Int) throws {
+        guard !waiting.isEmpty else { return }
+        let sorted = waiting.enumerated().sorted { ($0.element.frame, $0.offset) < ($1.element.frame, $1.offset) }.map(\.element)
+        let ready = sorted.prefix { $0.frame < frame }
+        waiting = Array(sorted[ready.endIndex...])
+        for delivery in ready { try deliver(delivery) }
+    }
+
+    // MARK: doubt
+
+    /// Frames from a bottle that is known by discovery, by the caller, or by its answers to commands: whoever merely
+    /// sends the same bytes is somebody else (rule 8).
+    func refuteDoubts(_ origin: TrafficOrigin) throws {
+        guard doubt == .open, !origin.isDoubtful else { return }
+        doubt = .refuted
+        // What the same device said before was a bottle's word then, too.
+        let held = doubtful
+        doubtful = []
+        for delivery in held {
+            if delivery.bottle === origin.side.peer { try deliver(delivery) } else { tally.lookalikes += 1 }
+        }
+    }
+
+    func releaseDoubtful() throws {
+        doubt = .accepted
+        let held = doubtful
+        doubtful = []
+        for delivery in held { try deliver(delivery) }
+    }
+}
