@@ -8,7 +8,7 @@ import Dispatch
 public final class BlueZCentralLink: CentralLink {
     public let name: String
     public let hasRadio = true
-    public var events: AsyncStream<CentralEvent> { central.flow.events }
+    public let events: AsyncStream<CentralEvent>
     private let central: BlueZCentral
 
     /// How values that the peer notifies reach us.
@@ -29,7 +29,11 @@ public final class BlueZCentralLink: CentralLink {
     ) {
         name = adapter.map { "bluez:\($0)" } ?? "bluez"
         central = BlueZCentral(adapter: adapter, bus: bus, way: notifications, log: log)
+        events = central.flow.stream()
     }
+
+    /// Who waits for events of a link that was forgotten waits no longer.
+    deinit { central.flow.finish() }
 
     public func perform(_ request: CentralRequest) {
         let central = central
@@ -44,7 +48,8 @@ public final class BlueZCentralLink: CentralLink {
 actor BlueZCentral {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-    nonisolated let flow = EventFlow<CentralEvent>()
+    /// D-Bus cannot push back on a peer: whoever makes too many events wait is hung up on.
+    nonisolated let flow = EventQueue<CentralEvent>()
     let service: BlueZService
     let adapterName: String?
     let way: BlueZCentralLink.NotificationWay

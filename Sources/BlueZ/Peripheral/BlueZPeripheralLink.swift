@@ -8,7 +8,7 @@ import Dispatch
 /// connects while we are published; only unpaired ones are ever sent away (a keyboard is paired, a bottle's central is not).
 public final class BlueZPeripheralLink: PeripheralLink {
     public let name: String
-    public var events: AsyncStream<PeripheralEvent> { peripheral.flow.events }
+    public let events: AsyncStream<PeripheralEvent>
     private let peripheral: BlueZPeripheral
 
     /// How values leave for bluetoothd.
@@ -28,7 +28,11 @@ public final class BlueZPeripheralLink: PeripheralLink {
     ) {
         name = adapter.map { "bluez:\($0)" } ?? "bluez"
         peripheral = BlueZPeripheral(adapter: adapter, bus: bus, way: notifications, log: log)
+        events = peripheral.flow.stream()
     }
+
+    /// Who waits for events of a link that was forgotten waits no longer.
+    deinit { peripheral.flow.finish() }
 
     public func perform(_ request: PeripheralRequest) {
         let peripheral = peripheral
@@ -46,7 +50,8 @@ public final class BlueZPeripheralLink: PeripheralLink {
 actor BlueZPeripheral {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-    nonisolated let flow = EventFlow<PeripheralEvent>()
+    /// D-Bus cannot push back on a peer: whoever makes too many events wait is hung up on.
+    nonisolated let flow = EventQueue<PeripheralEvent>()
     let service: BlueZService
     let adapterName: String?
     let way: BlueZPeripheralLink.NotificationWay

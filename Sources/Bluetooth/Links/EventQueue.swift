@@ -2,7 +2,7 @@ import Synchronization
 
 /// Events on their way to the one consumer of a link, with a limit that pushes back: when it is reached the link stops
 /// reading from the other end, and goes on when the consumer has caught up. Nothing is dropped, nothing grows without end.
-final class EventQueue<Event: Sendable>: Sendable {
+package final class EventQueue<Event: Sendable>: Sendable {
     private struct State {
         /// Events from `head` on are still to be taken.
         var buffer: [Event] = []
@@ -16,7 +16,7 @@ final class EventQueue<Event: Sendable>: Sendable {
     private let state = Mutex(State())
     private let limit: Int
 
-    init(limit: Int = 1024) {
+    package init(limit: Int = 1024) {
         self.limit = limit
     }
 
@@ -34,7 +34,10 @@ final class EventQueue<Event: Sendable>: Sendable {
         }
     }
 
-    func yield(_ event: Event) {
+    /// Events that wait to be taken: for a link that cannot push back and has to hang up instead.
+    package var count: Int { state.withLock { $0.buffer.count - $0.head } }
+
+    package func yield(_ event: Event) {
         let waiter: CheckedContinuation<Event?, Never>? = state.withLock { state in
             guard !state.isFinished else { return nil }
             if let waiter = state.waiter {
@@ -48,7 +51,7 @@ final class EventQueue<Event: Sendable>: Sendable {
     }
 
     /// No more events; those that wait are still delivered.
-    func finish() {
+    package func finish() {
         let waiter = state.withLock { state in
             state.isFinished = true
             defer { state.waiter = nil }
@@ -58,7 +61,7 @@ final class EventQueue<Event: Sendable>: Sendable {
     }
 
     /// The consumer's view. One consumer.
-    func stream() -> AsyncStream<Event> {
+    package func stream() -> AsyncStream<Event> {
         AsyncStream(unfolding: { await self.next() }, onCancel: { self.finish() })
     }
 
