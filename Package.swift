@@ -96,6 +96,8 @@ let package = Package(
         tests("StoreTests", ["Store", "TrackerCore", grdb]),
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
+        tests("HostControllerTests", ["HostController", "Bluetooth"]),
+        tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
         tests("SimulationTests", ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests(
             "CommandTests",

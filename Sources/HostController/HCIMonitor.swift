@@ -13,6 +13,35 @@ public struct MonitorPacket: Sendable, Hashable {
     public var time: Duration
     /// HCI bytes, without H4's type byte.
     public var bytes: [UInt8]
+
+    /// What came by the channel is no packet of it.
+    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Bytes that a packet like this has, and bytes that there were.
+        public let needed: Int
+        public let found: Int
+        public var description: String { "the kernel's monitor channel sent a packet of \(found) bytes that should have \(needed)" }
+    }
+
+    public init(opcode: UInt16, adapter: UInt16, time: Duration, bytes: [UInt8]) {
+        self.opcode = opcode
+        self.adapter = adapter
+        self.time = time
+        self.bytes = bytes
+    }
+
+    /// Reads one message of the channel; what follows its bytes is no part of it.
+    ///
+    /// ```
+    /// opcode 2 · adapter 2 · length 2 · that many bytes      little-endian (BlueZ lib/hci.h, hci_mon_hdr)
+    /// ```
+    public init(decoding message: some RandomAccessCollection<UInt8>, at time: Duration) throws(Malformed) {
+        let header = Array(message.prefix(6))
+        guard header.count == 6 else { throw Malformed(needed: 6, found: header.count) }
+        func word(_ index: Int) -> UInt16 { UInt16(header[index]) | UInt16(header[index + 1]) << 8 }
+        let length = Int(word(4))
+        guard message.count >= 6 + length else { throw Malformed(needed: 6 + length, found: message.count) }
+        self.init(opcode: word(0), adapter: word(2), time: time, bytes: Array(message.dropFirst(6).prefix(length)))
+    }
 }
 
 /// Listens on the kernel's HCI monitor channel, live, beside whatever else uses the adapters. Needs CAP_NET_RAW.
@@ -47,12 +76,17 @@ public final class HCIMonitor: Sendable {
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         self.source = source
         source.setEventHandler {
-            while let packet = Self.next(descriptor) {
-                if case .dropped = continuation.yield(packet) {
-                    continuation.finish(throwing: LinkError(.system, "The recording could not keep up: more than \(limit) packets waited"))
-                    source.cancel()
-                    return
+            while let message = Self.next(descriptor) {
+                let failure: LinkError
+                do throws(MonitorPacket.Malformed) {
+                    let packet = try MonitorPacket(decoding: message, at: Self.realTime())
+                    guard case .dropped = continuation.yield(packet) else { continue }
+                    failure = LinkError(.system, "The recording could not keep up: more than \(limit) packets waited")
+                } catch {
+                    failure = LinkError(.protocolViolation, "The recording ends: \(error)")
                 }
+                continuation.finish(throwing: failure)
+                return source.cancel()
             }
         }
         source.setCancelHandler {
@@ -68,22 +102,19 @@ public final class HCIMonitor: Sendable {
     /// Ends `packets` after those that wait.
     public func close() { source.cancel() }
 
-    /// The next packet that waits at the socket; what is too short to be one is passed over.
-    private static func next(_ descriptor: Int32) -> MonitorPacket? {
-        // Header: opcode, adapter, length, 16 bits each, little-endian (BlueZ lib/hci.h, hci_mon_hdr).
+    /// The next message that waits at the socket.
+    private static func next(_ descriptor: Int32) -> ArraySlice<UInt8>? {
         var buffer = [UInt8](repeating: 0, count: 6 + 0xFFFF)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            if count < 0 {
-                if errno == EINTR { continue }
-                return nil
-            }
-            guard count >= 6 else { continue }
-            func word(_ index: Int) -> UInt16 { UInt16(buffer[index]) | UInt16(buffer[index + 1]) << 8 }
-            var now = timespec()
-            clock_gettime(CLOCK_REALTIME, &now)
-            let bytes = Array(buffer[6..<min(count, 6 + Int(word(4)))])
-            return MonitorPacket(opcode: word(0), adapter: word(2), time: .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec), bytes: bytes)
+            if count >= 0 { return buffer[..<count] }
+            if errno != EINTR { return nil }
         }
+    }
+
+    private static func realTime() -> Duration {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
     }
 }

@@ -49,7 +49,7 @@ public struct L2CAPDialer: SocketDialer {
 
     /// - Parameter text: what follows `l2cap:`.
     public init(_ text: String) throws(LinkError) {
-        let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let address = parts.first.flatMap(BluetoothAddress.init), parts.count == 1 || parts[1] == "random" else {
             throw LinkError(
                 .notFound, "'l2cap:\(text)' does not name a bottle: without bluetoothd there is no scan, so give its address, as in l2cap:A4:C1:38:00:00:01")

@@ -44,6 +44,12 @@ public actor BottleDriver {
         return replies.removeValue(forKey: lastControl) ?? .refused("The bottle did not answer.")
     }
 
+    /// Whether the bottle gets on: no deadline of its machine has passed for longer than `grace` without being served.
+    public func isOnTime(grace: Duration) -> Bool {
+        guard let deadline = machine.nextDeadline else { return true }
+        return clock.now() <= deadline.advanced(by: grace)
+    }
+
     private func feed(_ event: VirtualBottleMachine.Event) {
         var isSaved = true
         for effect in machine.handle(event, at: clock.now()) {

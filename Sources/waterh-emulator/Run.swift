@@ -9,7 +9,7 @@ import VirtualBottle
 
 /// `waterh-emulator run`: a bottle on a link until it is stopped.
 struct Run: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Be a bottle, until Ctrl-C.")
+    static let configuration = CommandConfiguration(abstract: "Be a bottle, until Ctrl-C.", discussion: "Tells systemd how it is, where systemd asks.")
     static var defaultControlPath: String { Paths.socket("waterh-emulator.sock") }
 
     @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH or l2cap:hci1.", valueName: "link"))
@@ -103,15 +103,20 @@ struct Run: AsyncParsableCommand {
         let control = try listen(driver, log)
         TextOutput.standard.line(ready(identity, records: flash.records.count))
         TextOutput.standard.flush()
+        let supervisor = Supervisor()
+        supervisor.tell("READY=1")
+        let watchdog = Task { await supervisor.keepAlive { await driver.isOnTime(grace: .seconds(30)) } }
 
         let stopping = Task { () -> ExitStatus? in
             for await signal in signals {
+                supervisor.tell("STOPPING=1")
                 await link.close()
                 return StopSignals.status(for: signal)
             }
             return nil
         }
         await driver.run()
+        watchdog.cancel()
         control?.stop()
         stopping.cancel()
         let status = await stopping.value ?? .noLink

@@ -25,13 +25,19 @@ struct LinkOptions: ParsableArguments {
     @Flag(help: "Say on standard error what is being done.")
     var verbose = false
 
-    func open() throws -> any CentralLink {
-        let name: LinkName
-        do {
-            name = try LinkName(link ?? Host.variable("WATERH_LINK") ?? "bluez")
-        } catch {
-            throw CommandFailure(.wrongUse, "\(error).")
+    /// The link that is meant: the flag, the environment, or the default.
+    var name: LinkName {
+        get throws {
+            do {
+                return try LinkName(link ?? Host.variable("WATERH_LINK") ?? "bluez")
+            } catch {
+                throw CommandFailure(.wrongUse, "\(error).")
+            }
         }
+    }
+
+    func open() throws -> any CentralLink {
+        let name = try name
         if notifications != nil {
             guard case .bluez = name else {
                 throw CommandFailure(.wrongUse, "--notifications is bluetoothd's business.", advice: "Leave it out, or use --link bluez.")
@@ -41,7 +47,7 @@ struct LinkOptions: ParsableArguments {
         do {
             return try LinkFactory.central(name, notifications: notifications, instruments: LinkInstruments(log: { if isVerbose { Diagnostics.line($0) } }))
         } catch {
-            throw CommandFailure(.noLink, sentence(error.description), advice: RetryTable.advice(for: error.code, linkName: "\(name)", hasRadio: true))
+            throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: "\(name)", hasRadio: true).about(error.code))
         }
     }
 

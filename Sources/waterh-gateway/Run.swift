@@ -29,7 +29,7 @@ struct Run: AsyncParsableCommand {
         let driver = GatewayDriver(link: central, journal: depot.store, clock: .system(wall: { Host.now() }), outlets: outlets)
         let service = PollService(driver: driver, depot: depot, plan: plan, supervisor: supervisor)
         let work = Task { await service.run() }
-        let watchdog = Task { await supervisor.keepAlive() }
+        let watchdog = Task { await supervisor.keepAlive { await service.isOnTime() } }
         supervisor.tell("READY=1")
 
         var stopped = ExitStatus.done
@@ -80,6 +80,10 @@ actor PollService {
     private let supervisor: Supervisor
     private var history = PollHistory()
     private var pause: Task<Void, Never>?
+    /// When the present pause ends; `nil` during a poll.
+    private var pauseEnds: ContinuousClock.Instant?
+    /// The next pause is to be left out.
+    private var isHurried = false
     private var lastFailure: PollFailure?
 
     init(driver: GatewayDriver, depot: Depot, plan: ServicePlan, supervisor: Supervisor) {
@@ -91,17 +95,34 @@ actor PollService {
 
     func run() async {
         while !Task.isCancelled {
+            isHurried = false
             await poll()
             guard !Task.isCancelled else { return }
+            guard !isHurried else { continue }
             let wait = secondsToNextPoll()
             let pause = Task { _ = try? await Task.sleep(for: .seconds(wait)) }
             self.pause = pause
+            pauseEnds = .now + .seconds(wait)
             await pause.value
+            pauseEnds = nil
         }
     }
 
-    /// Ends the pause: we are to stop.
-    func hurry() { pause?.cancel() }
+    /// Ends the pause, or leaves out the one after the poll that is under way.
+    func hurry() {
+        isHurried = true
+        pause?.cancel()
+    }
+
+    /// Whether work gets on: no deadline of a poll has passed without being served, and no pause is longer than meant.
+    /// An actor that is stuck does not answer at all.
+    func isOnTime() async -> Bool {
+        if let pauseEnds { return ContinuousClock.now < pauseEnds + Self.grace }
+        return await driver.isOnTime(grace: Self.grace)
+    }
+
+    /// A machine that was asleep, or has a lot to do, may be that late.
+    private static let grace = Duration.seconds(30)
 
     /// Goes on with another plan, at once. Link and store stay: they need a restart.
     func take(_ new: ServicePlan) {
@@ -128,7 +149,7 @@ actor PollService {
     /// One line where something happened; a failure is said once, until it changes.
     private func tell(_ report: PollReport) {
         if let failure = report.failure {
-            supervisor.tell("STATUS=\(failure.kind.text)")
+            supervisor.tell(status: failure.kind.text)
             guard failure.kind != lastFailure?.kind, failure.kind != .interrupted else { return }
             lastFailure = failure
             return Diagnostics.error("\(failure.kind.text): \(sentence(failure.sentence))", advice: failure.advice)
@@ -137,7 +158,7 @@ actor PollService {
         lastFailure = nil
         guard report.received > 0 || report.quarantined > 0 else { return }
         for line in PollText.lines(report, state: try? depot.state()) { Diagnostics.line(line) }
-        supervisor.tell("STATUS=\(report.received) records at the last poll that brought some")
+        supervisor.tell(status: "\(report.received) records at the last poll that brought some")
     }
 
     private func secondsToNextPoll() -> Double {

@@ -39,9 +39,9 @@ struct Scan: AsyncParsableCommand {
         switch outcome {
         case .failure(let error):
             await central.close()
-            throw CommandFailure(.noLink, sentence(error.description), advice: RetryTable.advice(for: error.code, linkName: central.name, hasRadio: central.hasRadio))
+            throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(error.code))
         case .success(0):
-            throw CommandFailure(.noLink, "No bottle was seen in \(seconds) s.", advice: RetryTable.advice(for: .notFound, linkName: central.name, hasRadio: central.hasRadio))
+            throw CommandFailure(.noLink, "No bottle was seen in \(seconds) s.", advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(.notFound))
         case .success:
             break
         }

@@ -91,9 +91,22 @@ import Testing
         let result = try await Program("waterh-gateway").run(
             ["doctor", "--json", "--link", "unix:" + folder.url("none.sock").path, "--store", folder.url("s.sqlite").path])
         let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
-        #expect(result.exitCode == 1)
+        // No bottle is there, and nothing else is wrong.
+        #expect(result.exitCode == 5)
         #expect(object?["ok"] as? Bool == false)
+        let checks = try #require(object?["checks"] as? [[String: Any]])
+        #expect(checks.allSatisfy { $0["check"] is String && $0["found"] is String && ["good", "note", "bad"].contains($0["status"] as? String) })
+        #expect(checks.allSatisfy { $0["status"] as? String != "bad" || $0["advice"] is String }, "each fault comes with what to do")
+        #expect(checks.contains { ($0["check"] as? String)?.hasPrefix("kernel") == true })
         #expect(!FileManager.default.fileExists(atPath: folder.url("s.sqlite").path), "doctor writes nothing")
+    }
+
+    @Test func doctorNamesABadStoreBeforeAnAbsentBottle() async throws {
+        let folder = try TemporaryFolder()
+        try Data("this is no database, and it is longer than a header".utf8).write(to: folder.url("s.sqlite"))
+        let result = try await Program("waterh-gateway").run(
+            ["doctor", "--link", "unix:" + folder.url("none.sock").path, "--store", folder.url("s.sqlite").path])
+        #expect(result.exitCode == 1 && result.output.contains("BAD  store: "), "\(result.output)")
     }
 
     @Test func demoOnceShowsTwoPollsAndWritesOnlyUnderATemporaryDirectory() async throws {

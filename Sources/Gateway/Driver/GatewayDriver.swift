@@ -51,6 +51,12 @@ public actor GatewayDriver {
         }
     }
 
+    /// Whether a poll gets on: none of its deadlines has passed for longer than `grace` without being served. Without a poll: yes.
+    public func isOnTime(grace: Duration) -> Bool {
+        guard let deadline = engine?.nextDeadline else { return true }
+        return clock.now() <= deadline.advanced(by: grace)
+    }
+
     /// Closes the link. The driver is spent.
     public func close() async {
         await link.close()

@@ -151,7 +151,7 @@ public struct GatewayEngine {
                 hasLog
                     ? "its log was not through after \(work.limits.poll); what had arrived is stored, and nothing of it was acknowledged."
                     : "the poll was not through after \(work.limits.poll).",
-                advice: "Bring the bottle nearer and poll again: what is not acknowledged is still in it."))
+                advice: work.advice.brokenOff("what is not acknowledged is still in the bottle.")))
     }
 
     /// Stops whatever is under way and ends the poll with what there is.

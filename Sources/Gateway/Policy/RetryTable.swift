@@ -41,18 +41,12 @@ struct RetryRule: Sendable {
     var failure: PollFailure.Kind
     /// Why these rungs.
     var reason: String
+    /// What a person can try, over bluetoothd; see `LinkAdvice` for other links.
     var advice: String
 }
 
 /// Retry policy as data. Errors that the link itself calls final (`isTransient` false) are not retried where the rule says so.
 public enum RetryTable {
-    /// What a person can try about an error of this class on this link.
-    public static func advice(for code: LinkError.Code, linkName: String, hasRadio: Bool) -> String {
-        let rule = rule(for: code)
-        guard !hasRadio, code == .notFound || code == .connectFailed || code == .timeout else { return rule.advice }
-        return "See that a bottle runs at the other end (waterh-emulator run --link \(linkName)), and try again."
-    }
-
     static let rules: [RetryRule] = [
         RetryRule(
             code: .noAdapter, rungs: [], pause: .zero, failure: .noAdapter,

@@ -122,12 +122,12 @@ extension BottleSession {
             end = .failed(
                 PollFailure(
                     .didNotAnswer, "it was asked for its log \(work.limits.sendings) times.",
-                    advice: "Wake the bottle (lid or a shake) and poll again: nothing was lost."))
+                    advice: work.advice.silent))
         } else if !drain.complete, drain.taken < work.limits.records {
             end = .failed(
                 PollFailure(
                     .didNotAnswer, "its log did not come through whole: \(drain.note ?? "it broke off").",
-                    advice: "What was whole is stored, and nothing uncertain was acknowledged. Bring the bottle nearer and poll again."))
+                    advice: work.advice.brokenOff("what was whole is stored, and nothing uncertain was acknowledged.")))
         } else {
             advance(&work)
         }

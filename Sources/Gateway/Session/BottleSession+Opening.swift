@@ -83,7 +83,7 @@ extension BottleSession {
                 end = .failed(
                     PollFailure(
                         .unexpectedResponse, "the response characteristic says that it notifies, and refuses the subscription: \(error.sentence)",
-                        advice: RetryTable.rule(for: .refused).advice))
+                        advice: work.advice.about(.refused)))
                 return
             }
             work.say(.warning, "The response characteristic refuses the subscription (\(error.sentence)); it is read instead.")

@@ -9,74 +9,38 @@ import Bluetooth
 /// packets by notification, pieces of entries, a record twice in a frame), the log is asked for again, and what both dumps begin with is
 /// acknowledged.
 struct LogDrain {
-    /// What the session is to do. Each is answered by the method named.
-    enum Action: Hashable {
-        /// Write the command that asks for the log: `asked`.
-        case ask
-        /// Read the response characteristic: `readValue`.
-        case read
-        /// Take the round (`takeRound`) and journal its records: `settled`.
-        case settle
-        /// Write the acknowledgement of so many records: `acknowledgementLeft` or `acknowledgementRefused`.
-        case acknowledge(records: Int)
-        /// The drain is over; see `complete` and `note`.
-        case finish
-    }
-
-    enum Phase: Hashable {
-        case idle, asking, receiving, lingering, reading, settling, acknowledging, finished
-    }
-
-    /// One dump of the log, as far as it came.
-    struct Round: Hashable {
-        /// Records of whole frames, in order of arrival.
-        var frames: [[[UInt8]]] = []
-        /// Records of frames that were never whole: kept, not acknowledged.
-        var loose: [[UInt8]] = []
-        /// Why this dump cannot be trusted to be whole.
-        var flaw: String?
-        /// The bottle said that this is all.
-        var ended = false
-        var notified = false
-        /// Values were cut in the middle of entries: a lost or late piece puts all behind it out of step.
-        var isPieced = false
-
-        var sequence: [[UInt8]] { frames.flatMap { $0 } }
-        var hasTwins: Bool { frames.contains { Set($0).count != $0.count } }
-    }
-
-    private(set) var phase = Phase.idle
-    private(set) var deadline: MonotonicInstant?
+    var phase = Phase.idle
+    var deadline: MonotonicInstant?
     /// The dump that is arriving.
     private(set) var round = Round()
     /// The dump that is being journaled.
     private var submitted = Round()
     /// The whole log was read.
-    private(set) var complete = false
+    var complete = false
     /// Nothing that could be an answer came.
     private(set) var unanswered = false
     /// Why the drain ended as it did, where that needs words.
-    private(set) var note: String?
+    var note: String?
     /// Records that the bottle was told to forget, and that have not come again.
-    private(set) var acknowledged = 0
+    var acknowledged = 0
 
-    private let profile: BottleProfile
-    private let keep: Bool
-    private let limits: PollLimits
+    let profile: BottleProfile
+    let keep: Bool
+    let limits: PollLimits
     private let linger: Duration
     private let reads: Bool
 
-    private var sendings = 0
-    private var dumps = 0
-    private var flawed = 0
-    private var refusals = 0
+    var sendings = 0
+    var dumps = 0
+    var flawed = 0
+    var refusals = 0
     /// Records that have arrived, repeats included.
     private(set) var taken = 0
     /// An earlier dump that waits for its confirmation.
-    private var candidate: [[UInt8]]?
+    var candidate: [[UInt8]]?
     /// What was acknowledged last and may come again.
-    private var told: [[UInt8]]?
-    private var lastRead: [UInt8]?
+    var told: [[UInt8]]?
+    var lastRead: [UInt8]?
 
     /// - Parameter reads: the response characteristic is read where it does not notify in time (draft).
     init(profile: BottleProfile, reads: Bool, keep: Bool, hasRadio: Bool, limits: PollLimits) {
@@ -225,81 +189,5 @@ struct LogDrain {
         case .idle, .reading, .settling, .acknowledging, .finished:
             return []
         }
-    }
-
-    // MARK: -
-
-    private mutating func ask(again: Bool = false) -> [Action] {
-        if again { sendings += 1 } else { (sendings, dumps) = (1, dumps + 1) }
-        phase = .asking
-        deadline = nil
-        return [.ask]
-    }
-
-    private mutating func receive(at now: MonotonicInstant) {
-        phase = .receiving
-        deadline = now.advanced(by: limits.silence)
-    }
-
-    private mutating func settle() -> [Action] {
-        phase = .settling
-        deadline = nil
-        return [.settle]
-    }
-
-    private mutating func finish(complete: Bool, _ note: String?) -> [Action] {
-        phase = .finished
-        deadline = nil
-        self.complete = complete
-        self.note = note
-        return [.finish]
-    }
-
-    private mutating func decide(_ dump: Round) -> [Action] {
-        let sequence = dump.sequence
-        let isWhole = dump.flaw == nil && dump.loose.isEmpty
-        if let told {
-            self.told = nil
-            if !sequence.isEmpty, sequence.starts(with: told.prefix(sequence.count)) {
-                refusals += 1
-                if profile == .draft || refusals > 1 {
-                    return finish(complete: true, "the bottle does not take acknowledgements and keeps its log")
-                }
-            } else {
-                acknowledged += told.count
-            }
-        }
-        if sequence.isEmpty, dump.loose.isEmpty, isWhole { return finish(complete: true, nil) }
-        guard isWhole else {
-            flawed += 1
-            guard flawed < limits.sendings, dumps < limits.dumps, taken < limits.records else {
-                return finish(complete: false, dump.flaw ?? "the log broke off")
-            }
-            return ask()
-        }
-        let isFull = taken >= limits.records
-        let limitNote = isFull ? "\(taken) records came in one poll and there may be more" : nil
-        if keep { return finish(complete: !isFull, limitNote) }
-        let needsConfirmation = dump.frames.count > 1 && !isReading || profile == .draft && dump.notified || dump.isPieced || dump.hasTwins
-            || candidate != nil
-        guard needsConfirmation else { return acknowledge(sequence) }
-        let common = candidate.map { zip($0, sequence).prefix { $0 == $1 }.count } ?? 0
-        candidate = sequence
-        if common > 0 {
-            candidate = common == sequence.count ? nil : Array(sequence.dropFirst(common))
-            return acknowledge(Array(sequence.prefix(common)))
-        }
-        guard dumps < limits.dumps, !isFull else { return finish(complete: false, limitNote ?? "it changed with each reading") }
-        return ask()
-    }
-
-    private var isReading: Bool { lastRead != nil }
-
-    private mutating func acknowledge(_ records: [[UInt8]]) -> [Action] {
-        let most = Int(UInt16.max) / DrinkRecord.size
-        let named = Array(records.prefix(most))
-        told = named
-        phase = .acknowledging
-        return [.acknowledge(records: named.count)]
     }
 }

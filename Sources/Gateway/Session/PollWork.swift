@@ -23,6 +23,7 @@ struct PollWork {
     var address: BluetoothAddress?
 
     var limits: PollLimits { options.limits }
+    var advice: LinkAdvice { LinkAdvice(linkName: linkName, hasRadio: hasRadio) }
 
     mutating func emit(_ effect: EngineEffect) { effects.append(effect) }
 

@@ -1,0 +1,191 @@
+import BlueZ
+import Bluetooth
+
+/// What the facts mean for a link, and what to do about each. Pure: the same facts, the same findings.
+public struct BluetoothDiagnosis {
+    private let facts: BluetoothFacts
+    private let link: LinkName
+    private let isBottle: (_ name: String?, _ address: String) -> Bool
+
+    /// - Parameter isBottle: whether a device that bluetoothd knows is one of ours.
+    public init(_ facts: BluetoothFacts, link: LinkName, isBottle: @escaping (_ name: String?, _ address: String) -> Bool) {
+        self.facts = facts
+        self.link = link
+        self.isBottle = isBottle
+    }
+
+    /// In the order in which one thing needs the other: kernel, adapters, bluetoothd, rights, habits, leftovers.
+    public var findings: [Finding] { kernel + blockades + daemon + adapters + rights + order + leftovers }
+
+    private var needsDaemon: Bool { if case .bluez = link { true } else { false } }
+    private var needsRaw: Bool { if case .l2cap = link { true } else { false } }
+    private var needsRadio: Bool { needsDaemon || needsRaw }
+    /// The adapter that the link names.
+    private var wanted: String? { if case .bluez(let adapter) = link { adapter } else { nil } }
+
+    private static let elsewhere = "or do without: unix:PATH, capture:FILE, or the bench machine (hardware/bench vm)."
+
+    // MARK: - Kernel and switches
+
+    private var kernel: [Finding] {
+        let named = facts.release.isEmpty ? "this kernel" : "Linux \(facts.release)"
+        switch facts.kernel {
+        case .noBluetooth:
+            return [
+                Finding(
+                    "kernel", needsRadio ? .bad : .note, "\(named) has no Bluetooth loaded",
+                    advice: "Load it (modprobe bluetooth, for USB adapters btusb), \(Self.elsewhere)", isAbsence: true)
+            ]
+        case .adapters([]):
+            return [
+                Finding("kernel", .good, "\(named) with Bluetooth"),
+                Finding("adapter", needsRadio ? .bad : .note, "there is none", advice: "Plug one in (hardware/adapters.md), \(Self.elsewhere)", isAbsence: true),
+            ]
+        case .adapters(let names):
+            return [Finding("kernel", .good, "\(named) with Bluetooth: \(names.joined(separator: ", "))")]
+        }
+    }
+
+    private var blockades: [Finding] {
+        facts.blockades.map { blockade in
+            blockade.isHard
+                ? Finding(
+                    "rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by a switch or key of this machine",
+                    advice: "Turn the switch, or press the key for wireless (aeroplane mode).", isAbsence: true)
+                : Finding("rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by software", advice: "rfkill unblock bluetooth", isAbsence: true)
+        }
+    }
+
+    // MARK: - bluetoothd
+
+    private var daemon: [Finding] {
+        let severity: Finding.Status = needsDaemon ? .bad : .note
+        let bus = Finding("system bus", .good, "there")
+        switch facts.daemon {
+        case .noBus(let reason):
+            return [Finding("system bus", severity, "not to be reached: \(reason)", advice: "For the link bluez: start it (systemctl start dbus).", isAbsence: true)]
+        case .notRunning where facts.daemonPath == nil:
+            return [bus, Finding("bluetoothd", severity, "not installed", advice: "For the link bluez: apt-get install bluez.", isAbsence: true)]
+        case .notRunning:
+            return [
+                bus,
+                Finding(
+                    "bluetoothd", severity, "installed at \(facts.daemonPath ?? "?"), and not running",
+                    advice: "systemctl enable --now bluetooth; journalctl -u bluetooth tells why it ended.", isAbsence: true),
+            ]
+        case .denied:
+            let advice =
+                facts.hasPolicy
+                ? "waterh.conf is installed, and lets the user waterh speak: run as that user, or join the group bluetooth (adduser USER bluetooth, then log in anew)."
+                : "Join the group bluetooth (adduser USER bluetooth, then log in anew), or install hardware/units/waterh-bus-policy.conf as /etc/dbus-1/system.d/waterh.conf."
+            return [bus, Finding("bus policy", severity, "this user may not speak to bluetoothd", advice: advice)]
+        case .noAnswer(let reason):
+            return [bus, Finding("bluetoothd", severity, "runs and does not answer: \(reason)", advice: "systemctl restart bluetooth, when nobody needs it just now.")]
+        case .running(let census):
+            let version = census.version.map { "BlueZ \($0)" } ?? "BlueZ, version unknown without an adapter (bluetoothd -v)"
+            let why = facts.isRoot ? "root" : facts.isMember ? "a member of the group bluetooth" : facts.hasPolicy ? "by policy" : "by the system's policy"
+            return [bus, Finding("bluetoothd", .good, version), Finding("bus policy", .good, "this user may speak to bluetoothd (\(why))")]
+        }
+    }
+
+    private var census: BlueZCensus? { if case .running(let census) = facts.daemon { census } else { nil } }
+
+    private var adapters: [Finding] {
+        guard let census else { return [] }
+        var findings: [Finding] = []
+        if let wanted, !census.adapters.contains(where: { $0.name == wanted }) {
+            let there = census.adapters.isEmpty ? "none at all" : census.adapters.map(\.name).joined(separator: ", ")
+            findings.append(
+                Finding("adapter \(wanted)", .bad, "bluetoothd does not have it; there is \(there)", advice: "Plug it in, or name another with --link bluez:NAME.", isAbsence: true))
+        }
+        let hasPower = census.adapters.contains(where: \.isPowered)
+        for adapter in census.adapters {
+            let isMeant = needsDaemon && (wanted.map { $0 == adapter.name } ?? !hasPower)
+            findings.append(contentsOf: self.findings(about: adapter, isMeant: isMeant))
+        }
+        return findings
+    }
+
+    private func findings(about adapter: BlueZCensus.Adapter, isMeant: Bool) -> [Finding] {
+        let check = "adapter \(adapter.name)"
+        guard adapter.isPowered else {
+            let advice = facts.blockades.isEmpty ? "bluetoothctl select \(adapter.address), then power on." : "First the rfkill above, then bluetoothctl power on."
+            return [Finding(check, isMeant ? .bad : .note, "\(adapter.address), switched off", advice: advice, isAbsence: true)]
+        }
+        // Old bluetoothd names no roles.
+        let isCentral = adapter.roles.isEmpty || adapter.roles.contains("central")
+        guard isCentral else {
+            return [Finding(check, isMeant ? .bad : .note, "\(adapter.address), on, and cannot be a central", advice: "Use another adapter for the gateway.")]
+        }
+        var words = [adapter.address, "on"]
+        if adapter.isDiscovering { words.append("somebody scans") }
+        let isPeripheral = adapter.roles.isEmpty || adapter.roles.contains("peripheral")
+        if isPeripheral, adapter.canServe, let advertisements = adapter.advertisements {
+            words.append("can be a bottle (advertises \(advertisements.active), room for \(advertisements.free) more)")
+            return [Finding(check, .good, words.joined(separator: ", "))]
+        }
+        words.append("can be a gateway, not a bottle")
+        return [Finding(check, .good, words.joined(separator: ", "))]
+    }
+
+    // MARK: - Rights
+
+    private var rights: [Finding] {
+        guard case .adapters = facts.kernel else { return [] }
+        let lacking = [facts.mayUseRaw ? nil : "CAP_NET_RAW", facts.mayAdminister ? nil : "CAP_NET_ADMIN"].compactMap { $0 }
+        guard !lacking.isEmpty else { return [Finding("permissions", .good, "raw sockets: the link l2cap and waterh-replay record work")] }
+        return [
+            Finding(
+                "permissions", needsRaw ? .bad : .note, "without \(lacking.joined(separator: " and ")): the link l2cap and waterh-replay record do not work",
+                advice: "Run those as root, or setcap cap_net_raw,cap_net_admin+ep on the program. The link bluez needs neither.")
+        ]
+    }
+
+    // MARK: - EATT
+
+    private var order: [Finding] {
+        guard facts.daemonPath != nil, let channels = facts.channels else { return [] }
+        let origin = channels.isSet ? "/etc/bluetooth/main.conf" : "by default"
+        guard channels.count > 1 else { return [Finding("EATT", .good, "off (Channels = 1, \(origin)): notifications keep their order")] }
+        return [
+            Finding(
+                "EATT", .note, "on (Channels = \(channels.count), \(origin)): between two BlueZ ends a log may arrive shuffled, which is mended but slower; a real bottle has one channel",
+                advice: "For emulator and gateway on one bench: Channels = 1 under [GATT] in /etc/bluetooth/main.conf, then systemctl restart bluetooth.")
+        ]
+    }
+
+    // MARK: - Leftovers
+
+    private var leftovers: [Finding] {
+        guard let census else { return [] }
+        return census.devices.filter { isBottle($0.name, $0.address) }.flatMap { device -> [Finding] in
+            let name = device.name.map { "\(Self.printable($0)) (\(device.address))" } ?? device.address
+            let check = "bottle \(device.address)"
+            var findings: [Finding] = []
+            if device.isBlocked {
+                findings.append(Finding(check, needsDaemon ? .bad : .note, "bluetoothd blocks \(name)", advice: "bluetoothctl unblock \(device.address)"))
+            }
+            if device.isPaired {
+                findings.append(
+                    Finding(check, .note, "\(name) is paired, which a bottle does not need; a pairing that it has forgotten keeps it from connecting", advice: "bluetoothctl remove \(device.address)"))
+            }
+            if device.isConnected {
+                findings.append(
+                    Finding(
+                        check, .note, "\(device.adapter) holds a connection to \(name): as long as it lasts the bottle is not to be seen",
+                        advice: "If nothing polls it just now, a dead program left it: bluetoothctl disconnect \(device.address), and where that does not help, bluetoothctl remove \(device.address)."))
+            } else if !device.isHeard {
+                findings.append(
+                    Finding(
+                        check, .note, "bluetoothd remembers \(name), with its services; it is not heard now",
+                        advice: "Nothing need be done; where it was updated or is another bottle now: bluetoothctl remove \(device.address)."))
+            }
+            return findings
+        }
+    }
+
+    /// A name from the air must not move a terminal's cursor.
+    private static func printable(_ name: String) -> String {
+        String(String.UnicodeScalarView(name.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "\u{FFFD}" : $0 }))
+    }
+}

@@ -1,0 +1,59 @@
+import BlueZ
+
+/// What a machine has of Bluetooth, as far as it lets us see: facts only, judged by `BluetoothDiagnosis`.
+public struct BluetoothFacts: Sendable {
+    /// What the kernel has.
+    public enum Kernel: Hashable, Sendable {
+        case noBluetooth
+        /// Adapters as the kernel numbers them: `hci0`.
+        case adapters([String])
+    }
+
+    /// A switch that may keep an adapter's power off.
+    public struct Blockade: Hashable, Sendable {
+        public var name: String
+        /// By software: `rfkill unblock bluetooth` ends it.
+        public var isSoft: Bool
+        /// By a switch or key of the machine.
+        public var isHard: Bool
+        public init(name: String, isSoft: Bool, isHard: Bool) {
+            self.name = name
+            self.isSoft = isSoft
+            self.isHard = isHard
+        }
+    }
+
+    /// What came back when bluetoothd was asked for its objects.
+    public enum Daemon: Hashable, Sendable {
+        case noBus(reason: String)
+        case notRunning
+        /// The bus does not let us ask.
+        case denied
+        case noAnswer(reason: String)
+        case running(BlueZCensus)
+    }
+
+    /// Of the running kernel: `6.1.0-18-amd64`.
+    public var release = ""
+    public var kernel = Kernel.noBluetooth
+    public var blockades: [Blockade] = []
+    public var daemon = Daemon.notRunning
+    /// Where bluetoothd's program lies; `nil`: not installed.
+    public var daemonPath: String?
+    /// `[GATT] Channels`, set or, where it is only a comment, as the file says that it is by default.
+    public var channels: (count: Int, isSet: Bool)?
+    /// Our bus policy is installed.
+    public var hasPolicy = false
+    public var isRoot = false
+    /// In the group `bluetooth`.
+    public var isMember = false
+    /// Effective capabilities, bit by bit as in `/proc/self/status`.
+    public var capabilities: UInt64 = 0
+
+    public init() {}
+
+    /// CAP_NET_RAW: recording, and raw HCI.
+    public var mayUseRaw: Bool { capabilities >> 13 & 1 == 1 }
+    /// CAP_NET_ADMIN: switching adapters on without bluetoothd.
+    public var mayAdminister: Bool { capabilities >> 12 & 1 == 1 }
+}

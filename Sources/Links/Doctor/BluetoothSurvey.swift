@@ -1,0 +1,67 @@
+import BlueZ
+import Foundation
+
+/// Gathers the facts: from the kernel's files, from bluetoothd's, and from the bus.
+extension BluetoothFacts {
+    /// - Parameter root: where the system's files are; another folder in tests.
+    public static func gather(root: String = "", bus: DBusConnection.Bus = .system) async -> BluetoothFacts {
+        var facts = BluetoothFacts()
+        facts.readFiles(root: root)
+        facts.readProcess()
+        switch await BlueZCensus.take(bus: bus) {
+        case .success(let census): facts.daemon = .running(census)
+        case .failure(.noBus(let reason)): facts.daemon = .noBus(reason: reason)
+        case .failure(.notRunning): facts.daemon = .notRunning
+        case .failure(.denied): facts.daemon = .denied
+        case .failure(.noAnswer(let reason)): facts.daemon = .noAnswer(reason: reason)
+        }
+        return facts
+    }
+
+    mutating func readFiles(root: String) {
+        func text(_ path: String) -> String? { try? String(contentsOfFile: root + path, encoding: .utf8) }
+        func names(_ path: String) -> [String]? { try? FileManager.default.contentsOfDirectory(atPath: root + path) }
+        func isThere(_ path: String) -> Bool { FileManager.default.fileExists(atPath: root + path) }
+        release = text("/proc/sys/kernel/osrelease")?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        // hci0:64 is a connection, not an adapter.
+        kernel = names("/sys/class/bluetooth").map { .adapters($0.filter { $0.hasPrefix("hci") && !$0.contains(":") }.sorted()) } ?? .noBluetooth
+        blockades = (names("/sys/class/rfkill") ?? []).sorted().compactMap { name in
+            func value(_ key: String) -> String? { text("/sys/class/rfkill/\(name)/\(key)")?.trimmingCharacters(in: .whitespacesAndNewlines) }
+            guard value("type") == "bluetooth", value("soft") == "1" || value("hard") == "1" else { return nil }
+            return Blockade(name: value("name") ?? name, isSoft: value("soft") == "1", isHard: value("hard") == "1")
+        }
+        daemonPath = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd"].first(where: isThere)
+        channels = text("/etc/bluetooth/main.conf").flatMap { Self.channels(in: $0) }
+        hasPolicy = isThere("/etc/dbus-1/system.d/waterh.conf") || isThere("/usr/share/dbus-1/system.d/waterh.conf")
+    }
+
+    mutating func readProcess() {
+        isRoot = geteuid() == 0
+        if let group = getgrnam("bluetooth") {
+            var groups = [gid_t](repeating: 0, count: 1024)
+            let count = getgroups(Int32(groups.count), &groups)
+            isMember = getegid() == group.pointee.gr_gid || groups.prefix(Int(max(0, count))).contains(group.pointee.gr_gid)
+        }
+        capabilities = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)).flatMap { Self.capabilities(in: $0) } ?? 0
+    }
+
+    /// The line `CapEff:` of `/proc/PID/status`.
+    static func capabilities(in status: String) -> UInt64? {
+        let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
+        return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) }
+    }
+
+    /// `Channels` of the section `[GATT]` in bluetoothd's main.conf. Where it is commented out, the comment is the default.
+    static func channels(in configuration: String) -> (count: Int, isSet: Bool)? {
+        var isInside = false
+        var byDefault: Int?
+        for line in configuration.split(separator: "\n") {
+            let line = line.filter { !$0.isWhitespace }
+            if line.hasPrefix("[") { isInside = line == "[GATT]" }
+            guard isInside else { continue }
+            if line.hasPrefix("Channels="), let count = Int(line.dropFirst("Channels=".count)) { return (count, true) }
+            if line.hasPrefix("#Channels=") { byDefault = Int(line.dropFirst("#Channels=".count)) ?? byDefault }
+        }
+        return byDefault.map { ($0, false) }
+    }
+}

@@ -1,0 +1,44 @@
+import Bluetooth
+import Captures
+
+/// What concerns one bottle: its connections' traffic, and whatever names its address.
+public struct BottleFilter: Sendable {
+    private let address: [UInt8]
+    private var handles: Set<UInt16> = []
+
+    public init(_ address: BluetoothAddress) { self.address = address.littleEndian }
+
+    /// Whether a packet of an adapter belongs to it. `bytes`: of HCI, without H4's type byte.
+    public mutating func wants(_ content: PacketContent, _ bytes: [UInt8]) -> Bool {
+        switch content {
+        case .note: return true
+        case .hci(.acl): return bytes.count >= 2 && handles.contains((UInt16(bytes[0]) | UInt16(bytes[1]) << 8) & 0x0FFF)
+        case .hci(.event): return wantsEvent(bytes)
+        case .hci(.command): return namesAddress(bytes)
+        default: return false
+        }
+    }
+
+    private mutating func wantsEvent(_ event: [UInt8]) -> Bool {
+        // LE Connection Complete and its enhanced forms: code, length, subevent, status, handle(2), role, type, address(6).
+        if event.count >= 14, event[0] == 0x3E, [0x01, 0x0A, 0x29].contains(event[2]), event[3] == 0 {
+            let handle = (UInt16(event[4]) | UInt16(event[5]) << 8) & 0x0FFF
+            guard Array(event[8..<14]) == address else {
+                handles.remove(handle)
+                return false
+            }
+            handles.insert(handle)
+            return true
+        }
+        // Disconnection Complete: code, length, status, handle(2), reason.
+        if event.count >= 5, event[0] == 0x05 {
+            return handles.remove((UInt16(event[3]) | UInt16(event[4]) << 8) & 0x0FFF) != nil
+        }
+        return namesAddress(event)
+    }
+
+    private func namesAddress(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count >= 6 else { return false }
+        return (0...(bytes.count - 6)).contains { bytes[$0..<($0 + 6)].elementsEqual(address) }
+    }
+}

@@ -1,0 +1,43 @@
+import CommandKit
+import Foundation
+import Support
+import Synchronization
+import Testing
+
+/// The watchdog's sign of life is given for work that gets on, and only then.
+@Suite struct SupervisorTests {
+    @Test func aSignOfLifeNeedsProgress() async throws {
+        let notify = try NotifyTests.NotifySocket()
+        let supervisor = Supervisor(["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "30000"])
+        let isAlive = Mutex(true)
+        let watching = Task { await supervisor.keepAlive { isAlive.withLock { $0 } } }
+        #expect(await notify.wait("WATCHDOG=1", times: 3))
+        isAlive.withLock { $0 = false }
+        supervisor.tell("MARK=1")
+        #expect(await notify.wait("MARK=1"))
+        let before = notify.messages.count
+        _ = await event(within: 0.2) { () -> Bool? in nil }
+        // One may have been on its way.
+        #expect(notify.messages.count <= before + 1)
+        isAlive.withLock { $0 = true }
+        #expect(await event(within: 20) { notify.messages.count > before + 3 ? true : nil } == true)
+        watching.cancel()
+        await watching.value
+    }
+
+    @Test func aStatusIsOneLine() async throws {
+        let notify = try NotifyTests.NotifySocket()
+        Supervisor(["NOTIFY_SOCKET": notify.path]).tell(status: "two\nlines")
+        #expect(await notify.wait("STATUS=two lines"))
+    }
+
+    /// Without systemd, or with a socket that is gone, nothing happens.
+    @Test(arguments: [[:], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/nonexistent/notify"], ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)]])
+    func silence(_ environment: [String: String]) async {
+        let supervisor = Supervisor(environment.merging(["WATCHDOG_USEC": "1000"]) { $1 })
+        supervisor.tell("READY=1")
+        let watching = Task { await supervisor.keepAlive { true } }
+        watching.cancel()
+        await watching.value
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Support
+import Testing
+
+/// The files in hardware/units, judged by systemd's own tools where they are (Debian: package systemd).
+@Suite struct UnitTests {
+    private static let units = Program.repository + "/hardware/units/"
+
+    /// The units with the built commands in the place of the installed ones, because verify looks whether they can be run.
+    private static func copies() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        for (file, name) in [("waterh-gateway.service", "waterh-gateway.service"), ("waterh-emulator@.service", "waterh-emulator@hci1.service")] {
+            let text = try String(contentsOfFile: units + file, encoding: .utf8)
+            #expect(text.contains("ExecStart=/usr/local/bin/waterh-"))
+            try text.replacingOccurrences(of: "/usr/local/bin/", with: Program.products + "/").write(to: folder.url(name), atomically: true, encoding: .utf8)
+        }
+        return folder
+    }
+
+    @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
+    func systemdFindsNoFault(_ unit: String) async throws {
+        let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
+        let folder = try Self.copies()
+        let result = try await tool.run(["verify", "--man=no", "--recursive-errors=no", folder.file(unit)])
+        let complaints = (result.output + result.error).split(separator: "\n").filter { $0.contains("waterh") }
+        #expect(result.exitCode == 0 && complaints.isEmpty, "\(result.output)\(result.error)")
+    }
+
+    /// 10 is wide open, 0 is locked up; below 2 is what systemd calls OK.
+    @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
+    func littleIsExposed(_ unit: String) async throws {
+        let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
+        let folder = try Self.copies()
+        let result = try await tool.run(["security", "--offline=true", "--threshold=20", "--no-pager", folder.file(unit)])
+        #expect(result.exitCode == 0, "\(result.output.suffix(400))\(result.error)")
+    }
+
+    @Test func theUserIsMade() async throws {
+        let tool = try #require(Program(system: "systemd-sysusers"), "this test needs systemd-sysusers: apt-get install systemd")
+        let root = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: root.file("etc"), withIntermediateDirectories: true)
+        let result = try await tool.run(["--root=\(root.path)", Self.units + "waterh.sysusers"])
+        let users = try String(contentsOf: root.url("etc/passwd"), encoding: .utf8)
+        #expect(result.exitCode == 0 && users.contains("waterh:x:"), "\(result.error)")
+    }
+}
+
+/// What systemd hears from the services, on a socket of the test's own.
+@Suite struct NotifyTests {
+    /// The other end of `sd_notify`.
+    final class NotifySocket: @unchecked Sendable {
+        let folder: TemporaryFolder
+        let descriptor: Int32
+        var path: String { folder.file("notify") }
+        private let lock = NSLock()
+        private var heard: [String] = []
+
+        init() throws {
+            folder = try TemporaryFolder()
+            descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            let bytes = Array(folder.file("notify").utf8)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+            let bound = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            }
+            try #require(bound == 0)
+        }
+
+        deinit { close(descriptor) }
+
+        /// Everything heard so far.
+        var messages: [String] {
+            lock.withLock {
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                while true {
+                    let count = recv(descriptor, &buffer, buffer.count, 0)
+                    guard count >= 0 else { return heard }
+                    heard.append(String(decoding: buffer.prefix(count), as: UTF8.self))
+                }
+            }
+        }
+
+        func wait(_ message: String, times: Int = 1) async -> Bool {
+            await event(within: 20) { self.messages.filter { $0 == message }.count >= times ? true : nil } == true
+        }
+    }
+
+    @Test func theEmulatorTellsSystemd() async throws {
+        let notify = try NotifySocket()
+        let folder = notify.folder
+        let bottle = try Program("waterh-emulator").start(
+            ["run", "--link", "unix:" + folder.file("b"), "--control", "unix:" + folder.file("c")],
+            environment: ["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "150000"])
+        #expect(await notify.wait("READY=1"))
+        #expect(await notify.wait("WATCHDOG=1", times: 4))
+        bottle.send(signal: SIGTERM)
+        #expect(try await bottle.finish(limit: 20).exitCode == 0)
+        #expect(notify.messages.last == "STOPPING=1" || notify.messages.contains("STOPPING=1"))
+    }
+
+    @Test func theGatewayTellsSystemd() async throws {
+        let pair = try await Pair()
+        try await pair.sip(120)
+        let notify = try NotifySocket()
+        let service = try Program("waterh-gateway").start(
+            ["run", "--link", pair.socket, "--store", pair.store], environment: ["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "150000"])
+        #expect(await notify.wait("READY=1"))
+        #expect(await notify.wait("WATCHDOG=1", times: 4))
+        #expect(await event(within: 20) { notify.messages.contains { $0.hasPrefix("STATUS=1 records") } ? true : nil } == true, "\(notify.messages)")
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(notify.messages.contains("STOPPING=1"))
+    }
+
+    /// A process that hangs tells nothing: here it is stopped from outside, as a swapped-out or deadlocked one would be.
+    @Test func aServiceThatHangsSaysNothing() async throws {
+        let notify = try NotifySocket()
+        let folder = notify.folder
+        let bottle = try Program("waterh-emulator").start(
+            ["run", "--link", "unix:" + folder.file("b"), "--control", "unix:" + folder.file("c")],
+            environment: ["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "90000"])
+        #expect(await notify.wait("WATCHDOG=1", times: 2))
+        bottle.send(signal: SIGSTOP)
+        // What was on its way arrives; from then on there is nothing.
+        _ = await event(within: 0.3) { () -> Bool? in nil }
+        let before = notify.messages.count
+        _ = await event(within: 0.5) { () -> Bool? in nil }
+        #expect(notify.messages.count == before)
+        bottle.send(signal: SIGCONT)
+        #expect(await event(within: 20) { notify.messages.count > before ? true : nil } == true)
+        bottle.send(signal: SIGTERM)
+        _ = try await bottle.finish(limit: 20)
+    }
+
+    /// Not this process's watchdog, or no number at all: no signs of life, but the rest.
+    @Test(arguments: [["WATCHDOG_USEC": "90000", "WATCHDOG_PID": "1"], ["WATCHDOG_USEC": "soon"], [:]])
+    func withoutAWatchdog(_ environment: [String: String]) async throws {
+        let notify = try NotifySocket()
+        let folder = notify.folder
+        let bottle = try Program("waterh-emulator").start(
+            ["run", "--link", "unix:" + folder.file("b"), "--control", "unix:" + folder.file("c")],
+            environment: environment.merging(["NOTIFY_SOCKET": notify.path]) { $1 })
+        #expect(await notify.wait("READY=1"))
+        bottle.send(signal: SIGTERM)
+        #expect(try await bottle.finish(limit: 20).exitCode == 0)
+        #expect(notify.messages == ["READY=1", "STOPPING=1"])
+    }
+}

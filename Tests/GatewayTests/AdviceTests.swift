@@ -1,0 +1,49 @@
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Testing
+
+/// What a person is told to try fits the way to the bottle.
+@Suite struct AdviceTests {
+    static let codes: [LinkError.Code] = [
+        .noAdapter, .poweredOff, .permissionDenied, .notFound, .connectFailed, .inProgress, .disconnected, .timeout, .refused, .protocolViolation,
+        .outOfStep, .serviceLost, .system, LinkError.Code("invented-tomorrow"),
+    ]
+
+    @Test(arguments: codes) func nobodyWakesASocketOrARecording(_ code: LinkError.Code) {
+        for link in ["unix:/tmp/b.sock", "capture:/tmp/day.btsnoop", "demo"] {
+            let advice = LinkAdvice(linkName: link, hasRadio: link.hasPrefix("capture:")).about(code)
+            #expect(!advice.isEmpty && advice.hasSuffix("."), "\(link): \(advice)")
+            for word in ["nearer", "shake", "lid", "phone", "bluetoothctl", "group bluetooth"] {
+                #expect(!advice.contains(word), "\(link), \(code): \(advice)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("unix:/tmp/b.sock", LinkError.Code.notFound, "waterh-emulator run --link unix:/tmp/b.sock"), ("unix:/tmp/b.sock", .inProgress, "one connection"),
+        ("unix:/tmp/b.sock", .permissionDenied, "ls -l"), ("capture:/tmp/d.btsnoop", .notFound, "waterh-replay info /tmp/d.btsnoop"),
+        ("capture:/tmp/d.btsnoop", .timeout, "answers only what it holds"), ("l2cap:A4:C1:38:01:02:03", .connectFailed, "bluetoothctl disconnect A4:C1:38:01:02:03"),
+        ("l2cap:A4:C1:38:01:02:03", .permissionDenied, "CAP_NET_RAW"), ("l2cap:A4:C1:38:01:02:03", .disconnected, "nearer"),
+        ("bluez", .notFound, "shake"), ("bluez:hci1", .permissionDenied, "group bluetooth"), ("bluez", .poweredOff, "power on"),
+    ] as [(String, LinkError.Code, String)])
+    func eachLinkHasItsOwn(_ link: String, _ code: LinkError.Code, _ words: String) {
+        let advice = LinkAdvice(linkName: link, hasRadio: !link.hasPrefix("unix:")).about(code)
+        #expect(advice.contains(words), "\(advice)")
+    }
+
+    /// A name that is no link's: the radio decides.
+    @Test func unknownLinks() {
+        #expect(LinkAdvice(linkName: "memory", hasRadio: true).about(.notFound).contains("shake"))
+        #expect(LinkAdvice(linkName: "memory", hasRadio: false).about(.notFound) == "Poll again.")
+    }
+
+    /// Through the engine: a bottle on a socket that answers nothing.
+    @Test func aSilentPeerOnASocket() throws {
+        var bottle = ScriptedBottle(records: drinks(3))
+        bottle.connectFailures = Array(repeating: LinkError(.connectFailed, "Nobody listens."), count: 9)
+        var rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: false)
+        let failure = try #require(try rig.run().failure)
+        #expect(failure.advice.contains("waterh-emulator run --link unix:"), "\(failure)")
+    }
+}

@@ -1,0 +1,67 @@
+import Bluetooth
+import Captures
+import Replay
+import Testing
+
+/// What a recording of one bottle keeps of an adapter's traffic.
+@Suite struct BottleFilterTests {
+    private static let bottle = BluetoothAddress("A4:C1:38:01:02:03")!
+    private static let little: [UInt8] = [0x03, 0x02, 0x01, 0x38, 0xC1, 0xA4]
+    private static let other: [UInt8] = [1, 2, 3, 4, 5, 6]
+
+    private static func connection(_ subevent: UInt8, _ handle: UInt8, _ address: [UInt8], status: UInt8 = 0) -> [UInt8] {
+        [0x3E, 19, subevent, status, handle, 0x00, 0, 0] + address + [24, 0, 0, 0, 42, 0, 0]
+    }
+
+    private static func end(_ handle: UInt8) -> [UInt8] { [0x05, 4, 0, handle, 0, 0x13] }
+    private static func data(_ handle: UInt8) -> [UInt8] { [handle, 0x20, 4, 0, 0, 0, 4, 0] }
+
+    struct Step: Sendable {
+        var content: PacketContent
+        var bytes: [UInt8]
+        var isWanted: Bool
+        init(_ content: PacketContent, _ bytes: [UInt8], _ isWanted: Bool) {
+            self.content = content
+            self.bytes = bytes
+            self.isWanted = isWanted
+        }
+    }
+
+    static let stories: [[Step]] = [
+        // Nothing of a connection that began before; then its own, until it ends.
+        [
+            Step(.hci(.acl), data(0x40), false), Step(.hci(.event), connection(0x01, 0x40, little), true), Step(.hci(.acl), data(0x40), true),
+            Step(.hci(.acl), data(0x41), false), Step(.hci(.event), end(0x41), false), Step(.hci(.event), end(0x40), true), Step(.hci(.acl), data(0x40), false),
+        ],
+        // The enhanced forms; a handle that goes over to somebody else.
+        [
+            Step(.hci(.event), connection(0x0A, 0x42, little), true), Step(.hci(.acl), data(0x42), true), Step(.hci(.event), connection(0x29, 0x42, other), false),
+            Step(.hci(.acl), data(0x42), false), Step(.hci(.event), connection(0x29, 0x43, little), true), Step(.hci(.acl), data(0x43), true),
+        ],
+        // An attempt that failed names it, and no handle.
+        [Step(.hci(.event), connection(0x01, 0x40, little, status: 2), true), Step(.hci(.acl), data(0x40), false)],
+        // Whatever names its address: advertisements, commands; whatever does not: not. Notes always.
+        [
+            Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + little + [0, 0xC0], true), Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + other + [0, 0xC0], false),
+            Step(.hci(.command), [0x0D, 0x20, 25, 0x60, 0, 0x30, 0, 0, 0] + little, true), Step(.hci(.command), [0x03, 0x0C, 0], false), Step(.note(.monitor(0)), [], true),
+        ],
+    ]
+
+    @Test(arguments: stories) func keepsWhatConcernsTheBottle(_ story: [Step]) {
+        var filter = BottleFilter(Self.bottle)
+        for (index, step) in story.enumerated() {
+            #expect(filter.wants(step.content, step.bytes) == step.isWanted, "step \(index)")
+        }
+    }
+
+    /// Packets cut at every byte are kept or not, and end nothing.
+    @Test(arguments: stories) func cutPacketsDoNoHarm(_ story: [Step]) {
+        for step in story {
+            for length in 0...step.bytes.count {
+                var filter = BottleFilter(Self.bottle)
+                _ = filter.wants(.hci(.event), Self.connection(0x01, 0x40, Self.little))
+                _ = filter.wants(step.content, Array(step.bytes.prefix(length)))
+            }
+        }
+    }
+}
