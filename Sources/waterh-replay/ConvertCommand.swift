@@ -29,12 +29,13 @@ struct ConvertCommand: ParsableCommand {
         }
         let run = CaptureRun()
         var converter = CaptureConverter(to: target)
-        let destination = try Destination(output)
+        let destination = Destination(output)
         try run.read(input) { file in
             converter.onProgress = file.onProgress
             try converter.convert(input) { try destination.write($0) }
         }
         try destination.close()
+        guard destination.isBegun else { return try run.finish() }
         let outcome = converter.outcome
         var words = "\(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \(target): \(count(outcome.written, "record"))"
         if outcome.isByConversation { words += "; the conversation was carried over, packets were made around it" }
@@ -63,19 +64,25 @@ struct ConvertCommand: ParsableCommand {
     }
 }
 
-/// A file that is being written.
+/// A file that is being written: made (or emptied) with the first bytes, so that a source that cannot be read destroys nothing.
 final class Destination {
     private let path: String
-    private var descriptor: Int32
+    private var descriptor: Int32 = -1
+    private(set) var isBegun = false
 
     /// `-` is standard output.
-    init(_ path: String) throws {
-        self.path = path
+    init(_ path: String) { self.path = path }
+
+    /// Makes the file, or empties it.
+    private func begin() throws {
+        guard !isBegun else { return }
         descriptor = path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
+        isBegun = true
     }
 
     func write(_ bytes: [UInt8]) throws {
+        try begin()
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -46,7 +46,7 @@ struct PlayCommand: AsyncParsableCommand {
         do {
             peripheral = try LinkFactory.peripheral(link.name, instruments: LinkInstruments(log: log))
         } catch {
-            throw CommandFailure(.noLink, "\(error)", advice: "Without an adapter use --link unix:PATH.")
+            throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
         let machine = AnsweringMachine(
             script, mode: mode, pace: flush ? .flush : .recorded(speed: speed), hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
@@ -54,7 +54,7 @@ struct PlayCommand: AsyncParsableCommand {
         do {
             try await player.open()
         } catch {
-            throw CommandFailure(.noLink, "\(error)", advice: "Without an adapter use --link unix:PATH.")
+            throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
         TextOutput.standard.line(
             "ready link=\(link.name) profile=\(script.profile.rawValue) name=\(machine.identity.name.withoutControls) exchanges=\(script.exchanges.count) records=\(script.records.count)")
@@ -71,6 +71,10 @@ struct PlayCommand: AsyncParsableCommand {
         let status = await stopping.value ?? .noLink
         if player.mismatches > 0 { throw ExitCode(ExitStatus.refused.rawValue) }
         if status != .done { throw ExitCode(status.rawValue) }
+    }
+
+    private var advice: String? {
+        if case .unix = link.name { nil } else { "Without an adapter use --link unix:PATH." }
     }
 
     /// The one bottle that is to answer.

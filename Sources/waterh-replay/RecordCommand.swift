@@ -44,7 +44,7 @@ struct RecordCommand: AsyncParsableCommand {
         }
         let signals = StopSignals.stream()
         var recorder = MonitorRecorder(format, adapter: found.index, bottle: bottle?.value)
-        let destination = try Destination(output)
+        let destination = Destination(output)
         try destination.write(recorder.takeOutput())
         var progress = ProgressLine()
         Diagnostics.line("recording \(found.name) (\(found.address)) to \(output); Ctrl-C ends it")

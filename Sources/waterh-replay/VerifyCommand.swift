@@ -82,7 +82,7 @@ struct VerifyCommand: ParsableCommand {
 
     private func renew(_ name: String, _ run: CaptureRun) throws -> [String] {
         let reading = try reading(name)
-        let destination = try Destination(path(name) + Self.suffix)
+        let destination = Destination(path(name) + Self.suffix)
         try destination.write(Array(reading.text.utf8))
         try destination.close()
         if let trouble = reading.trouble { run.note("\(name): \(trouble)") }

@@ -172,6 +172,12 @@ import Testing
         }
     }
 
+    @Test func `more connections than are listed are counted once each`() async throws {
+        let text = (0..<1500).map { "\($0) connected A4:C1:38:00:\(String($0 / 256 + 16, radix: 16)):\(String($0 % 240 + 16, radix: 16))\n\($0) < 2A19 55\n" }.joined()
+        let info = try await replay.run(["info", "-"], input: Array(text.utf8))
+        #expect(info.output.contains("connections: 1500 in all; --json lists 1000\n"))
+    }
+
     @Test func `convert, then diff finds nothing`() async throws {
         let folder = try TemporaryFolder()
         let source = "\(Self.captures)/vita_reports-inside-log.pcapng"
@@ -186,6 +192,10 @@ import Testing
         #expect(try await replay.run(["convert", source, folder.file("x"), "--format", "flac"]).exitCode == 2)
         #expect(try await replay.run(["convert", source, folder.file("x.unknown")]).exitCode == 2)
         #expect(try await replay.run(["convert", source, source]).exitCode == 2)
+        // What is no capture destroys no file.
+        let before = try Data(contentsOf: folder.url("air.pcap"))
+        #expect(try await replay.run(["convert", "/bin/sh", folder.file("air.pcap")]).exitCode == 4)
+        #expect(try Data(contentsOf: folder.url("air.pcap")) == before)
     }
 
     @Test func `what can be read only once is read only once, by every verb`() async throws {

@@ -7,6 +7,26 @@ import Support
 import Testing
 
 @Suite struct AttributionTests {
+    /// A busy place: whoever only came and went is forgotten, a bottle never.
+    @Test func passersByAreForgotten() throws {
+        var talk = Conversation()
+        talk.discoverRetail()
+        talk.notifyLog([record(600, 100)])
+        talk.disconnect()
+        for index in 0..<6000 {
+            talk.connect(BluetoothAddress(0xC000_0000_0000 + UInt64(index)))
+            if index.isMultiple(of: 2) { talk.notify([1, 2, 3], from: 0x30) }
+            if index < 5000 { talk.discoverNothing() }
+            talk.disconnect()
+        }
+        talk.connect(Conversation.bottle)
+        talk.notifyLog([record(600, 100), record(601, 50)])
+        let (drinks, reader) = try talk.drinks()
+        #expect(drinks.map(\.amount) == [100, 50])
+        #expect(reader.peers.filter(\.isBottle).map(\.address) == [Conversation.bottle])
+        #expect((4000...4100).contains(reader.peers.count))
+    }
+
     static let bottle = "A4:C1:38:01:02:03"
     let asked: [UInt8] = [0x47, 0x54, 0x00, 0x01, 0x06]
 

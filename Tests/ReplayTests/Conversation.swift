@@ -51,6 +51,12 @@ struct Conversation {
         received([0x01, 0x08] + little(response) + [0x0A])
     }
 
+    /// Discovery of a service that is nobody's.
+    mutating func discoverNothing() {
+        sent([0x10, 0x01, 0x00, 0xFF, 0xFF, 0x00, 0x28])
+        received([0x11, 0x06, 0x01, 0x00, 0x05, 0x00, 0x0A, 0x18])
+    }
+
     mutating func write(_ value: [UInt8], to handle: UInt16 = 3) { sent([0x52] + little(handle) + value) }
     mutating func notify(_ value: [UInt8], from handle: UInt16 = 6) { received([0x1B] + little(handle) + value) }
 

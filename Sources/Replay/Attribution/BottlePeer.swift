@@ -30,6 +30,8 @@ public final class BottlePeer {
     var history: DrinkHistory?
     /// The capturing host itself.
     public let isHost: Bool
+    /// Connections with it that are open now.
+    var openConnections = 0
 
     init(address: BluetoothAddress?, firstConnection: Int, isHost: Bool) {
         self.address = address
@@ -112,6 +114,7 @@ struct PeerBook {
     /// Names from advertisements, for peers that are not connected yet. Bounded: a busy place has thousands.
     private var names: [BluetoothAddress: String] = [:]
     private static let mostNames = 4096
+    private static let mostPeers = 4096
     /// Name of peers without an address, where a text capture has one for all.
     var nameOfUnknown: String?
     /// In order of first connection.
@@ -148,6 +151,17 @@ struct PeerBook {
         peer.address = address
         peers[.address(address)] = peer
         return peer
+    }
+
+    /// The last connection with this peer has ended: whoever told nothing of themselves is forgotten, so that a capture of very many
+    /// connections needs no more memory than one. Of others who are no bottle some thousands are kept.
+    mutating func leave(_ peer: BottlePeer) {
+        peer.openConnections -= 1
+        guard peer.openConnections <= 0, !peer.isHost, !peer.isBottle, peer.basis == nil, peer.commandCount == 0, peer.history == nil,
+            peer.name == nil && peer.table.isEmpty || all.count > Self.mostPeers
+        else { return }
+        peers[peer.address.map { .address($0) } ?? .connection(peer.firstConnection)] = nil
+        if let place = all.lastIndex(where: { $0 === peer }) { all.remove(at: place) }
     }
 
     mutating func learn(name: String, of address: BluetoothAddress) {

@@ -48,7 +48,9 @@ extension ConversationReader {
         case 0x2A25:
             // On links without a radio the bottle tells its address here (command line, "Links").
             if side.peer.address == nil, let address = BluetoothAddress(String(decoding: bytes, as: UTF8.self)) {
+                side.peer.openConnections -= 1
                 side.peer = book.identify(side.peer, as: address)
+                side.peer.openConnections += 1
             }
         default: try value(bytes.span.bytes, of: handle, side, observation, .read)
         }

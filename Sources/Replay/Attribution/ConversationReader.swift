@@ -126,6 +126,7 @@ final class ConversationReader {
         let address = connection.peer.flatMap { $0.value == 0 ? nil : $0 }
         let remote = book.peer(address.map { .address($0) } ?? .connection(connection.id), connection: connection.id)
         let host = book.peer(.host(connection.adapter), connection: connection.id)
+        remote.openConnections += 1
         return ConnectionSides(
             id: connection.id, remote: ServerSide(peer: remote, connection: connection, isHost: false),
             host: ServerSide(peer: host, connection: connection, isHost: true))
@@ -136,6 +137,7 @@ final class ConversationReader {
             try deliverReading(side)
             if let observation = sides.lastObservation { try finishLog(side, observation) }
         }
+        book.leave(sides.remote.peer)
     }
 
     private func learnName(of address: BluetoothAddress, _ data: RawSpan) {

@@ -71,7 +71,8 @@ public struct CaptureConverter {
                 try flush(&writer)
             }
         } catch {
-            try write(writer.takeOutput())
+            // Of what is no capture nothing is written.
+            if file.facts.format != nil { try write(writer.takeOutput()) }
             throw error
         }
         try reassembler.finish { event, pdu in

@@ -58,6 +58,7 @@ public struct CaptureSummary {
     public private(set) var peers: [BottlePeer] = []
 
     private var places: [Int: Int] = [:]
+    private var lastID = 0
 
     /// Reads a whole file. Trouble with the file ends up in `trouble`, after everything before it was counted.
     public init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
@@ -127,6 +128,9 @@ public struct CaptureSummary {
     private mutating func update(_ connection: ObservedConnection, _ change: (inout Connection) -> Void) {
         adapters.insert(connection.adapter)
         guard let place = places[connection.id] else {
+            // Connections are numbered in the order of their first sight.
+            guard connection.id > lastID || connections.count < Self.mostConnections else { return }
+            lastID = max(lastID, connection.id)
             connectionCount += 1
             guard connections.count < Self.mostConnections else { return }
             places[connection.id] = connections.count
