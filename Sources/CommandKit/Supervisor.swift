@@ -44,6 +44,6 @@ public struct Supervisor: Sendable {
         guard let watchdog, path != nil else { return }
         repeat {
             if await isAlive() { tell("WATCHDOG=1") }
-        } while (try? await Task.sleep(for: .microseconds(max(1000, watchdog / 3)))) != nil
+        } while (try? await Task.sleep(for: .microseconds(min(max(1000, watchdog / 3), 3_600_000_000)))) != nil
     }
 }

@@ -8,6 +8,11 @@ enum PeripheralPaths {
     static func characteristic(_ service: Int, _ number: Int) -> String { "\(self.service(service))/char\(number)" }
 }
 
+extension BluetoothUUID {
+    /// All 128 bits in small letters, as bluetoothd and bluetoothctl write them.
+    fileprivate var busText: String { fullDescription.lowercased() }
+}
+
 /// An object to be exported.
 struct PeripheralObject: Sendable {
     var path: String
@@ -34,7 +39,7 @@ extension BlueZPeripheral {
             objects.append(
                 PeripheralObject(path: path, interfaces: [
                     DBusInterface(BlueZName.gattService, properties: [
-                        "UUID": DBusProperty(.string(service.uuid.fullDescription)), "Primary": DBusProperty(.boolean(true)),
+                        "UUID": DBusProperty(.string(service.uuid.busText)), "Primary": DBusProperty(.boolean(true)),
                         "Includes": DBusProperty(.array(.objectPath, [])),
                     ])
                 ]))
@@ -56,7 +61,7 @@ extension BlueZPeripheral {
         while name.utf8.count > 29 { name.removeLast() }
         var properties: [String: DBusProperty] = [
             "Type": DBusProperty(.string("peripheral")), "Discoverable": DBusProperty(.boolean(true)),
-            "ServiceUUIDs": DBusProperty(.strings(application.advertisedServices.map(\.fullDescription))),
+            "ServiceUUIDs": DBusProperty(.strings(application.advertisedServices.map(\.busText))),
         ]
         if !name.isEmpty { properties["LocalName"] = DBusProperty(.string(name)) }
         let release = DBusMethod("Release") { [weak self] _ in
@@ -75,7 +80,7 @@ extension BlueZPeripheral {
             return .values([.bytes(Array(bytes[offset...]))])
         }
         return DBusInterface(BlueZName.gattDescriptor, methods: [read], properties: [
-            "UUID": DBusProperty(.string(BluetoothUUID(0x2901).fullDescription)), "Characteristic": DBusProperty(.objectPath(characteristic)),
+            "UUID": DBusProperty(.string(BluetoothUUID(0x2901).busText)), "Characteristic": DBusProperty(.objectPath(characteristic)),
             "Value": DBusProperty(.bytes(bytes)), "Flags": DBusProperty(.strings(["read"])),
         ])
     }
@@ -96,7 +101,7 @@ extension BlueZPeripheral {
             method("WriteValue", [.init("value", "ay"), options], []) { $0.writeValue(uuid, $1) },
         ]
         var properties: [String: DBusProperty] = [
-            "UUID": DBusProperty(.string(uuid.fullDescription)), "Service": DBusProperty(.objectPath(service)),
+            "UUID": DBusProperty(.string(uuid.busText)), "Service": DBusProperty(.objectPath(service)),
             "Flags": DBusProperty(.strings(Self.flags(shape.properties))), "Value": DBusProperty(.bytes(shape.constant ?? [])),
         ]
         if !shape.properties.isDisjoint(with: [.notify, .indicate]) {
