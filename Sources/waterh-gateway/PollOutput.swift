@@ -76,7 +76,9 @@ enum PollText {
     }
 
     private static func counts(_ report: PollReport) -> String {
-        guard report.received > 0 || report.quarantined > 0 else { return "0 new: the bottle's log is empty" }
+        guard report.received > 0 || report.quarantined > 0 else {
+            return report.complete ? "0 new: the bottle's log is empty" : "0 new: the log was not read"
+        }
         var parts = ["\(report.new) new", "\(report.duplicates) known"]
         if report.suspect > 0 { parts.append("\(report.suspect) suspect (kept, not counted)") }
         if report.quarantined > 0 { parts.append("\(report.quarantined) pieces of bytes not understood (kept)") }
