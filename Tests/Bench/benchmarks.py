@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -35,26 +34,12 @@ def limit(name, met, sentence):
 
 # --- poll ---------------------------------------------------------------------------------------------------------
 
-def tell(bottle, requests):
-    """By the control socket itself: starting a program for each takes its time under emulated processors. The last answer."""
-    status = None
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
-        control.connect(bottle.control.removeprefix("unix:"))
-        answers = control.makefile("r")
-        for request in requests:
-            control.sendall(json.dumps(request).encode() + b"\n")
-            answer = json.loads(answers.readline())
-            expect(answer["ok"], f"the bottle refused {request}: {answer}")
-            status = answer["status"]
-    return status
-
-
 def held(bottle):
-    return tell(bottle, [{"do": "status"}])["records"]
+    return bottle.tell([{"do": "status"}])["records"]
 
 
 def sips(bottle, count):
-    tell(bottle, [{"do": "sip", "value": str(100 + number)} for number in range(count)])
+    bottle.tell([{"do": "sip", "value": str(100 + number)} for number in range(count)])
 
 
 def on_the_air(command):
