@@ -290,4 +290,5 @@ def main():
     print(json.dumps({"dump": dump, "founding": founding, "drain": lambda c: drain(c, *rest)}[verb](central)))
 
 
-main()
+if __name__ == "__main__":
+    main()

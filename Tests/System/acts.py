@@ -1,0 +1,152 @@
+"""What people, timers and accidents do in the simulation. Every choice is drawn from the seed."""
+import json
+import signal
+
+from world import ZONES
+from sync_server import MOODS
+
+DAY = 86_400
+READING = [
+    ["status"], ["status", "--json"], ["status", "--format", "waybar"], ["history"], ["history", "--day", "today"], ["history", "--month", "2026-11"],
+    ["streak"], ["session", "show"], ["session", "list"], ["settings", "get"], ["preset", "list"], ["export", "--format", "csv"],
+    ["export", "--format", "json"], ["export", "--format", "apple-health"], ["check", "--doctor"],
+]
+SETTINGS = [
+    ("hydration.goalMl", ["1500", "2500", "3000"]), ("bottle.alias", ["unset", "kitchen", "unset"]), ("day.zone", ["unset", *ZONES]),
+    ("bottle.recordDialect", ["calendar", "strict", "calendar"]), ("pace.mode", ["wholeHours", "continuous"]),
+    ("waterline.intervalMinutes", ["15", "20", "30"]), ("health.enabled", ["true", "false"]), ("sync.url", ["URL", "unset", "URL"]),
+    ("schedule.wake", ["06:00", "08:00"]), ("reminders.engine", ["pace", "adaptive"]), ("day.boundaryHour", ["0", "4"]),
+    ("bottle.readDelayS", ["0", "0.5"]),
+]
+
+
+class Acts:
+    def __init__(self, world, chance, bottle, service, server):
+        self.world, self.chance, self.bottle, self.service, self.server = world, chance, bottle, service, server
+        self.logged, self.unsure, self.edits = {}, [], 0  # key: ml of each confirmed log; ml of each that may be there
+        self.stopped = []  # (when to go on, child)
+        self.choices = [
+            (30, self.bottle.sip), (10, self.log), (14, self.read), (3, self.session), (3, self.change), (4, self.settings), (6, self.poll), (4, self.check),
+            (8, self.service.hurry), (2, self.phone), (4, self.kill), (1.5, self.terminate), (2, self.stop), (1.5, self.clock), (1, self.travel),
+            (1, self.disk), (2, self.mood), (1.5, self.restart_bottle), (1.5, self.hand), (1.5, self.doctor),
+        ]
+
+    def one(self):
+        weights = [weight for weight, _ in self.choices]
+        self.chance.choices([act for _, act in self.choices], weights)[0]()
+
+    # --- people ---
+
+    def tracker(self, name, *words, reads=False):
+        # Whoever has many terminals open still types one after the other.
+        if sum(child.name not in ("emulator", "service") for child in self.world.children) < 6:
+            return self.world.start(name, "waterh-tracker", [*words, "--store", self.world.store], reads=reads)
+        return None
+
+    def log(self):
+        ml = self.chance.randint(1, 2000)
+        child = self.tracker("log", "log", ml, "--json")
+        if child:
+            child.note["ml"] = ml
+
+    def logged_by(self, child):
+        """What the end of a `log` says about the store."""
+        code, ml = child.process.returncode, child.note["ml"]
+        try:
+            if code == 0:
+                return self.logged.__setitem__(json.loads(child.output())["drink"]["key"], ml)
+        except (ValueError, KeyError):
+            self.world.fail(f"{child.label} ended with 0 and printed no drink: {child.output()[:200]!r}")
+        # Killed, or failed after the commit: nobody promised anything.
+        self.unsure.append(ml)
+
+    def read(self):
+        words = self.chance.choice(READING)
+        self.tracker(f"read-{words[0]}", *words, reads=True)
+
+    def session(self):
+        self.tracker(*self.chance.choice([
+            ("session", "session", "start"), ("drink", "drink", "Beer"), ("drink", "water"), ("session", "session", "end", "--yes"),
+            ("drink", "drink", "Shot"), ("session", "session", "keep-going")]))
+
+    def change(self):
+        if not self.logged:
+            return
+        key = self.chance.choice(sorted(self.logged))
+        if self.chance.random() < 0.5:
+            self.edits += 1
+            self.tracker("edit", "edit", key, "--ml", self.chance.randint(1, 2000))
+        else:
+            self.tracker("delete", "delete", key)
+
+    def settings(self):
+        name, values = self.chance.choice(SETTINGS)
+        value = self.chance.choice(values)
+        self.tracker("settings", "settings", "set", name, self.server.url if value == "URL" else value)
+
+    def poll(self):
+        self.world.start("poll", "waterh-gateway", ["poll", "--link", f"unix:{self.bottle.link}", "--store", self.world.store, "--json"], limit=150)
+
+    def check(self):
+        self.tracker("check", "check", *(["--json"] if self.chance.random() < 0.5 else []))
+
+    def doctor(self):
+        self.world.start("doctor", "waterh-gateway", ["doctor", "--store", self.world.store, "--link", f"unix:{self.bottle.link}"], limit=60, reads=True)
+
+    def phone(self):
+        if self.bottle.profile != "retail" and self.bottle.is_ready():
+            self.world.start_script("phone", "phone.py", [self.bottle.link, self.chance.randint(1, 3)])
+
+    def hand(self):
+        if self.bottle.is_ready():
+            self.bottle.act()
+
+    # --- accidents ---
+
+    def victim(self):
+        candidates = [child for child in self.world.children if child.name != "emulator" and child.is_running]
+        return self.chance.choice(candidates) if candidates else None
+
+    def kill(self):
+        if victim := self.victim():
+            victim.send(signal.SIGKILL)
+
+    def terminate(self):
+        victim = self.victim()
+        if victim and not victim.is_stopped:
+            victim.send(self.chance.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGINT]))
+
+    def stop(self):
+        victim = self.victim()
+        if victim and not victim.is_stopped:
+            victim.send(signal.SIGSTOP)
+            self.world.last_stop = self.world.now()
+            self.stopped.append((self.world.now() + self.chance.choice([0.05, 0.5, 2, 8]), victim))
+
+    def wake(self, everybody=False):
+        """Lets those go on whose time has come."""
+        for entry in list(self.stopped):
+            if everybody or self.world.now() >= entry[0]:
+                self.stopped.remove(entry)
+                entry[1].go_on()
+                self.world.last_stop = self.world.now()
+
+    def clock(self):
+        if self.world.shift != 0 and self.chance.random() < 0.7:
+            return self.world.set_clock(0)
+        near, far = [-90, 300, 3600, -7200, 40_000], [-51 * DAY, 51 * DAY, -3 * DAY, 3 * DAY, -300 * DAY, 400 * DAY, -20_000 * DAY]
+        self.world.set_clock(self.chance.choice(near + far))
+
+    def travel(self):
+        self.world.set_zone(self.chance.choice(ZONES))
+
+    def disk(self):
+        if not self.world.is_full:
+            self.world.fill_disk(self.chance.choice([0, 0, 4096, 40_000, 200_000]))
+
+    def mood(self):
+        self.server.mood = self.chance.choice(MOODS)
+        self.world.line(f"the sync server is {self.server.mood}")
+
+    def restart_bottle(self):
+        self.bottle.kill(self.chance.choice([signal.SIGKILL, signal.SIGTERM]))

@@ -1,0 +1,109 @@
+"""The bottle of the simulation: the emulator, restarted with other faults, and the list of what was drunk from it."""
+import collections
+import json
+import signal
+import socket
+import time
+
+# What the gateway takes for a drink; each amount comes again only after so many sips.
+AMOUNTS = range(1, 901)
+# The log holds 500 (waterh-protocol.md): beyond, the bottle loses the oldest by itself.
+FULL = 470
+
+
+def fault_plan(chance, is_pieced=False):
+    """Some words of a bad day. Left out is what no gateway can tell: pieces of entries that overtake each other, and records that the
+    bottle itself loses (`ring`)."""
+    words = [
+        f"drop={chance.choice([2, 5, 10, 20])}", f"twice={chance.choice([5, 20])}", f"slow={chance.choice([20, 150])}",
+        f"gap={chance.choice([5, 30])}", "ignore=20", f"early={chance.choice([200, 500])}", f"hang-up={chance.randint(2, 20)}",
+        f"hang-up-once={chance.randint(2, 20)}", "refuse=2", f"cut={chance.choice([3, 10])}", f"split={chance.choice([20, 23, 31, 47])}",
+        "shuffle", "restart=50", "interleave=30", f"length={chance.choice([5, 10])}", f"entry={chance.choice([5, 10])}", "lie=30", "foreign=10",
+        "endless", "forget=50", f"resend={chance.randint(1, 12)}", "drift=200", "step=40", "power=1", "keep-alive",
+        f"disconnect@{chance.randint(3, 120)}", f"lose@{chance.randint(1, 14)}", f"repeat@{chance.randint(1, 14)}", f"delay@{chance.randint(1, 10)}:500ms",
+        f"late@{chance.randint(1, 20)}:2s", f"silent@{chance.randint(3, 30)}", f"deaf@{chance.randint(1, 6)}", f"mtu={chance.choice([23, 64, 185])}",
+    ]
+    chosen = chance.sample(words, chance.choice([0, 0, 1, 1, 2, 3]))
+    if any(word.startswith(("split", "cut")) for word in chosen):
+        chosen = [word for word in chosen if not word.startswith(("shuffle", "delay"))]
+    return ",".join(chosen)
+
+
+class Bottle:
+    def __init__(self, world, chance):
+        self.world, self.chance = world, chance
+        self.flash = world.bench / "bottle.json"
+        self.link, self.control = world.bench / "b.sock", world.bench / "c.sock"
+        self.profile = chance.choice([p for p in ("retail", "draft", "both", "both") if p in world.profiles])
+        self.model = chance.choice(["boost", "vita"])
+        self.certain, self.doubtful = collections.Counter(), collections.Counter()
+        self.times = collections.defaultdict(list)  # amount: when it was drunk, by a clock that is right, ms
+        self.drunk, self.child, self.waiting = 0, None, 0
+
+    def start(self, faults=None):
+        faults = fault_plan(self.chance) if faults is None else faults
+        seed = self.chance.randrange(1, 1 << 32)
+        arguments = ["run", "--link", f"unix:{self.link}", "--control", f"unix:{self.control}", "--profile", self.profile, "--model", self.model,
+                     "--store", self.flash, "--seed", seed]
+        # The bottle has a clock of its own: neither the host's jumps nor its journeys reach it.
+        self.child = self.world.start("emulator", "waterh-emulator", arguments + (["--faults", faults] if faults else []), limit=None,
+                                      environment={"CLOCK_SHIFT": "", "TZ": "Europe/Berlin"})
+
+    @property
+    def is_up(self):
+        return self.child is not None and self.child.is_running
+
+    def is_ready(self):
+        return self.is_up and "ready " in self.child.output()
+
+    def kill(self, number=signal.SIGKILL):
+        if self.is_up:
+            self.child.send(number)
+
+    def tell(self, word, value=None):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
+            control.settimeout(20)
+            control.connect(str(self.control))
+            request = {"do": word} if value is None else {"do": word, "value": str(value)}
+            control.sendall(json.dumps(request).encode() + b"\n")
+            line = control.makefile().readline()
+        answer = json.loads(line)
+        if not answer["ok"]:
+            raise ValueError(answer.get("error"))
+        return answer["status"]
+
+    def sip(self):
+        """Somebody drinks. What the emulator confirmed it has recorded; what it did not confirm it may have."""
+        if not self.is_ready() or self.waiting >= FULL:
+            return
+        amount = AMOUNTS[self.drunk % len(AMOUNTS)]
+        self.drunk += 1
+        self.times[amount].append(int(time.time() * 1000))
+        try:
+            self.waiting = self.tell("sip", amount)["records"]
+            self.certain[amount] += 1
+            self.world.line(f"sip {amount}")
+        except ConnectionRefusedError:
+            pass
+        except (OSError, ValueError) as trouble:
+            self.doubtful[amount] += 1
+            self.world.line(f"sip {amount} unconfirmed: {trouble!r}")
+
+    def act(self):
+        """A hand on the bottle that is no sip."""
+        word, value = self.chance.choice([("refill", None), ("battery", self.chance.randint(0, 100)), ("drop", None), ("press", None),
+                                          ("charging", self.chance.choice(["on", "off"])), ("power-loss", None)])
+        if word == "power-loss" and self.chance.random() < 0.7:
+            return
+        try:
+            self.tell(word, value)
+            self.world.line(f"bottle: {word} {value if value is not None else ''}")
+        except (OSError, ValueError):
+            pass
+
+    def records(self):
+        """The 13 bytes of each record still in the bottle."""
+        try:
+            return [bytes.fromhex(record["raw"]) for record in json.loads(self.flash.read_text())["flash"]["records"]]
+        except FileNotFoundError:
+            return []

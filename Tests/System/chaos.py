@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""A system simulation with real processes, all on one store: see README.md beside it.
+
+usage: chaos.py PRODUCTS [MINUTES] [--seed N]
+"""
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+from acts import READING, Acts
+from bottle import Bottle
+from processes import last_line
+from service import Service
+from sync_server import SyncServer
+from verdict import Verdict, dump
+from world import World
+
+# After this many polls of a bottle that has no faults any more it is empty, or it never will be.
+LAST_POLLS = 12
+
+
+class Chaos:
+    def __init__(self, products, seed):
+        self.world = World(products, seed)
+        self.chance = random.Random(seed)
+        self.server = SyncServer()
+        self.bottle = Bottle(self.world, random.Random(f"{seed} bottle"))
+        self.service = Service(self.world, random.Random(f"{seed} service"), self.bottle)
+        self.acts = Acts(self.world, random.Random(f"{seed} acts"), self.bottle, self.service, self.server)
+        self.bottle_returns = None
+        self.figures = {}
+
+    def run(self, minutes):
+        # Several processes make the store at once.
+        self.bottle.start("")
+        for _ in range(4):
+            self.acts.log()
+        self.acts.tracker("settings", "settings", "set", "sync.url", self.server.url)
+        end, seen = time.monotonic() + minutes * 60, time.monotonic()
+        while time.monotonic() < end:
+            self.acts.one()
+            self.turn()
+            if time.monotonic() - seen > 60:
+                seen = time.monotonic()
+                print(f"  {seen - self.world.began:7.1f} s  {self.bottle.drunk} sips, {self.world.number} processes", flush=True)
+            time.sleep(self.chance.choice([0.01, 0.03, 0.1, 0.2]))
+        self.settle()
+
+    def turn(self):
+        """What goes on whatever is done: ends are judged, the fallen get up."""
+        self.collect()
+        self.acts.wake()
+        self.service.look()
+        if self.world.is_full and self.chance.random() < 0.05:
+            self.world.free_disk()
+        if not self.bottle.is_up:
+            if self.bottle_returns is None:
+                self.bottle_returns = time.monotonic() + self.chance.choice([0, 0.3, 2])
+            elif time.monotonic() >= self.bottle_returns:
+                self.bottle_returns = None
+                self.bottle.start()
+
+    def collect(self):
+        for child in self.world.collect():
+            if child.name == "log":
+                self.acts.logged_by(child)
+            if child.name == "poll" and child.process.returncode == 0:
+                self.add_up(child)
+
+    def add_up(self, child):
+        try:
+            report = json.loads(child.output())
+            parts = report["new"] + report["duplicates"] + report["suspect"]
+        except (ValueError, KeyError):
+            return self.world.fail(f"{child.label} ended with 0 and printed no report: {child.output()[:200]!r}")
+        if report["acknowledged"] > parts:
+            self.world.fail(f"{child.label} acknowledged {report['acknowledged']} of {parts} records")
+
+    # --- the end ---
+
+    def settle(self):
+        """Everything is well again: what is left in the bottle is collected, then nobody works any more."""
+        world = self.world
+        world.line("settle")
+        world.free_disk()
+        world.set_clock(0)
+        world.set_zone("Europe/Berlin")
+        self.server.mood = "well"
+        self.acts.wake(everybody=True)
+        self.wait(lambda: not [child for child in world.children if child.name not in ("service", "emulator")], 200, "what was asked last")
+        if self.service.is_up:
+            asked = self.service.ready
+            self.service.child.send(signal.SIGTERM)
+            if self.wait(lambda: not self.service.is_up, 45, "the service after SIGTERM") and asked:
+                if self.service.child.process.returncode not in (0, -9):
+                    world.fail(f"{self.service.child.label} did not stop cleanly: {self.service.child.process.returncode}")
+        self.one("settings", "waterh-tracker", "settings", "set", "bottle.recordDialect", "calendar", "day.zone", "unset", "bottle.readDelayS", "0")
+        self.bottle.kill(signal.SIGTERM)
+        self.wait(lambda: not self.bottle.is_up, 30, "the emulator after SIGTERM")
+        self.bottle.start("")
+        self.wait(self.bottle.is_ready, 30, "the emulator's start")
+        self.empty()
+        self.looking_changes_nothing()
+        self.bottle.kill(signal.SIGTERM)
+        self.wait(lambda: not self.bottle.is_up, 30, "the emulator after SIGTERM")
+        verdict = Verdict(world, self.bottle, self.acts)
+        verdict.judge()
+        self.figures = verdict.figures
+
+    def empty(self):
+        child = None
+        for _ in range(LAST_POLLS):
+            child = self.one("last-poll", "waterh-gateway", "poll", "--link", f"unix:{self.bottle.link}", "--json", limit=150)
+            try:
+                report = json.loads(child.output())
+            except ValueError:
+                continue
+            if child.process.returncode == 0 and report["complete"] and report["received"] == 0:
+                return
+        self.world.fail(f"the bottle is not empty after {LAST_POLLS} polls without faults: {last_line(child.complaint() or child.output())}")
+
+    def looking_changes_nothing(self):
+        for words in READING:
+            before = dump(self.world)
+            self.one(f"look-{words[0]}", "waterh-tracker", *words)
+            self.compare(before, " ".join(words))
+        before = dump(self.world)
+        self.one("look-doctor", "waterh-gateway", "doctor", "--link", f"unix:{self.bottle.link}")
+        self.compare(before, "doctor")
+
+    def compare(self, before, words):
+        after = dump(self.world)
+        if before != after:
+            changed = sorted(set(after) ^ set(before))
+            self.world.fail(f"'{words}' only looks, and changed the store: {str(changed[:3])[:300]}")
+
+    def one(self, name, product, *words, limit=60):
+        """One process, waited for."""
+        child = self.world.start(name, product, [*words, "--store", self.world.store], limit=limit)
+        self.wait(lambda: not child.is_running, limit + 20, child.label)
+        self.collect()
+        return child
+
+    def wait(self, is_true, limit, what):
+        end = time.monotonic() + limit
+        while not is_true():
+            self.collect()
+            if time.monotonic() > end:
+                self.world.fail(f"{what} took longer than {limit} s")
+                return False
+            time.sleep(0.02)
+        self.collect()
+        return True
+
+    def close(self, keep):
+        for child in self.world.children:
+            if child.is_running:
+                child.process.kill()
+                child.process.wait()
+        self.server.close()
+        self.world.close(keep)
+
+
+def own_namespace():
+    """As root: a mount namespace of its own, so that the small disk goes with the simulation, whatever ends it."""
+    if os.geteuid() == 0 and "CHAOS_NAMESPACE" not in os.environ:
+        os.environ["CHAOS_NAMESPACE"] = "1"
+        try:
+            os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+        except OSError:
+            pass
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="hardware/bench chaos", description="Real processes on one store, and everything that can happen to them.")
+    parser.add_argument("products", help=argparse.SUPPRESS)
+    parser.add_argument("minutes", nargs="?", type=float, default=10, help="how long things happen (default 10; parts of a minute too)")
+    parser.add_argument("--seed", type=int, default=None, help="repeats the choices of a run; default: CHAOS_SEED, else a new one")
+    options = parser.parse_args()
+    if not 0 < options.minutes <= 10_000:
+        parser.error("MINUTES is a number above 0")
+    own_namespace()
+    seed = options.seed if options.seed is not None else int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(1, 1_000_000))
+    print(f"chaos: {options.minutes:g} minutes, --seed {seed}", flush=True)
+    chaos = Chaos(options.products, seed)
+    world = chaos.world
+    if not world.has_small_disk:
+        print("  without root no small disk can be mounted: the disk is never full in this run", flush=True)
+    if not world.has_clock:
+        print("  without gcc the host's clock cannot be shifted: it is right all the while in this run", flush=True)
+    is_through = False
+    try:
+        chaos.run(options.minutes)
+        is_through = True
+    finally:
+        good = is_through and not world.failures
+        chaos.close(keep=not good)
+        if not is_through:
+            print(f"chaos: broken off; the logs are in {world.folder}", flush=True)
+    print(f"  {chaos.bottle.profile} {chaos.bottle.model}, {world.number} processes, {chaos.server.requests} requests to the sync server")
+    print("  " + ", ".join(f"{name} {value}" for name, value in chaos.figures.items()))
+    ends = {}
+    for (name, code), times in sorted(world.ends.items()):
+        ends.setdefault(name, []).append(f"{code}: {times}")
+    print("  ends: " + "; ".join(f"{name} {', '.join(codes)}" for name, codes in ends.items()))
+    if good:
+        print(f"chaos: nothing lost, nothing doubled, nobody died (--seed {seed})")
+        return 0
+    print(f"chaos: {len(world.failures)} failures with --seed {seed}; every process's log and timeline.txt are in {world.folder}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

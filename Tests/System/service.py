@@ -1,0 +1,57 @@
+"""The service of the simulation: started, told apart from its forerunners, watched for what only shows from outside."""
+import signal
+import socket
+import time
+
+
+class Service:
+    def __init__(self, world, chance, bottle):
+        self.world, self.chance, self.bottle = world, chance, bottle
+        self.child, self.ready, self.listener, self.next_start = None, False, None, 0
+        self.suspicion = set()
+        self.starts = 0
+
+    @property
+    def is_up(self):
+        return self.child is not None and self.child.is_running
+
+    def start(self):
+        self.starts += 1
+        path = self.world.bench / f"notify-{self.starts}.sock"
+        if self.listener:
+            self.listener.close()
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self.listener.bind(str(path))
+        self.ready, self.suspicion = False, set()
+        self.child = self.world.start("service", "waterh-gateway", ["run", "--link", f"unix:{self.bottle.link}", "--store", self.world.store],
+                                      limit=None, environment={"NOTIFY_SOCKET": str(path)})
+
+    def look(self):
+        """Starts it where it is down, hears what it tells systemd, and looks at its open files."""
+        if not self.is_up:
+            if self.child and not self.child.note.get("seen"):
+                self.child.note["seen"] = True
+                self.next_start = time.monotonic() + self.chance.choice([0, 0.1, 1, 3])
+            if time.monotonic() >= self.next_start:
+                self.start()
+            return
+        try:
+            while message := self.listener.recv(4096):
+                if b"READY=1" in message and not self.ready:
+                    self.ready = True
+                    self.world.line(f"{self.child.label} says that it is ready")
+        except BlockingIOError:
+            pass
+        # A file that loses its name is closed at once by who took it away; who still holds it writes into nothing.
+        deleted = self.world.deleted_files(self.child)
+        for name in deleted & self.suspicion:
+            if not self.child.note.get(name):
+                self.child.note[name] = True
+                self.world.fail(f"{self.child.label} writes into {name} after another process deleted it")
+        self.suspicion = deleted
+
+    def hurry(self):
+        """SIGHUP: it reads its settings again and polls. Its end of that signal would be a defect, once it said that it is ready."""
+        if self.is_up and self.ready and not self.child.is_stopped:
+            self.world.line(f"SIGHUP to {self.child.label}")
+            self.child.process.send_signal(signal.SIGHUP)

@@ -1,0 +1,130 @@
+"""What has to be true at the end: of the store, against what the bottle recorded and what people were told."""
+import collections
+import datetime
+import shutil
+import sqlite3
+
+
+def copy_of(world):
+    """The store as it lies on the disk, copied: looking must not change it."""
+    place = world.bench / "copy"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    for path in world.store.parent.glob(world.store.name + "*"):
+        if path.is_file():
+            shutil.copy2(path, place)
+    return sqlite3.connect(place / world.store.name)
+
+
+def dump(world):
+    """The store's content, line by line."""
+    database = copy_of(world)
+    try:
+        return list(database.iterdump())
+    finally:
+        database.close()
+
+
+def amount(raw):
+    return raw[6] << 8 | raw[7]
+
+
+def iso(milliseconds):
+    try:
+        return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc).isoformat()
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds} ms"
+
+
+class Verdict:
+    def __init__(self, world, bottle, acts):
+        self.world, self.bottle, self.acts = world, bottle, acts
+        self.figures = {}
+
+    def judge(self):
+        database = copy_of(self.world)
+        try:
+            for look in (self.whole, self.journal, self.dates, self.drinks, self.logs):
+                look(database)
+        except sqlite3.DatabaseError as trouble:
+            self.world.fail(f"the store cannot be read at the end: {trouble}")
+        finally:
+            database.close()
+
+    def whole(self, database):
+        found = [row[0] for row in database.execute("PRAGMA integrity_check")]
+        if found != ["ok"]:
+            self.world.fail(f"integrity_check: {'; '.join(found)[:400]}")
+        orphans = database.execute("PRAGMA foreign_key_check").fetchall()
+        if orphans:
+            self.world.fail(f"foreign_key_check: {orphans[:5]}")
+
+    def journal(self, database):
+        """Every recorded sip is journaled once, or still in the bottle; nothing is journaled that nobody drank."""
+        rows = [(bytes(raw), verdict) for raw, verdict in database.execute("SELECT raw, verdict FROM bottle_record")]
+        for raw, times in collections.Counter(raw for raw, verdict in rows if verdict != "superseded").items():
+            if times > 1:
+                self.world.fail(f"{raw.hex()} ({amount(raw)} ml) is {times} rows of the journal")
+        waiting = self.bottle.records()
+        everything = {raw for raw, _ in rows} | set(waiting)
+        found = collections.Counter(amount(raw) for raw in everything)
+        lost, foreign = [], []
+        for ml in sorted(set(found) | set(self.bottle.certain) | set(self.bottle.doubtful)):
+            least, most = self.bottle.certain[ml], self.bottle.certain[ml] + self.bottle.doubtful[ml]
+            if found[ml] < least:
+                lost.append(ml)
+            elif found[ml] > most:
+                foreign.append(ml)
+        if lost:
+            self.world.fail(f"LOST: {len(lost)} sips that the bottle recorded are neither journaled nor in the bottle: {lost[:12]} ml")
+        if foreign:
+            self.world.fail(f"{len(foreign)} journaled records that nobody drank: {foreign[:12]} ml")
+        bottles = database.execute("SELECT count(*) FROM bottle").fetchone()[0]
+        if bottles > 1:
+            self.world.fail(f"one bottle is known as {bottles}")
+        self.figures |= {"sips": sum(self.bottle.certain.values()), "unconfirmed": sum(self.bottle.doubtful.values()),
+                         "journaled": len(rows), "still in the bottle": len(set(waiting) - {raw for raw, _ in rows}),
+                         "verdicts": dict(collections.Counter(verdict for _, verdict in rows))}
+
+    def dates(self, database):
+        """A drink is counted within a day and a half of when it was drunk (journeys and a clock hours off make as much), or told as
+        doubtful."""
+        true, day = self.bottle.times, 36 * 3600 * 1000
+        wrong, forgotten = [], []
+        for ml, instant in database.execute("SELECT ml, instant FROM drink WHERE bottle IS NOT NULL"):
+            if ml not in true:
+                wrong.append(f"{ml} ml, which nobody drank, at {iso(instant)}")
+            elif all(abs(instant - moment) > day for moment in true[ml]):
+                wrong.append(f"{ml} ml at {iso(instant)}, drunk at {iso(true[ml][0])}")
+        for raw, wall in database.execute("SELECT raw, wall FROM bottle_record WHERE verdict = 'quarantined' AND wall IS NOT NULL"):
+            if self.is_near(wall, true.get(amount(bytes(raw)), []), day):
+                forgotten.append(f"{amount(bytes(raw))} ml of {wall}")
+        if wrong:
+            self.world.fail(f"{len(wrong)} drinks are counted on a day that is not theirs: {wrong[:4]}")
+        if forgotten:
+            self.world.fail(f"{len(forgotten)} records stay in quarantine though their dates are right: {forgotten[:4]}")
+
+    def is_near(self, wall, moments, limit):
+        try:
+            at = datetime.datetime.fromisoformat(wall).replace(tzinfo=datetime.timezone.utc).timestamp() * 1000
+        except ValueError:
+            return False
+        return any(abs(at - moment) <= limit for moment in moments)
+
+    def drinks(self, database):
+        """A record that counts has one drink, deleted or not, and the other way round."""
+        counted = database.execute("SELECT count(*) FROM bottle_record WHERE verdict = 'drink'").fetchone()[0]
+        drinks = database.execute("SELECT count(*) FROM drink WHERE bottle IS NOT NULL").fetchone()[0]
+        if counted != drinks:
+            self.world.fail(f"{counted} records count, and {drinks} drinks are a bottle's")
+
+    def logs(self, database):
+        """Every `log` that ended with 0 is there once; of those that were killed, at most each once."""
+        keys = collections.Counter(row[0] for row in database.execute("SELECT key FROM drink WHERE bottle IS NULL"))
+        missing = [ml for key, ml in self.acts.logged.items() if keys[key] != 1]
+        if missing:
+            self.world.fail(f"LOST: {len(missing)} of {len(self.acts.logged)} logs that ended with 0 are not in the store: {missing[:12]} ml")
+        others = sum(keys.values()) - len(set(keys) & set(self.acts.logged))
+        if others > len(self.acts.unsure) + self.acts.edits:
+            self.world.fail(f"{others} logged drinks more than were confirmed, and only {len(self.acts.unsure)} were unsure")
+        self.figures |= {"logs": len(self.acts.logged), "logs without an answer": len(self.acts.unsure)}

@@ -1,0 +1,182 @@
+"""Where the simulation happens: a folder, a small disk that can be full, a host clock that can be wrong, a zone, a time line."""
+import collections
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+
+from processes import Child
+
+DISK = 24 << 20
+ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati", "UTC", "Australia/Lord_Howe"]
+
+
+class World:
+    def __init__(self, products, seed):
+        self.products, self.seed = pathlib.Path(products), seed
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"waterh-chaos-{seed}-"))
+        self.logs, self.bench, self.disk = (self.folder / name for name in ("logs", "bench", "disk"))
+        for path in (self.logs, self.bench, self.disk):
+            path.mkdir()
+        self.began, self.number = time.monotonic(), 0
+        self.timeline = open(self.folder / "timeline.txt", "w", encoding="utf-8", buffering=1)
+        self.children, self.failures, self.kinds, self.ends = [], [], collections.Counter(), {}
+        self.last_full = self.last_stop = -1e9
+        self.has_small_disk = self.mount()
+        self.store = self.disk / "state" / "waterh.sqlite"
+        self.store.parent.mkdir(mode=0o700)
+        self.zone, self.shift = "Europe/Berlin", 0
+        self.shift_file = self.folder / "clock-shift"
+        self.shift_file.write_bytes(struct.pack("=q", 0))
+        self.environment = {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(self.bench), "LANG": "C.UTF-8", "TZ": self.zone,
+            "XDG_STATE_HOME": str(self.disk), "XDG_CONFIG_HOME": str(self.bench), "XDG_RUNTIME_DIR": str(self.bench), "WATERH_STORE": str(self.store),
+            # A program that traps ends at once, with its signal, instead of being looked at for minutes.
+            "SWIFT_BACKTRACE": "enable=no", "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        library = self.compile_clock()
+        if library:
+            self.environment |= {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self.shift_file)}
+        self.has_clock = library is not None
+        shown = subprocess.run([self.products / "waterh-emulator", "run", "--help"], env=self.environment, capture_output=True, text=True).stdout
+        self.profiles = [p for p in ("draft", "retail", "both") if p in shown]
+
+    # --- parts ---
+
+    def mount(self):
+        if os.geteuid() != 0:
+            return False
+        return subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0700", "chaos", self.disk], capture_output=True).returncode == 0
+
+    def compile_clock(self):
+        source, library = pathlib.Path(__file__).with_name("clock_shift.c"), self.folder / "clock_shift.so"
+        try:
+            subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        return library
+
+    def close(self, keep):
+        self.timeline.close()
+        if self.has_small_disk:
+            if keep:
+                shutil.copytree(self.disk, self.folder / "disk-at-the-end", dirs_exist_ok=True)
+            subprocess.run(["umount", "-l", self.disk], capture_output=True)
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # --- what happened ---
+
+    @staticmethod
+    def now():
+        return time.monotonic()
+
+    def count(self):
+        self.number += 1
+        return self.number
+
+    def line(self, words):
+        self.timeline.write(f"{time.monotonic() - self.began:9.3f}  {words}\n")
+
+    def fail(self, sentence):
+        self.failures.append(sentence)
+        self.line(f"FAILURE {sentence}")
+        # The same thing again is in the time line.
+        kind = re.sub(r"[0-9]+", "#", sentence)
+        self.kinds[kind] += 1
+        if self.kinds[kind] <= 3:
+            print(f"  {time.monotonic() - self.began:7.1f} s  {sentence}", flush=True)
+
+    # --- processes ---
+
+    def start(self, name, product, arguments, limit=60, environment=None, reads=False):
+        child = Child(self, name, [self.products / product, *arguments], limit, environment, reads)
+        self.children.append(child)
+        return child
+
+    def start_script(self, name, script, arguments, limit=60):
+        child = Child(self, name, ["python3", pathlib.Path(__file__).with_name(script), *arguments], limit)
+        self.children.append(child)
+        return child
+
+    def excuses(self, child):
+        """What was done to a process that may make it fail: a full disk, somebody stopped with a lock in hand, a bad server."""
+        found = []
+        if (self.is_full or self.last_full >= child.started - 1) and not child.reads:
+            found.append("disk")
+        if self.last_stop >= child.started - 1:
+            found.append("busy")
+        if child.name in ("check", "session", "drink"):
+            found.append("sync")
+        return found
+
+    def collect(self, hangs_after=None):
+        """Those that ended since, judged. What hangs is told and killed."""
+        ended = []
+        for child in list(self.children):
+            if child.is_running:
+                if child.is_overdue:
+                    self.fail(f"{child.label} was still running after {time.monotonic() - child.started:.0f} s")
+                    child.send(9)
+                continue
+            self.children.remove(child)
+            ended.append(child)
+            wrong = child.judge()
+            if wrong:
+                self.fail(wrong)
+            code = child.process.returncode
+            self.ends[child.name, code] = self.ends.get((child.name, code), 0) + 1
+        return ended
+
+    # --- the host ---
+
+    def set_clock(self, seconds):
+        self.shift = seconds
+        with open(self.shift_file, "r+b") as file:
+            file.write(struct.pack("=q", seconds))
+        self.line(f"the host's clock is {seconds} s off")
+
+    def set_zone(self, zone):
+        self.zone = zone
+        self.environment["TZ"] = zone
+        self.line(f"the host's zone is {zone}")
+
+    def fill_disk(self, spare):
+        """Leaves so many bytes free on the small disk."""
+        if not self.has_small_disk:
+            return
+        status = os.statvfs(self.disk)
+        size = max(0, status.f_bavail * status.f_frsize - spare)
+        with open(self.disk / "filler", "wb") as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, max(1, size))
+            except OSError:
+                pass
+        self.last_full = time.monotonic()
+        self.line(f"the disk is full but for {spare} bytes")
+
+    @property
+    def is_full(self):
+        return (self.disk / "filler").exists()
+
+    def free_disk(self):
+        if self.is_full:
+            (self.disk / "filler").unlink()
+            self.last_full = time.monotonic()
+            self.line("the disk has room again")
+
+    def deleted_files(self, child):
+        """Files under the store's folder that a process holds open though they have no name any more."""
+        found = set()
+        try:
+            for entry in os.scandir(f"/proc/{child.process.pid}/fd"):
+                target = os.readlink(entry.path)
+                if target.startswith(str(self.store)) and target.endswith(" (deleted)"):
+                    found.add(target.removesuffix(" (deleted)").rsplit("/", 1)[-1])
+        except OSError:
+            pass
+        return found
