@@ -45,7 +45,8 @@ public struct CaptureFill: Sendable {
     }
 
     /// Shifts the recorded days so that the last of them is `today`; times of day stay. Records without a possible date stay as they are.
-    public mutating func restamp(lastDayTo today: LocalTime) {
+    /// In the strict dialect byte 0 is no year: it stays 1A whatever the year.
+    public mutating func restamp(lastDayTo today: LocalTime, dialect: RecordDialect = .calendar) {
         let days = records.map { raw in LocalTime(BottleClock(raw.prefix(6)) ?? BottleClock.none).map(\.day) }
         guard let last = days.compactMap({ $0 }).max() else { return }
         let shift = (today.day - last) * 86_400_000
@@ -53,6 +54,7 @@ public struct CaptureFill: Sendable {
             guard let clock = BottleClock(records[index].prefix(6)), let time = LocalTime(clock) else { continue }
             let moved = LocalTime(milliseconds: time.milliseconds + shift).clock
             records[index].replaceSubrange(0..<6, with: moved.encoded)
+            if dialect == .strict { records[index][0] = DrinkRecord.strictTypeByte }
         }
     }
 }

@@ -21,6 +21,7 @@ public final class ControlServer: @unchecked Sendable {
     public let path: String
     private let queue = DispatchQueue(label: "control")
     private let listener: Int32
+    private let mark: ControlSocket.Mark?
     private let handler: @Sendable (ControlAction) async -> ControlReply
     private var source: (any DispatchSourceRead)?
     private var connections: [Int32: Connection] = [:]
@@ -44,6 +45,7 @@ public final class ControlServer: @unchecked Sendable {
         } catch {
             throw Failure(isInUse: error.isInUse, description: error.description)
         }
+        mark = ControlSocket.Mark(path)
         let source = DispatchSource.makeReadSource(fileDescriptor: listener, queue: queue)
         source.setEventHandler { [weak self] in self?.accept() }
         let descriptor = listener
@@ -58,7 +60,8 @@ public final class ControlServer: @unchecked Sendable {
             source?.cancel()
             source = nil
             for descriptor in connections.keys { hangUp(descriptor) }
-            unlink(path)
+            // Somebody else may have taken the place since.
+            if mark == ControlSocket.Mark(path) { unlink(path) }
         }
     }
 

@@ -7,6 +7,19 @@ public enum ControlSocket {
         public let description: String
     }
 
+    /// Tells one file from another at the same path.
+    struct Mark: Equatable {
+        let device: UInt64
+        let file: UInt64
+
+        /// `nil` where nothing is.
+        init?(_ path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return nil }
+            (device, file) = (UInt64(status.st_dev), UInt64(status.st_ino))
+        }
+    }
+
     /// A listening, non-blocking socket at `path`, for its owner only (mode 0600).
     static func listen(_ path: String) throws(Failure) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
@@ -17,10 +30,11 @@ public enum ControlSocket {
                 close(descriptor)
                 throw Failure(isInUse: true, description: "\(path) is there and is no socket")
             }
-            if let other = try? dial(path) {
-                close(other)
+            // Only a socket that nobody has open any more refuses a connection; one of another kind (the bottle's own link, say)
+            // answers otherwise, and is left alone.
+            guard try probe(path) == ECONNREFUSED else {
                 close(descriptor)
-                throw Failure(isInUse: true, description: "another emulator listens at \(path)")
+                throw Failure(isInUse: true, description: "somebody listens at \(path): another emulator, or a socket of another kind such as a bottle's link")
             }
             unlink(path)
         }
@@ -35,6 +49,18 @@ public enum ControlSocket {
             close(descriptor)
             throw error
         }
+    }
+
+    /// What a connection to `path` meets: 0 where somebody listens, otherwise the error's number.
+    private static func probe(_ path: String) throws(Failure) -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        guard descriptor >= 0 else { throw failure("no socket can be made") }
+        defer { close(descriptor) }
+        var answer: Int32 = 0
+        try withAddress(path) { (address, length) throws(Failure) in
+            answer = connect(descriptor, address, length) == 0 ? 0 : errno
+        }
+        return answer
     }
 
     /// Connects to an emulator's control socket.

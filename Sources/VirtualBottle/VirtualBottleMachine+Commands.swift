@@ -25,7 +25,9 @@ extension VirtualBottleMachine {
         switch command {
         case .snapshot: answer(snapshot(at: now).frame(identity.model), at: now)
         case .drinkLog: dumpRetail(at: now)
-        case .draftDump: dumpDraft(at: now)
+        case .draftDump where session?.profile == .draft: dumpDraft(at: now)
+        case .draftDump(let byte) where Self.retailDumps.contains(byte): dumpRetail(at: now)
+        case .draftDump: log("a retail bottle does not know that command")
         case .acknowledge(let bytes): acknowledge(Int(bytes))
         case .get(let type): get(type, at: now)
         case .unknown: break
@@ -37,13 +39,15 @@ extension VirtualBottleMachine {
     private func knows(_ command: HostCommand) -> Bool {
         switch command {
         case .unknown: false
-        case .draftDump: identity.profile == .draft
+        case .draftDump(let byte): session?.profile == .draft || Self.retailDumps.contains(byte)
         case .get(let type): Self.answered.contains(type)
         case .put(let entries): !entries.isEmpty && entries.allSatisfy { Self.understood.contains($0.type) }
         default: true
         }
     }
 
+    /// Bare bytes with which early collectors drained retail bottles.
+    private static let retailDumps: Set<UInt8> = [0x03, 0x04]
     private static let answered: Set<EntryType> = [.battery, .clock, .amount, .goal, .charging, .language, .reminder, .level, .temperature, .tds]
     private static let understood: Set<EntryType> = [
         .goal, .amount, .reminder, .clock, .light, .language, .registration, .recalibrateFull, .recalibrateEmpty, .flash, .factoryMode,
@@ -61,21 +65,26 @@ extension VirtualBottleMachine {
         let saysRecords = injector.chance(plan.lie) ? !hasRecords : hasRecords
         answer((saysRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
         guard hasRecords, saysRecords else { return }
-        // A read gives a whole frame or nothing of use.
-        let isRead = identity.profile == .draft && session?.subscriptions.contains(identity.profile.response) == false
-        sendLog(isRead ? DrinkLogPackets.draft(records) : DrinkLogPackets.retail(records), at: now)
+        sendLog(session?.isListening == true ? DrinkLogPackets.retail(records) : DrinkLogPackets.read(records), at: now)
     }
 
-    /// Only the draft profile knows the one-byte command; a retail bottle ignores it.
+    /// The draft profile's one-byte command.
     private mutating func dumpDraft(at now: MonotonicInstant) {
-        guard identity.profile == .draft else { return log("a retail bottle does not know that command") }
-        sendLog(DrinkLogPackets.draft(beginDump()), at: now)
+        let records = beginDump()
+        sendLog(session?.isListening == true ? DrinkLogPackets.draft(records) : DrinkLogPackets.read(records), at: now)
+    }
+
+    /// What a listener is told that asks nothing: the snapshot and, where there is one, the log.
+    mutating func tellState(at now: MonotonicInstant) {
+        answer(snapshot(at: now).frame(identity.model), at: now)
+        let records = beginDump(clearing: false)
+        if !records.isEmpty { sendLog(session?.profile == .draft ? DrinkLogPackets.draft(records) : DrinkLogPackets.retail(records), at: now) }
     }
 
     /// A new request starts over: what was waiting of the last one is not sent any more.
-    private mutating func beginDump() -> [BottleFlash.Stored] {
+    private mutating func beginDump(clearing: Bool = true) -> [BottleFlash.Stored] {
         session?.sent = []
-        session?.outbox.removeAll { $0.outgoing.kind != .report }
+        if clearing { session?.outbox.removeAll { $0.outgoing.kind != .report } }
         session?.readable = []
         session?.isEndless = false
         return acknowledged.suffix(plan.resend) + flash.records
@@ -83,7 +92,7 @@ extension VirtualBottleMachine {
 
     private mutating func sendLog(_ values: [Outgoing], at now: MonotonicInstant) {
         let largest = values.map(\.value.count).max() ?? 0
-        if let mtu = session?.mtu, largest > mtu - 3, session?.subscriptions.contains(identity.profile.response) == true, plan.split == 0 {
+        if let mtu = session?.mtu, largest > mtu - 3, session?.isListening == true, plan.split == 0 {
             log("the ATT MTU is \(mtu): notifications of \(largest) bytes will be cut to \(mtu - 3)")
         }
         let report = Frame(.report, [Entry(.level, flash.levelMl)]).encoded
@@ -97,8 +106,9 @@ extension VirtualBottleMachine {
         let (count, rest) = bytes.quotientAndRemainder(dividingBy: DrinkRecord.size)
         guard rest == 0 else { return log("the acknowledgement of \(bytes) bytes names no whole records; nothing is dropped") }
         guard !injector.chance(plan.forget) else { return log("forgotten, fault 'forget'") }
-        let named = Set(session?.sent.prefix(count) ?? [])
-        session?.sent.removeFirst(named.count)
+        // A reader gets the newest first, and the oldest are dropped first all the same.
+        let named = Set(session?.sent.sorted().prefix(count) ?? [])
+        session?.sent.removeAll(where: named.contains)
         let records = flash.records.filter { named.contains($0.number) }
         if plan.resend > 0 { acknowledged = (acknowledged + records).suffix(plan.resend) }
         if !records.isEmpty { change { $0.drop(named) } }

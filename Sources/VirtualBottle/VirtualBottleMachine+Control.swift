@@ -95,7 +95,7 @@ extension VirtualBottleMachine {
         let reading = clock.reading(at: now.advanced(by: .seconds(wait)))
         let isVita = identity.model == .vita
         let record = DrinkRecord(
-            yearByte: identity.dialect == .strict ? 0x1A : reading.yearByte, month: reading.month, day: reading.day,
+            yearByte: identity.dialect == .strict ? DrinkRecord.strictTypeByte : reading.yearByte, month: reading.month, day: reading.day,
             hour: reading.hour, minute: reading.minute, second: reading.second, amountMl: ml, tdsPpm: isVita ? flash.tdsPpm : 0,
             sensor: isVita ? (UInt8(bitPattern: flash.temperatureC), 0) : (1, flash.batteryPercent))
         let (amount, day) = (self.amount(at: now), clock.time(at: now).day)
@@ -135,6 +135,6 @@ extension VirtualBottleMachine {
             goalMl: Int(flash.goalMl), amountMl: Int(amount(at: now)), levelMl: Int(flash.levelMl),
             reminder: ReminderSetting(flash.reminder), light: ReminderLight(flash.light), isRegistered: flash.isRegistered, blinks: blinks,
             connections: connections, central: session?.central, mtu: session?.mtu,
-            isSubscribed: session?.subscriptions.contains(identity.profile.response) ?? false)
+            isSubscribed: identity.profile.profiles.contains { session?.subscriptions.contains($0.response) == true })
     }
 }

@@ -15,13 +15,13 @@ extension VirtualBottleMachine {
         case .subscribed(let central, let uuid) where central == session?.central: subscribe(uuid, at: now)
         case .unsubscribed(let central, let uuid) where central == session?.central:
             session?.subscriptions.remove(uuid)
-            if uuid == identity.profile.response { session?.outbox = [] }
+            session?.outbox.removeAll { $0.outlet == uuid }
             if uuid == GATTShape.keepAlive { session?.keepAliveAt = nil }
         case .read(let central, let uuid, let offset, let token):
             answerRead(central, uuid, offset: offset, token: token, at: now)
         case .write(let central, let uuid, let value, let token):
             take(value, to: uuid, from: central, token: token, at: now)
-        case .notified(let uuid) where uuid == identity.profile.response:
+        case .notified(let uuid) where profile(answering: uuid) != nil:
             let next = now.advanced(by: .milliseconds(plan.gap))
             session?.inFlightUntil = nil
             session?.earliestNext = next
@@ -44,7 +44,7 @@ extension VirtualBottleMachine {
             log("\(central) is dropped: fault 'refuse', connection \(connections)")
             return emit(.link(.disconnect(central)))
         }
-        session = Session(central, at: now)
+        session = Session(central, identity.profile.profiles[0], at: now)
         if plan.step != 0 {
             clock.step(milliseconds: Int64(plan.step) * 1000, at: now)
             change { _ in }
@@ -67,8 +67,18 @@ extension VirtualBottleMachine {
 
     private mutating func subscribe(_ uuid: BluetoothUUID, at now: MonotonicInstant) {
         session?.subscriptions.insert(uuid)
-        if uuid == identity.profile.response { session?.subscribedAt = now }
+        if let profile = profile(answering: uuid) {
+            session?.subscribedAt = now
+            session?.profile = profile
+            let unaskedAt = now.advanced(by: .milliseconds(plan.unasked))
+            if plan.unasked > 0 { session?.unaskedAt = unaskedAt }
+        }
         if uuid == GATTShape.keepAlive { session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod) }
+    }
+
+    /// The profile whose response characteristic that is.
+    private func profile(answering uuid: BluetoothUUID) -> BottleProfile? {
+        identity.profile.profiles.first { $0.response == uuid }
     }
 
     // MARK: Writes and reads
@@ -76,11 +86,14 @@ extension VirtualBottleMachine {
     private mutating func take(_ value: [UInt8], to uuid: BluetoothUUID, from central: CentralID, token: UInt64?, at now: MonotonicInstant) {
         let writeNotPermitted: UInt8 = 0x03
         guard central == session?.central else { return respond(token, .error(writeNotPermitted)) }
-        switch uuid {
-        case identity.profile.command:
+        if let profile = identity.profile.profiles.first(where: { $0.command == uuid }) {
+            session?.profile = profile
+            session?.unaskedAt = nil
             command(value, at: now)
-            respond(token, .value([]))
-        case identity.profile.response:
+            return respond(token, .value([]))
+        }
+        switch uuid {
+        case _ where profile(answering: uuid) != nil:
             guard [[0x01], [0x01, 0x00], [0xFF]].contains(value) else { return respond(token, .error(writeNotPermitted)) }
             log("\(central) wrote to the response characteristic: the bottle hangs up")
             emit(.link(.disconnect(central)))
@@ -99,7 +112,7 @@ extension VirtualBottleMachine {
     /// Each read from the start gives the next packet, then empty frames; a read from the middle goes on with the packet at hand.
     private mutating func answerRead(_ central: CentralID, _ uuid: BluetoothUUID, offset: Int, token: UInt64, at now: MonotonicInstant) {
         let (readNotPermitted, invalidOffset) = (UInt8(0x02), UInt8(0x07))
-        guard central == session?.central, uuid == identity.profile.response, identity.profile == .draft else {
+        guard central == session?.central, uuid == BottleProfile.draft.response, identity.profile.contains(.draft) else {
             return respond(token, .error(readNotPermitted))
         }
         if offset == 0, session?.subscriptions.contains(uuid) == false { nextPacket(at: now) }
@@ -124,30 +137,35 @@ extension VirtualBottleMachine {
     /// Answers and log, to whoever subscribed; in draft also to whoever reads.
     mutating func send(_ values: [Outgoing], at now: MonotonicInstant) {
         guard let session else { return }
-        let waiting = values.map { Session.Waiting(outgoing: $0, notBefore: now.advanced(by: .milliseconds(plan.slow))) }
-        if session.subscriptions.contains(identity.profile.response) {
+        let outlet = session.profile.response
+        let waiting = values.map { Session.Waiting(outgoing: $0, outlet: outlet, notBefore: now.advanced(by: .milliseconds(plan.slow))) }
+        if session.isListening {
             guard session.outbox.count + values.count <= Session.capacity else {
                 return log("\(session.central) asks more than it takes; an answer is dropped")
             }
             self.session?.outbox += waiting
-        } else if identity.profile == .draft, session.readable.count + values.count <= Session.capacity {
+        } else if session.profile == .draft, session.readable.count + values.count <= Session.capacity {
             self.session?.readable += waiting
         } else {
-            log("an answer is lost: \(session.central) has not subscribed to \(identity.profile.response)")
+            log("an answer is lost: \(session.central) has not subscribed to \(outlet)")
         }
     }
 
     /// Reports go ahead of what waits, so that they come in the middle of a log.
     mutating func report(_ frame: Frame) {
-        guard let session, session.subscriptions.contains(identity.profile.response), session.outbox.count < Session.capacity else { return }
+        guard let session, session.outbox.count < Session.capacity else { return }
         let place = session.outbox.firstIndex { $0.outgoing.kind != .report } ?? session.outbox.count
-        let waiting = Session.Waiting(outgoing: Outgoing(value: frame.encoded, kind: .report), notBefore: session.since)
-        self.session?.outbox.insert(waiting, at: place)
+        for profile in identity.profile.profiles.reversed() where session.subscriptions.contains(profile.response) {
+            let waiting = Session.Waiting(
+                outgoing: Outgoing(value: frame.encoded, kind: .report), outlet: profile.response, notBefore: session.since)
+            self.session?.outbox.insert(waiting, at: place)
+        }
     }
 
     /// Lets the next value go when the one before is through.
     mutating func pump(at now: MonotonicInstant) {
         keepAlive(at: now)
+        tellUnasked(at: now)
         if let until = session?.inFlightUntil, until <= now {
             session?.inFlightUntil = nil
             log("the link did not say in 30 s that a notification has left; the next one follows")
@@ -167,7 +185,7 @@ extension VirtualBottleMachine {
                 return emit(.link(.disconnect(session.central)))
             }
             self.session?.inFlightUntil = now.advanced(by: Self.stall)
-            emit(.link(.notify(identity.profile.response, value: next.outgoing.value)))
+            emit(.link(.notify(next.outlet, value: next.outgoing.value)))
         }
     }
 
@@ -183,9 +201,16 @@ extension VirtualBottleMachine {
         emit(.link(.notify(GATTShape.keepAlive, value: [0x01])))
     }
 
+    private mutating func tellUnasked(at now: MonotonicInstant) {
+        guard let due = session?.unaskedAt, due <= now else { return }
+        session?.unaskedAt = nil
+        log("the listener asks nothing and is told state and log, habit 'unasked'")
+        tellState(at: now)
+    }
+
     private mutating func rubbish(at now: MonotonicInstant) {
         guard let session, session.isEndless, session.outbox.isEmpty, session.inFlightUntil == nil, session.earliestNext <= now else { return }
         let pause = now.advanced(by: .milliseconds(max(5, plan.gap)))
-        self.session?.outbox.append(Session.Waiting(outgoing: Outgoing(value: injector.rubbish(), kind: .rubbish), notBefore: pause))
+        self.session?.outbox.append(Session.Waiting(outgoing: Outgoing(value: injector.rubbish(), kind: .rubbish), outlet: session.profile.response, notBefore: pause))
     }
 }

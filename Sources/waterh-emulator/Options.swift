@@ -4,7 +4,7 @@ import BottleProtocol
 import Links
 import VirtualBottle
 
-extension BottleProfile: ExpressibleByArgument {}
+extension OfferedProfiles: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 extension RecordDialect: ExpressibleByArgument {}
 extension RecordedAnswers.Mode: ExpressibleByArgument {}

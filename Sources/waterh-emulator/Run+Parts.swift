@@ -26,7 +26,7 @@ extension Run {
             if fill != nil { log("\(store?.path ?? "the store") remembers its log: the captures fill only a new bottle") }
             return (identity, stored)
         }
-        if restamp == .today { fill?.restamp(lastDayTo: HostClock.localTime()) }
+        if restamp == .today { fill?.restamp(lastDayTo: HostClock.localTime(), dialect: dialect) }
         let flash = BottleFlash(records: fill?.records ?? [], capacity: capacity)
         if flash.overwritten > 0 { log("the log holds \(capacity) records: the \(flash.overwritten) oldest of the captures are left out") }
         if let store {

@@ -15,8 +15,8 @@ struct Run: AsyncParsableCommand {
     @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH or l2cap:hci1.", valueName: "link"))
     var link = LinkName.bluez(adapter: nil)
 
-    @Option(help: "draft (the founding documents) or retail (bottles on sale).")
-    var profile = BottleProfile.retail
+    @Option(help: "both, draft (exactly the founding documents' service) or retail (exactly what bottles on sale show).")
+    var profile = OfferedProfiles.both
 
     @Option(help: "boost or vita; by default what the capture shows, else boost.")
     var model: BottleModel?

@@ -1,8 +1,10 @@
 import Bluetooth
 import BottleProtocol
+import Emulation
 import Foundation
 import Support
 import Testing
+import VirtualBottle
 
 /// An emulator of its own in a folder of its own.
 private struct Bottle {
@@ -32,21 +34,21 @@ private struct Bottle {
 
 @Suite("waterh-emulator")
 struct EmulatorTests {
-    @Test("the founding app's own flow over the link: the first packet's drinks, exactly")
+    @Test("the founding app's own flow over the link, on a bottle without a flag: the newest drinks first")
     func foundingApp() async throws {
         let bottle = try Bottle()
-        let (program, ready) = try await bottle.run(["--profile", "draft"])
-        #expect(ready == "ready link=unix:\(bottle.link) profile=draft model=boost name=WaterH-Boost-24oz records=0")
-        for ml in 1...12 { try await bottle.control("sip", "\(ml)") }
+        let (program, ready) = try await bottle.run()
+        #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
+        for ml in 1...22 { try await bottle.control("sip", "\(ml)") }
         let phone = try Phone(bottle.link)
         let (command, response) = try await phone.connect(.draft)
         try await phone.write(command, [0x01])
         // The flow itself waits, whatever the bottle does.
         try await Task.sleep(for: .milliseconds(500))
         let packet = try await phone.read(response)
-        #expect(FoundingPacket.records(in: packet).map(\.amountMl) == Array(1...8))
-        #expect(packet.count == 6 + 8 * 13)
-        #expect(FoundingPacket.records(in: try await phone.read(response)).map(\.amountMl) == Array(9...12))
+        #expect(FoundingPacket.records(in: packet).map(\.amountMl) == Array(4...22))
+        #expect(packet.count == 6 + 19 * 13)
+        #expect(FoundingPacket.records(in: try await phone.read(response)).map(\.amountMl) == Array(1...3))
         #expect(try await phone.read(response) == [0x50, 0x54, 0x00, 0x00])
         await phone.close()
         program.send(signal: SIGTERM)
@@ -145,6 +147,44 @@ struct EmulatorTests {
             await phone.close()
             try await bottle.kill(program)
         }
+    }
+
+    @Test("--restamp in the strict dialect keeps 1A in byte 0 in every year; the calendar dialect writes the year")
+    func restampedDialects() throws {
+        let folder = try TemporaryFolder()
+        let capture = folder.file("one.hex")
+        try """
+            # waterh-bench hex text
+            address: A4:C1:38:01:02:03
+            2026-02-02T22:21:20.400Z  >  FFE9  47 54 00 01 06
+            2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+
+            """.write(toFile: capture, atomically: true, encoding: .utf8)
+        let inFebruary2028 = try #require(LocalTime(BottleClock(yearByte: 28, month: 2, day: 29, hour: 8, minute: 0, second: 0)))
+        for (dialect, first) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1C)] as [(RecordDialect, UInt8)] {
+            var fill = try CaptureFill(files: [capture])
+            fill.restamp(lastDayTo: inFebruary2028, dialect: dialect)
+            #expect(fill.records.map { Array($0.prefix(6)) } == [[first, 2, 29, 22, 21, 15]])
+        }
+    }
+
+    @Test("a control socket takes no other socket's place: not the bottle's own link, not another program's")
+    func controlTakesNoOtherSocket() async throws {
+        let bottle = try Bottle()
+        let own = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.link, "--control", "unix:" + bottle.link], limit: 20)
+        #expect(own.exitCode == 1 && own.error.contains("--control"), "\(own.error)")
+        let (program, _) = try await bottle.run()
+        let second = try await Program("waterh-emulator").run(
+            ["run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--control", "unix:" + bottle.link], limit: 20)
+        #expect(second.exitCode == 1 && second.error.contains(bottle.link), "\(second.error)")
+        let phone = try Phone(bottle.link)
+        _ = try await phone.connect(.retail)
+        await phone.close()
+        try await bottle.kill(program)
+        // What a dead process left makes way.
+        let (again, _) = try await bottle.run()
+        #expect(try await bottle.control("status").exitCode == 0)
+        try await bottle.kill(again)
     }
 
     @Test("--answers strict: what the capture never saw ends the connection; capture: what it saw is answered as recorded")

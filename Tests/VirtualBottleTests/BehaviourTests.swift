@@ -118,8 +118,8 @@ struct BehaviourTests {
 
     @Test("forbidden writes to the response characteristic drop the connection", arguments: ["01", "01 00", "FF"], BottleProfile.allCases)
     func forbiddenWrites(_ bytes: String, _ profile: BottleProfile) throws {
-        for withResponse in [false, true] {
-            var bench = try Bench(BottleIdentity(profile: profile))
+        for (withResponse, shown) in [(false, OfferedProfiles.both), (true, profile == .draft ? .draft : .retail)] {
+            var bench = try Bench(BottleIdentity(profile: shown))
             bench.connect()
             bench.write(hex(bytes), to: profile.responseCharacteristic, withResponse: withResponse)
             #expect(bench.status.central == nil && bench.effects.contains(.link(.disconnect(Bench.central))))
@@ -145,18 +145,47 @@ struct BehaviourTests {
         #expect(bench.write(.snapshot).isEmpty)
     }
 
-    @Test("the GATT table", arguments: BottleProfile.allCases)
-    func table(_ profile: BottleProfile) throws {
-        let bench = try Bench(BottleIdentity(profile: profile, name: "WaterH-Test"))
+    @Test("the GATT table", arguments: OfferedProfiles.allCases)
+    func table(_ shown: OfferedProfiles) throws {
+        let bench = try Bench(BottleIdentity(profile: shown, name: "WaterH-Test"))
         let application = bench.machine.application
         let all = application.services.flatMap(\.characteristics)
-        #expect(application.name == "WaterH-Test" && application.advertisedServices == (profile == .draft ? [0xFF00] : []))
+        #expect(application.name == "WaterH-Test" && application.advertisedServices == (shown == .retail ? [] : [0xFF00]))
         #expect(all.first { $0.uuid == 0x2A25 }?.constant == Array(bench.machine.identity.address.description.utf8))
-        let command = try #require(all.first { $0.uuid == BluetoothUUID(profile.commandCharacteristic) })
-        let response = try #require(all.first { $0.uuid == BluetoothUUID(profile.responseCharacteristic) })
-        #expect(command.properties == (profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse]))
-        #expect(response.properties == (profile == .draft ? [.read, .notify] : [.notify]) && response.userDescription != nil)
-        #expect(application.services.contains { $0.uuid.fullDescription == "00010203-0405-0607-0809-0A0B0C0D1912" } == (profile == .retail))
+        for profile in BottleProfile.allCases {
+            let command = all.filter { $0.uuid == BluetoothUUID(profile.commandCharacteristic) }
+            let response = all.filter { $0.uuid == BluetoothUUID(profile.responseCharacteristic) }
+            guard shown.profiles.contains(profile) else {
+                #expect(command.isEmpty && response.isEmpty)
+                continue
+            }
+            #expect(command.map(\.properties) == [profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse]])
+            #expect(response.map(\.properties) == [profile == .draft ? [.read, .notify] : [.notify]])
+        }
+        #expect(application.services.contains { $0.uuid.fullDescription == "00010203-0405-0607-0809-0A0B0C0D1912" } == (shown != .draft))
+    }
+
+    @Test("both profiles at once: answers go where the question came from, reports to every listener, one flash behind both")
+    func bothProfiles() throws {
+        var bench = try Bench(BottleIdentity(profile: .both))
+        bench.sip([1, 2])
+        bench.connect(subscribe: false)
+        bench.write([0x01], to: 0xFF01)
+        bench.profile = .draft
+        guard case .value(let packet)? = bench.read() else { Issue.record("no value"); return }
+        #expect(FoundingPacket.records(in: packet).map(\.amountMl) == [1, 2])
+        bench.profile = .retail
+        bench.link(.subscribed(Bench.central, 0xFFE4))
+        let log = bench.write(.drinkLog)
+        #expect(log.map { Array($0.prefix(2)) } == [Array("RP".utf8), Array("PT".utf8)])
+        bench.link(.subscribed(Bench.central, 0xFF02))
+        bench.effects = []
+        bench.control(.sip(ml: 3))
+        let outlets = bench.effects.compactMap { if case .link(.notify(let uuid, _)) = $0 { uuid } else { nil } }
+        #expect(Set(outlets) == [0xFF02, 0xFFE4])
+        bench.write(.drinkLog)
+        bench.write(.acknowledge(bytes: 39))
+        #expect(bench.status.records == 0)
     }
 
     @Test("names and addresses by default")

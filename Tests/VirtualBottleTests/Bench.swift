@@ -30,10 +30,12 @@ struct Bench {
         answers: RecordedAnswers = .none, hostTime: LocalTime = noon
     ) throws {
         saved = flash
+        profile = identity.profile == .draft ? .draft : .retail
         machine = VirtualBottleMachine(identity, flash: flash, faults: try BottleFaults(faults), seed: seed, answers: answers, hostTime: hostTime, at: now)
     }
 
-    var profile: BottleProfile { machine.identity.profile }
+    /// What the central speaks: the retail profile where the bottle has it.
+    var profile: BottleProfile
 
     mutating func handle(_ event: VirtualBottleMachine.Event) {
         var pending = [event]

@@ -23,7 +23,7 @@ struct FaultTests {
 
     /// A bottle with 40 records and a bad day, polled: what came, and what is left.
     private func poll(_ faults: String, seed: UInt64 = 7, profile: BottleProfile = .retail) throws -> (bench: Bench, values: [[UInt8]]) {
-        var bench = try Bench(BottleIdentity(profile: profile), faults: faults, seed: seed)
+        var bench = try Bench(BottleIdentity(profile: OfferedProfiles(profile)), faults: faults, seed: seed)
         bench.sip(Array(1...40))
         bench.connect()
         bench.notified = []
@@ -44,7 +44,7 @@ struct FaultTests {
     func nothingLost(_ word: String) throws {
         for profile in BottleProfile.allCases {
             for seed in 0..<20 as Range<UInt64> {
-                var bench = try Bench(BottleIdentity(profile: profile), faults: word, seed: seed)
+                var bench = try Bench(BottleIdentity(profile: OfferedProfiles(profile)), faults: word, seed: seed)
                 bench.sip(Array(1...40))
                 var kept: Set<Int> = []
                 for _ in 0..<6 {

@@ -172,7 +172,7 @@ struct DraftTests {
         return bench
     }
 
-    @Test("by reads: a packet of at most 8 records each, then empty frames; 01, 03 and 04 all ask", arguments: [1, 3, 4] as [UInt8])
+    @Test("by reads: the newest 19 records first, then older ones, then empty frames; 01, 03 and 04 all ask", arguments: [1, 3, 4] as [UInt8])
     func reads(_ command: UInt8) throws {
         var bench = try bench(20)
         bench.connect(subscribe: false)
@@ -182,8 +182,8 @@ struct DraftTests {
             guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
             packets.append(value)
         }
-        #expect(packets.map(\.count) == [110, 110, 58, 4, 4] && packets.last == hex("50 54 00 00"))
-        #expect(packets.flatMap { FoundingPacket.records(in: $0).map(\.amountMl) } == Array(1...20))
+        #expect(packets.map(\.count) == [253, 19, 4, 4, 4] && packets.last == hex("50 54 00 00"))
+        #expect(packets.map { FoundingPacket.records(in: $0).map(\.amountMl) }.prefix(2) == [Array(2...20), [1]])
         #expect(bench.notified.isEmpty)
         bench.write(.acknowledge(bytes: 260))
         #expect(bench.status.records == 0)
@@ -196,7 +196,36 @@ struct DraftTests {
         bench.write([0x01])
         bench.wait(.milliseconds(500))
         guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
-        #expect(FoundingPacket.records(in: value).map(\.amountMl) == Array(1...8))
+        #expect(FoundingPacket.records(in: value).map(\.amountMl) == Array(1...12))
+    }
+
+    @Test("the founding app over three days: it reads once a poll, acknowledges nothing, and sees every sip, the fresh ones at once")
+    func foundingDays() throws {
+        var bench = try Bench(BottleIdentity(profile: .draft))
+        var seen: Set<[UInt8]> = []
+        for sip in 1...90 {
+            bench.control(.sip(ml: 50 + sip))
+            bench.connect(subscribe: false)
+            bench.write([0x01])
+            bench.wait(.milliseconds(500))
+            guard case .value(let packet)? = bench.read() else { Issue.record("no value"); return }
+            let records = FoundingPacket.records(in: packet)
+            #expect(records.last?.amountMl == 50 + sip, "sip \(sip)")
+            seen.formUnion(records.map(\.encoded))
+            bench.disconnect()
+            bench.wait(.seconds(2880))
+        }
+        #expect(seen.count == 90 && bench.status.records == 90)
+    }
+
+    @Test("a reader that took only the newest packet drops those records and no older ones")
+    func acknowledgingReader() throws {
+        var bench = try bench(40)
+        bench.connect(subscribe: false)
+        bench.write([0x01])
+        _ = bench.read()
+        bench.write(.acknowledge(bytes: 13 * 19))
+        #expect(bench.machine.flash.records.map { Int($0.bytes[7]) } == Array(1...21))
     }
 
     @Test("a read from the middle goes on with the same packet")
@@ -239,11 +268,32 @@ struct DraftTests {
         #expect(try Snapshot(decoding: Frame(decoding: value)).batteryPercent == 97)
     }
 
-    @Test("a retail bottle ignores the one-byte command")
-    func retailIgnores() throws {
+    @Test("a retail bottle ignores a bare 01 and takes the 03 and 04 of early collectors", arguments: [(1, false), (3, true), (4, true)] as [(UInt8, Bool)])
+    func bareCommands(_ byte: UInt8, _ isTaken: Bool) throws {
         var bench = try Bench()
         bench.sip([1])
         bench.connect()
-        #expect(bench.write([0x01]).isEmpty && bench.status.records == 1)
+        let values = bench.write([byte])
+        #expect(values.isEmpty != isTaken && values.contains { $0.starts(with: [0x50, 0x54]) } == isTaken && bench.status.records == 1)
+    }
+
+    @Test("habit 'unasked': who only listens is told state and log; who asks in time is not")
+    func unasked() throws {
+        var bench = try Bench(faults: "unasked=500")
+        bench.sip([1, 2])
+        bench.connect()
+        bench.notified = []
+        bench.wait(.milliseconds(499))
+        #expect(bench.notified.isEmpty)
+        bench.wait(.milliseconds(1))
+        #expect(bench.notified.map { Array($0.prefix(2)) } == [Array("RP".utf8), Array("PT".utf8)])
+        bench.write(.acknowledge(bytes: 26))
+        #expect(bench.status.records == 0)
+        bench.disconnect()
+        bench.connect()
+        bench.write(.snapshot)
+        bench.notified = []
+        bench.wait(.seconds(5))
+        #expect(bench.notified.isEmpty)
     }
 }

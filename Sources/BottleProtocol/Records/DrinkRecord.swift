@@ -11,6 +11,8 @@
 public struct DrinkRecord: Hashable, Sendable {
     /// Bytes of a record.
     public static let size = 13
+    /// Byte 0 of every drink record in the strict dialect.
+    public static let strictTypeByte: UInt8 = 0x1A
 
     /// Bytes 0–7, the first one topmost.
     let head: UInt64
@@ -44,10 +46,10 @@ public struct DrinkRecord: Hashable, Sendable {
     init(head: UInt64, tail: UInt64, dialect: RecordDialect, amountWidth: AmountWidth) throws(DecodeFailure) {
         self.init(unchecked: head, tail: tail, dialect: dialect, amountWidth: amountWidth)
         guard dialect == .strict else { return }
-        guard yearByte == 0x1A else {
+        guard yearByte == Int(Self.strictTypeByte) else {
             throw DecodeFailure(
                 what: "in the strict dialect byte 0 of a drink record is 1A (26); the calendar dialect reads it as the year",
-                offset: 0, needed: 0x1A, found: yearByte)
+                offset: 0, needed: Int(Self.strictTypeByte), found: yearByte)
         }
         if let wrong = firstImpossibleField {
             throw DecodeFailure(what: "a drink record's \(wrong.name) is out of range", offset: wrong.offset, needed: wrong.limit, found: wrong.value)

@@ -69,7 +69,7 @@ public struct AnsweringMachine: Sendable {
         self.mode = mode
         self.pace = pace
         remaining = script.records
-        identity = BottleIdentity(profile: script.profile, model: script.model ?? .boost, name: script.name, address: script.address)
+        identity = BottleIdentity(profile: OfferedProfiles(script.profile), model: script.model ?? .boost, name: script.name, address: script.address)
         model = VirtualBottleMachine(identity, hostTime: hostTime, at: now)
     }
 

@@ -35,6 +35,20 @@ enum DrinkLogPackets {
         return packets + [Outgoing(value: end, kind: .log)]
     }
 
+    /// For a central that reads and has not subscribed, such as the founding app, which reads once a poll and acknowledges
+    /// nothing: the newest packet first, as many records as one entry holds (19), then older ones, then the empty frame. Within a packet
+    /// the oldest record stands first.
+    static func read(_ records: [BottleFlash.Stored]) -> [Outgoing] {
+        let most = (Int(UInt8.max) - 1) / DrinkRecord.size
+        let packets = stride(from: records.count, to: 0, by: -most).map { end in packet(records[max(0, end - most)..<end]) }
+        return packets + [Outgoing(value: end, kind: .log)]
+    }
+
+    private static func packet(_ part: ArraySlice<BottleFlash.Stored>) -> Outgoing {
+        let entry = Entry(.log, part.flatMap(\.bytes)).encoded
+        return Outgoing(value: Frame(.put, payload: entry).encoded, kind: .log, records: part.map(\.number))
+    }
+
     /// `50 54 00 00`.
     static let end = Frame(.put, payload: []).encoded
 

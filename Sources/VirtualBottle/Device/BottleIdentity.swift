@@ -1,9 +1,32 @@
 import BottleProtocol
 import Bluetooth
 
+/// Which GATT tables a bottle shows; both lead to one flash.
+public enum OfferedProfiles: String, CaseIterable, Sendable {
+    /// The founding documents' table and the retail one side by side: a client of either kind finds its bottle.
+    case both
+    /// The founding documents' table alone.
+    case draft
+    /// Exactly what bottles on sale show.
+    case retail
+
+    /// One profile alone.
+    public init(_ profile: BottleProfile) { self = profile == .draft ? .draft : .retail }
+
+    public var profiles: [BottleProfile] {
+        switch self {
+        case .both: [.draft, .retail]
+        case .draft: [.draft]
+        case .retail: [.retail]
+        }
+    }
+
+    func contains(_ profile: BottleProfile) -> Bool { profiles.contains(profile) }
+}
+
 /// Who the bottle is: what never changes while it lives.
 public struct BottleIdentity: Hashable, Sendable {
-    public var profile: BottleProfile
+    public var profile: OfferedProfiles
     public var model: BottleModel
     /// Advertised name.
     public var name: String
@@ -14,7 +37,7 @@ public struct BottleIdentity: Hashable, Sendable {
 
     /// `nil` for name and address: what a bottle of that model is called, and an address derived from the name.
     public init(
-        profile: BottleProfile = .retail, model: BottleModel = .boost, name: String? = nil, address: BluetoothAddress? = nil,
+        profile: OfferedProfiles = .retail, model: BottleModel = .boost, name: String? = nil, address: BluetoothAddress? = nil,
         dialect: RecordDialect = .calendar
     ) {
         self.profile = profile

@@ -18,7 +18,28 @@ enum GATTShape {
     static let firmwareUpdate = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12)
 
     static func application(_ identity: BottleIdentity, hasKeepAlive: Bool) -> GATTApplication {
-        let profile = identity.profile
+        let draft = table(.draft, hasKeepAlive: hasKeepAlive && identity.profile == .draft)
+        let retail = table(.retail, hasKeepAlive: hasKeepAlive)
+        let serial = LocalCharacteristic(uuid: serialNumber, properties: [.read], constant: Array(identity.address.description.utf8))
+        let information = LocalService(uuid: deviceInformation, characteristics: [serial])
+        let firmware = LocalService(
+            uuid: firmwareService,
+            characteristics: [
+                LocalCharacteristic(uuid: firmwareUpdate, properties: [.read, .write, .writeWithoutResponse], userDescription: "OTA", constant: [0])
+            ])
+        // A bottle on sale advertises no service; clients of the draft look for theirs.
+        let advertised = identity.profile.contains(.draft) ? [BluetoothUUID(BottleProfile.draft.commandService)] : []
+        let tables: [LocalService] =
+            switch identity.profile {
+            case .draft: draft
+            case .retail: retail + [firmware]
+            case .both: draft + retail + [firmware]
+            }
+        return GATTApplication(name: identity.name, advertisedServices: advertised, services: [information] + tables)
+    }
+
+    /// One profile's services: a command characteristic, and one that answers.
+    private static func table(_ profile: BottleProfile, hasKeepAlive: Bool) -> [LocalService] {
         // Real bottles take any write to the response characteristic, and drop the connection on some.
         let response = LocalCharacteristic(
             uuid: profile.response, properties: profile == .draft ? [.read, .notify] : [.notify],
@@ -28,23 +49,12 @@ enum GATTShape {
             userDescription: "WaterH commands")
         var responses = [response]
         if hasKeepAlive { responses.append(LocalCharacteristic(uuid: keepAlive, properties: [.notify])) }
-        let serial = LocalCharacteristic(uuid: serialNumber, properties: [.read], constant: Array(identity.address.description.utf8))
-        let information = LocalService(uuid: deviceInformation, characteristics: [serial])
-        switch profile {
-        case .draft:
-            let service = BluetoothUUID(profile.commandService)
-            return GATTApplication(
-                name: identity.name, advertisedServices: [service],
-                services: [information, LocalService(uuid: service, characteristics: [command] + responses)])
-        case .retail:
-            let firmware = LocalCharacteristic(uuid: firmwareUpdate, properties: [.read, .write, .writeWithoutResponse], userDescription: "OTA", constant: [0])
-            return GATTApplication(
-                name: identity.name,
-                services: [
-                    information, LocalService(uuid: BluetoothUUID(profile.commandService), characteristics: [command]),
-                    LocalService(uuid: BluetoothUUID(profile.responseService), characteristics: responses),
-                    LocalService(uuid: firmwareService, characteristics: [firmware]),
-                ])
+        guard profile.commandService != profile.responseService else {
+            return [LocalService(uuid: BluetoothUUID(profile.commandService), characteristics: [command] + responses)]
         }
+        return [
+            LocalService(uuid: BluetoothUUID(profile.commandService), characteristics: [command]),
+            LocalService(uuid: BluetoothUUID(profile.responseService), characteristics: responses),
+        ]
     }
 }

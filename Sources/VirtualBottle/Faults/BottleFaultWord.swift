@@ -32,6 +32,7 @@ public struct BottleFaultWord: Sendable {
             BottleFaultWord("gap", \.gap, milliseconds, 50, "that many milliseconds pass between two notifications"),
             BottleFaultWord("ignore", \.ignore, percent, 20, "that many percent of the commands are ignored; 100: the bottle never answers"),
             BottleFaultWord("early", \.early, milliseconds, 500, "commands are ignored for that many milliseconds after the subscription (a real bottle's habit)"),
+            BottleFaultWord("unasked", \.unasked, milliseconds, 500, "who subscribes and asks nothing for that many milliseconds is told state and log (a real bottle's habit)"),
             BottleFaultWord("hang-up", \.hangUp, 1...1_000_000, 12, "each connection drops instead of its N-th notification"),
             BottleFaultWord("hang-up-once", \.hangUpOnce, 1...1_000_000, 12, "the first connection drops instead of its N-th notification"),
             BottleFaultWord("refuse", \.refuse, 0...1_000_000, 2, "the first N connections drop at once"),

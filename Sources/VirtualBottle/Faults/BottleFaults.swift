@@ -14,6 +14,8 @@ public struct BottleFaults: Hashable, Sendable {
     public var ignore = 0
     /// Milliseconds after the subscription during which commands are ignored.
     public var early = 0
+    /// Milliseconds after which a listener that asks nothing is told state and log unasked; 0: never.
+    public var unasked = 0
     /// Drops the connection instead of the N-th notification of each connection.
     public var hangUp = 0
     /// The same, in the first connection only.
