@@ -81,15 +81,18 @@ def frames(values):
 
 
 async def founding_app_flow():
-    """Scan for FF00, connect, write 01 without response, wait 0.5 s, read FF02."""
-    with Emulator("--profile", "draft") as bottle:
-        bottle.sip(45)
+    """Scan for FF00, connect, write 01 without response, wait 0.5 s, read FF02: of a bottle without a flag, the newest drinks first."""
+    amounts = list(range(30, 52))
+    with Emulator() as bottle:
+        for amount in amounts:
+            bottle.sip(amount)
         device = await find(lambda _, advertisement: FF00 in advertisement.service_uuids)
         async with connected(device, FF01, FF02) as link:
             await link.write_gatt_char(FF01, b"\x01", response=False)
             await asyncio.sleep(0.5)
             value = bytes(await link.read_gatt_char(FF02))
-            expect([int.from_bytes(r[6:8], "big") for r in frames([value])] == [45], f"FF02: {value.hex()}")
+            expect([int.from_bytes(r[6:8], "big") for r in frames([value])] == amounts[-19:], f"FF02: {value.hex()}")
+            expect({FFE0, FFE5} <= {s.uuid for s in link.services}, "the retail services are missing beside FF00")
 
 
 async def retail_log(by_signals):
