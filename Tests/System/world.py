@@ -106,11 +106,15 @@ class World:
     def excuses(self, child):
         """What was done to a process that may make it fail: a full disk, somebody stopped with a lock in hand, a bad server."""
         found = []
-        if (self.is_full or self.last_full >= child.started - 1) and not child.reads:
-            found.append("disk")
+        if self.is_full or self.last_full >= child.started - 1:
+            # A doctor may find the disk full; who only reads has no need of room.
+            if not child.reads or child.name == "doctor":
+                found.append("disk")
         if self.last_stop >= child.started - 1:
             found.append("busy")
-        if child.name in ("check", "session", "drink"):
+        if child.name in ("poll", "doctor", "service"):
+            found.append("bottle")
+        if child.name in ("check", "session", "drink", "service", "poll"):
             found.append("sync")
         return found
 

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Breaks each promise on purpose, one place at a time, and looks whether a test notices: see README.md beside it.
+
+usage: mutations.py ROOT [WORD]...
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+# A mutated program may wait for ever: that is noticed, too.
+LIMIT = 600
+# What speaks to sockets and programs is left out where no filter names it, as in the first half of `hardware/bench test`.
+QUICK = ["--skip", r"^(BlueZ|Bluetooth|Command|Sync)Tests\."]
+
+
+class Mutation:
+    """A patch whose first lines say what it breaks and who must notice: `name:` and `caught by:`, a filter of `swift test`."""
+
+    def __init__(self, path):
+        self.path = path
+        head = path.read_text(encoding="utf-8").split("\n---", 1)[0].split("\ndiff ", 1)[0]
+        fields = dict(re.findall(r"^([a-z ]+): (.+)$", head, re.M))
+        try:
+            self.name, self.filter = fields["name"], fields["caught by"]
+        except KeyError as missing:
+            raise SystemExit(f"mutations: {path.name} has no line '{missing.args[0]}: …'") from None
+
+    def apply(self, tree, *options):
+        return subprocess.run(["git", "apply", "--whitespace=nowarn", *options, self.path], cwd=tree, capture_output=True, text=True)
+
+
+def own_place(root):
+    """A copy of the tree with its build folder, standing where the tree stands, for this process and its children only: build
+    folders know their path, and so the copy's is warm. Where no mount namespace can be had, the copy stands beside, and builds anew."""
+    if "MUTATIONS_TREE" in os.environ:
+        tree = pathlib.Path(os.environ["MUTATIONS_TREE"])
+        if subprocess.run(["mount", "--bind", tree, root], capture_output=True).returncode == 0:
+            return root, tree
+        return tree, tree
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="waterh-mutations-"))
+    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root, check=True, capture_output=True).stdout
+    subprocess.run(["cp", "-a", "--parents", "--reflink=auto", *[n for n in names.decode().split("\0") if n and (root / n).exists()], scratch],
+                   cwd=root, check=True)
+    if (root / ".build").exists():
+        subprocess.run(["cp", "-a", "--reflink=auto", root / ".build", scratch], check=True)
+    os.environ["MUTATIONS_TREE"] = str(scratch)
+    for unshare in (["unshare", "--mount"], ["unshare", "--user", "--map-root-user", "--mount"]):
+        if subprocess.run([*unshare, "true"], capture_output=True).returncode == 0:
+            os.execvp(unshare[0], [*unshare, "--propagation", "private", sys.executable, *sys.argv])
+    return scratch, scratch
+
+
+def swift(tree, *words, limit=None):
+    """(whether it went well, its words); `None` for whether, where it took too long."""
+    environment = {name: value for name, value in os.environ.items() if name != "MUTATIONS_TREE"} | {"SWIFT_BACKTRACE": "enable=no"}
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(["swift", *words], cwd=tree, stdout=said, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
+        try:
+            good = process.wait(timeout=limit) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.wait()
+            good = None
+        said.seek(0)
+        return good, said.read()
+
+
+def failed_tests(words):
+    """Names of the tests that failed, as Swift Testing prints them."""
+    found = re.findall(r"Test (?:case passing .* to )?\"?([A-Za-z0-9_]+)\(?.*?(?:recorded an issue|failed after)", words)
+    return list(dict.fromkeys(name for name in found if name not in ("run", "case")))
+
+
+def test(tree, mutation):
+    """What became of one mutation: (whether it was caught as promised, in words)."""
+    good, words = swift(tree, "build", "--build-tests", limit=3 * LIMIT)
+    if not good:
+        errors = [line for line in words.splitlines() if "error:" in line]
+        return False, f"does not compile: {(errors or ['?'])[0]}"
+    good, words = swift(tree, "test", "--skip-build", "--filter", mutation.filter, limit=LIMIT)
+    if good is None:
+        return True, f"caught by {mutation.filter} (it never ended)"
+    if not good:
+        names = failed_tests(words)
+        return True, f"caught by {', '.join(names[:3]) or mutation.filter + ' (it crashed)'}{', …' if len(names) > 3 else ''}"
+    if re.search(r"with 0 tests|No matching test", words):
+        return False, f"NO TEST matches '{mutation.filter}'"
+    good, words = swift(tree, "test", "--skip-build", *QUICK, limit=3 * LIMIT)
+    if good:
+        return False, "SURVIVED: no test notices"
+    return False, f"not caught by '{mutation.filter}', but by {', '.join(failed_tests(words)[:3])}: say so in the patch"
+
+
+def main():
+    if len(sys.argv) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    root, wanted = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
+    mutations = [m for m in map(Mutation, sorted(HERE.glob("*.patch"))) if not wanted or any(w in m.path.name or w in m.name for w in wanted)]
+    if not mutations:
+        print("mutations: no patch has such a name", file=sys.stderr)
+        return 2
+    tree, scratch = own_place(root)
+    try:
+        print(f"mutations: {len(mutations)}, in a copy of the tree; the build comes first", flush=True)
+        good, words = swift(tree, "build", "--build-tests")
+        if not good:
+            print(words[-3000:])
+            print("mutations: the tree does not build as it is")
+            return 1
+        caught = 0
+        for mutation in mutations:
+            began = time.monotonic()
+            applied = mutation.apply(tree)
+            if applied.returncode != 0:
+                print(f"  {mutation.path.stem}: NO LONGER APPLIES: {applied.stderr.strip().splitlines()[0]}", flush=True)
+                continue
+            is_caught, words = test(tree, mutation)
+            mutation.apply(tree, "--reverse")
+            caught += is_caught
+            print(f"  {mutation.path.stem}: {words} ({time.monotonic() - began:.0f} s)", flush=True)
+        print(f"mutations: {caught} of {len(mutations)} caught")
+        return 0 if caught == len(mutations) else 1
+    finally:
+        os.chdir("/")
+        # The copy may stand at the tree's own path here: its own path is the one to remove.
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
