@@ -60,7 +60,8 @@ def swift(tree, *words, limit=None):
     """(whether it went well, its words); `None` for whether, where it took too long."""
     environment = {name: value for name, value in os.environ.items() if name != "MUTATIONS_TREE"} | {"SWIFT_BACKTRACE": "enable=no"}
     with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(["swift", *words], cwd=tree, stdout=said, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
+        # The copy is nobody else's, and SwiftPM's lock knows only the path where it stands.
+        process = subprocess.Popen(["swift", words[0], "--ignore-lock", *words[1:]], cwd=tree, stdout=said, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
         try:
             good = process.wait(timeout=limit) == 0
         except subprocess.TimeoutExpired:

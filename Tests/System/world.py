@@ -86,7 +86,7 @@ class World:
         self.failures.append(sentence)
         self.line(f"FAILURE {sentence}")
         # The same thing again is in the time line.
-        kind = re.sub(r"[0-9]+", "#", sentence)
+        kind = re.sub(r"[0-9]+(-[a-z-]+)?", "#", sentence)
         self.kinds[kind] += 1
         if self.kinds[kind] <= 3:
             print(f"  {time.monotonic() - self.began:7.1f} s  {sentence}", flush=True)
