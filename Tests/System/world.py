@@ -42,8 +42,8 @@ class World:
         if library:
             self.environment |= {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self.shift_file)}
         self.has_clock = library is not None
-        shown = subprocess.run([self.products / "waterh-emulator", "run", "--help"], env=self.environment, capture_output=True, text=True).stdout
-        self.profiles = [p for p in ("draft", "retail", "both") if p in shown]
+        self.profiles = [p for p in ("draft", "retail", "both") if p in self.help("waterh-emulator", "run")]
+        self.verbs = set(re.findall(r"^  ([a-z-]+) ", self.help("waterh-tracker").split("SUBCOMMANDS")[-1], re.M))
 
     # --- parts ---
 
@@ -59,6 +59,9 @@ class World:
         except (OSError, subprocess.CalledProcessError):
             return None
         return library
+
+    def help(self, product, *words):
+        return subprocess.run([self.products / product, *words, "--help"], env=self.environment, capture_output=True, text=True).stdout
 
     def close(self, keep):
         self.timeline.close()
