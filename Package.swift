@@ -62,6 +62,9 @@ let package = Package(
         target("CommandKit", [argumentParser]),
         target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "HostController"]),
 
+        // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
+        target("CommandStore", ["CommandKit", "Store", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
+
         // The bottle's surroundings: flash file, control socket, records from captures.
         target("Emulation", ["VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
 
@@ -70,10 +73,10 @@ let package = Package(
             "waterh-gateway",
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "TrackerCore",
-                .product(name: "TOMLKit", package: "TOMLKit"),
+                "CommandStore",
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle", "Emulation", "Links", "HostController"]),
-        command("waterh-tracker", ["TrackerCore", "Store", "Sync"]),
+        command("waterh-tracker", ["TrackerCore", "Store", "Sync", "CommandStore"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -101,7 +104,7 @@ let package = Package(
         tests("SimulationTests", ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests(
             "CommandTests",
-            ["CommandKit", "Emulation", "VirtualBottle", "Captures", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
+            ["CommandKit", "CommandStore", "Emulation", "VirtualBottle", "Captures", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
             exclude: ["demo-month.csv", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]

@@ -33,11 +33,11 @@ public enum CommandRunner {
             }
             return ExitStatus.done.rawValue
         } catch {
-            return report(error, root)
+            return report(error, root, arguments)
         }
     }
 
-    private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type) -> Int32 {
+    private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type, _ arguments: [String]) -> Int32 {
         if let failure = error as? CommandFailure {
             Diagnostics.error(failure.sentence, advice: failure.advice)
             return failure.status.rawValue
@@ -51,6 +51,11 @@ public enum CommandRunner {
         }
         guard !(error is ExitCode) else { return code.rawValue }
         let isWrongUse = code == .validationFailure
+        if isWrongUse, let verb = UnknownVerb(root, arguments) {
+            let (what, advice) = verb.sentences(root._commandName)
+            Diagnostics.error(what, advice: advice)
+            return ExitStatus.wrongUse.rawValue
+        }
         if isWrongUse { Diagnostics.line(text) } else { Diagnostics.error(String(describing: error)) }
         return isWrongUse ? ExitStatus.wrongUse.rawValue : ExitStatus.failed.rawValue
     }

@@ -5,6 +5,9 @@ public enum Paths {
     /// The store: `$XDG_STATE_HOME/waterh/waterh.sqlite`, by default below `~/.local/state`.
     public static var store: String { base("XDG_STATE_HOME", "\(home)/.local/state") + "/waterh/waterh.sqlite" }
 
+    /// The store of a system service.
+    public static let serviceStore = "/var/lib/waterh/waterh.sqlite"
+
     /// The configuration: `$XDG_CONFIG_HOME/waterh/waterh.toml` where it exists, else `/etc/waterh/waterh.toml` where that exists, else the first.
     public static var configuration: String {
         let own = base("XDG_CONFIG_HOME", "\(home)/.config") + "/waterh/waterh.toml"

@@ -59,6 +59,18 @@ public struct CaptureFill: Sendable {
     }
 }
 
+extension CaptureFill {
+    /// Shifts the recorded times so that the newest of them is `now`, whatever the hour: nothing lies ahead.
+    public mutating func restamp(newestTo now: LocalTime) {
+        let times = records.map { raw in BottleClock(raw.prefix(6)).flatMap { LocalTime($0) } }
+        guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }
+        for (index, time) in times.enumerated() {
+            guard let time else { continue }
+            records[index].replaceSubrange(0..<6, with: LocalTime(milliseconds: time.milliseconds + now.milliseconds - newest).clock.encoded)
+        }
+    }
+}
+
 extension BottleClock {
     fileprivate static let none = BottleClock(yearByte: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0)
 }

@@ -13,6 +13,7 @@ struct Emulator: AsyncParsableCommand {
               waterh-emulator control sip 120
               waterh-gateway poll --link unix:/tmp/b.sock
             """,
+        version: ProgramVersion.text,
         subcommands: [Run.self, Control.self, Faults.self])
 
     static func main() async { await CommandRunner.main(Emulator.self) }

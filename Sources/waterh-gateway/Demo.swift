@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bluetooth
 import CommandKit
+import CommandStore
 import Foundation
 import Gateway
 import Synchronization
@@ -28,7 +29,7 @@ struct Demo: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.failed, "No temporary directory can be made: \(error.localizedDescription)", advice: "Set TMPDIR to a directory that can be written.")
         }
-        let depot = try Depot(path: folder.appendingPathComponent("waterh.sqlite").path, zone: nil)
+        let depot = try Depot(StorePlace(path: folder.appendingPathComponent("waterh.sqlite").path), zone: nil)
         let bottle = try await DemoBottle(capture: capture)
         let gateway = DemoGateway(bottle.central, depot)
         let isOnce = once

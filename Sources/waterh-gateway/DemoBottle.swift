@@ -23,12 +23,12 @@ final class DemoBottle: Sendable {
         if let file {
             do {
                 var fill = try CaptureFill(files: [file])
-                fill.restamp(lastDayTo: HostClock.localTime())
+                fill.restamp(newestTo: HostClock.localTime())
                 (records, model) = (fill.records, fill.model)
             } catch {
                 throw CommandFailure(.badInput, sentence("\(error)"), advice: "Name another capture with --capture, or leave it out.")
             }
-            origin = "filled from \((file as NSString).lastPathComponent) (its last day made today)"
+            origin = "filled from \((file as NSString).lastPathComponent) (its last drink made now)"
         } else {
             records = Self.morning()
             origin = "with a morning of drinks in it (no shipped capture was found near the program)"

@@ -1,26 +1,35 @@
 import BottleProtocol
 import CommandKit
+import CommandStore
 import Foundation
 import Gateway
 import Store
 import TrackerCore
 
-/// An open store with its settings, and what a poll needs of them.
+/// An open store with its settings as they were read last, and what a poll needs of them.
+///
+/// A process opens its store once: what other programs change in it is read through the connection that is open.
 struct Depot: Sendable {
     let store: TrackerStore
     let settings: Settings
     /// The zone of days.
     let zone: Zone
 
-    init(_ options: StoreOptions) throws {
-        try self.init(path: options.path, zone: options.zone)
+    /// - Parameter given: the zone that a flag or the configuration names.
+    init(_ place: StorePlace, zone given: String?) throws {
+        let host = try Host.zone(given)
+        try self.init(try place.open(hostZone: host.id, for: .writing), host, isGiven: given != nil)
     }
 
-    init(path: String, zone given: String?) throws {
-        let host = try Host.zone(given)
-        store = try Self.explained { try TrackerStore(path: path, hostZone: host.id) }
-        settings = try Self.explained { [store] in try store.settings() }
-        zone = given == nil ? settings.dayZone.flatMap { try? Zone($0) } ?? host : host
+    private init(_ store: TrackerStore, _ host: Zone, isGiven: Bool) throws {
+        self.store = store
+        settings = try Self.explained { try store.settings() }
+        zone = isGiven ? host : settings.dayZone.flatMap { try? Zone($0) } ?? host
+    }
+
+    /// The same store with its settings read anew.
+    func reread(zone given: String?) throws -> Depot {
+        try Depot(store, try Host.zone(given), isGiven: given != nil)
     }
 
     func context(_ now: Instant = Host.now()) -> WriteContext {
@@ -56,8 +65,7 @@ struct Depot: Sendable {
         do {
             return try body()
         } catch let error as StoreError {
-            let isBad = [.damaged, .foreign, .newer].contains(error.kind)
-            throw CommandFailure(isBad ? .badInput : .failed, "\(error.what) (\(error.path)).", advice: error.advice)
+            throw CommandFailure(error)
         }
     }
 }

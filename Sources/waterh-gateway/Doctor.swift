@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bluetooth
 import CommandKit
+import CommandStore
 import Foundation
 import Gateway
 import Links
@@ -18,7 +19,8 @@ struct Doctor: AsyncParsableCommand {
 
     func run() async throws {
         let way = try link.name
-        var findings = DoctorChecks.store(place.path) + [DoctorChecks.zone(place.zone)]
+        let file = try Configuration.load(nil)
+        var findings = DoctorChecks.store(try place.place(file)) + [DoctorChecks.zone(place.namedZone(file))]
         findings.append(await DoctorChecks.link(link))
         let wanted = link.wantedBottle
         let facts = await BluetoothFacts.gather()
@@ -54,9 +56,10 @@ extension Finding.Status {
 }
 
 enum DoctorChecks {
-    /// Opens the store where there is one, and looks whether one could be made where there is none. Writes nothing.
-    static func store(_ path: String) -> [Finding] {
-        guard FileManager.default.fileExists(atPath: path) else {
+    /// Looks into the store where there is one, and whether one could be made where there is none. Writes nothing.
+    static func store(_ place: StorePlace) -> [Finding] {
+        let path = place.path
+        guard place.origin == .service || FileManager.default.fileExists(atPath: path) else {
             var parent = URL(fileURLWithPath: path).deletingLastPathComponent()
             while parent.path != "/", !FileManager.default.fileExists(atPath: parent.path) { parent.deleteLastPathComponent() }
             let isWritable = access(parent.path, W_OK) == 0
@@ -67,13 +70,26 @@ enum DoctorChecks {
             ]
         }
         do {
-            let store = try TrackerStore(path: path, hostZone: nil)
+            let store = try place.open(hostZone: nil, for: .looking)
             let counts = try store.journalCounts()
-            var findings = [Finding("store", .good, "\(path): \(counts.drinks) drinks, \(counts.quarantined) suspect")]
+            let words = switch store.found {
+            case .store: "\(path): \(counts.drinks) drinks, \(counts.quarantined) suspect"
+            case .older: "\(path): \(counts.drinks) drinks, \(counts.quarantined) suspect; of an earlier version, the next poll brings it up to date"
+            case .nothing: "\(path) is empty; the first poll makes a store of it"
+            }
+            var findings = [Finding("store", .good, words)]
+            let unreadable = try store.unreadableRows()
+            if let first = unreadable.first {
+                findings.append(
+                    Finding("rows", .bad, "\(unreadable.count) cannot be read and count nowhere: \(first)", advice: "See them all with: waterh-tracker check --doctor --store \(path)"))
+            }
+            if let other = place.beside { findings.append(Finding("service", .note, "a system service keeps another day in \(other)")) }
             if access(path, W_OK) != 0 {
                 findings.append(Finding("store", .bad, "\(path) takes no writes", advice: "Check its owner and permissions."))
             }
             return findings
+        } catch let error as CommandFailure {
+            return [Finding("store", .bad, error.sentence, advice: error.advice)]
         } catch let error as StoreError {
             return [Finding("store", .bad, "\(error.what) (\(error.path))", advice: error.advice)]
         } catch {

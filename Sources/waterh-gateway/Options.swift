@@ -2,6 +2,7 @@ import ArgumentParser
 import BottleProtocol
 import Bluetooth
 import CommandKit
+import CommandStore
 import Foundation
 import Gateway
 import Links
@@ -56,16 +57,20 @@ struct LinkOptions: ParsableArguments {
 
 /// Which store, and how its records are read.
 struct StoreOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else what waterh.toml says, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
     @Option(help: "How byte 0 of a record is read: calendar (its year) or strict (always 1A). Default: the setting bottle.recordDialect.")
     var dialect: RecordDialect?
 
-    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: the settings day.zone and bottle.timeZone, else the system's.", valueName: "zone"))
+    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: $WATERH_ZONE, else what waterh.toml says, else the settings day.zone and bottle.timeZone, else the system's.", valueName: "zone"))
     var zone: String?
 
-    var path: String { store ?? Host.variable("WATERH_STORE") ?? Paths.store }
+    /// Where the store is, by flags, environment and configuration.
+    func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, file) }
+
+    /// The zone that is named anywhere but in the settings.
+    func namedZone(_ file: Configuration) -> String? { zone ?? Host.variable("WATERH_ZONE") ?? file.zone }
 }
 
 extension LinkFactory.NotificationWay: ExpressibleByArgument {}
@@ -98,4 +103,13 @@ enum Host {
 func sentence(_ text: String) -> String {
     let start = text.prefix(1).uppercased() + text.dropFirst()
     return start.last.map { ".!?".contains($0) } == true ? start : start + "."
+}
+
+extension LinkOptions {
+    /// Fills in from the file what neither a flag nor the environment says.
+    mutating func fill(_ file: Configuration) {
+        link = link ?? Host.variable("WATERH_LINK") ?? file.link
+        bottle = bottle ?? Host.variable("WATERH_BOTTLE") ?? file.bottle
+        allowPowerCycle = allowPowerCycle || file.allowPowerCycle == true
+    }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BottleProtocol
 import CommandKit
+import CommandStore
 import Foundation
 import Gateway
 import Store
@@ -24,7 +25,8 @@ struct Poll: AsyncParsableCommand {
 
     func run() async throws {
         let central = try link.open()
-        let depot = try Depot(place)
+        let file = try Configuration.load(nil)
+        let depot = try Depot(try place.place(file), zone: place.namedZone(file))
         var options = depot.pollOptions(dialect: place.dialect)
         options.bottle = link.wantedBottle
         options.allowPowerCycle = link.allowPowerCycle

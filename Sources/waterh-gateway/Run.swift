@@ -1,5 +1,7 @@
 import ArgumentParser
+import BottleProtocol
 import CommandKit
+import CommandStore
 import Foundation
 import Gateway
 import TrackerCore
@@ -19,9 +21,11 @@ struct Run: AsyncParsableCommand {
     var config: String?
 
     func run() async throws {
+        // First of all: what comes while the store and the link are opened is heard, too.
+        let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
         let plan = try ServicePlan(link, place, keep: keep, config: config)
         let central = try plan.link.open()
-        let depot = try Depot(plan.place)
+        let depot = try Depot(plan.store, zone: plan.zone)
         let supervisor = Supervisor()
         let watcher = Watcher(verbose: link.verbose)
         var outlets = depot.outlets()
@@ -33,7 +37,7 @@ struct Run: AsyncParsableCommand {
         supervisor.tell("READY=1")
 
         var stopped = ExitStatus.done
-        for await signal in StopSignals.stream([SIGINT, SIGTERM, SIGHUP]) {
+        for await signal in signals {
             if signal == SIGHUP {
                 do {
                     await service.take(try ServicePlan(link, place, keep: keep, config: config))
@@ -58,16 +62,19 @@ struct Run: AsyncParsableCommand {
 /// What the service was asked to do: flags over environment over file.
 struct ServicePlan: Sendable {
     let link: LinkOptions
-    let place: StoreOptions
+    let store: StorePlace
+    let zone: String?
+    let dialect: RecordDialect?
     let keep: Bool
 
     init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, config: String?) throws {
         let file = try Configuration.load(config)
-        var (link, place) = (link, place)
+        var link = link
         link.fill(file)
-        place.fill(file)
         self.link = link
-        self.place = place
+        store = try place.place(file)
+        zone = place.namedZone(file)
+        dialect = place.dialect ?? file.dialect
         self.keep = keep || file.keep == true
     }
 }
@@ -126,7 +133,7 @@ actor PollService {
 
     /// Goes on with another plan, at once. Link and store stay: they need a restart.
     func take(_ new: ServicePlan) {
-        if new.link.link != plan.link.link || new.place.path != plan.place.path {
+        if new.link.link != plan.link.link || new.store.path != plan.store.path {
             Diagnostics.warning("A changed link or store takes effect at the next start of the service.")
         }
         plan = new
@@ -135,8 +142,8 @@ actor PollService {
 
     private func poll() async {
         // Read anew each time: another process may have changed the settings, or SIGHUP says so.
-        let fresh = (try? Depot(path: depot.store.path, zone: plan.place.zone)) ?? depot
-        var options = fresh.pollOptions(dialect: plan.place.dialect)
+        let fresh = (try? depot.reread(zone: plan.zone)) ?? depot
+        var options = fresh.pollOptions(dialect: plan.dialect)
         options.bottle = plan.link.wantedBottle
         options.keep = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle

@@ -10,6 +10,7 @@ struct WaterhReplay: AsyncParsableCommand {
             Any capture will do: btsnoop (Android, btmon), pcap and pcapng (Wireshark, sniffers), PacketLogger (Apple), hex text and
             nRF Connect's log. FILE may be - for standard input.
             """,
+        version: ProgramVersion.text,
         subcommands: [
             InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, PlayCommand.self, RecordCommand.self, ConvertCommand.self, DiffCommand.self, VerifyCommand.self,
         ])

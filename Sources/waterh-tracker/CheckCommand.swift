@@ -9,7 +9,8 @@ struct Check: SyncingCommand {
         abstract: "Evaluate once and send what is due: for a timer, while the service is not running.",
         discussion: "Same store, same memory: what was sent is not sent again, by whom ever.")
     @OptionGroup var options: StoreOptions
-    @Flag(help: "Look after the store and the rights instead; says what is missing and what to do.") var doctor = false
+    @Flag(help: "Look after the store and the rights instead; says what is missing and what to do. Changes nothing.") var doctor = false
+    var access: TrackerStore.Access { doctor ? .looking : .writing }
 
     private struct Report: Encodable {
         var notifications: [NotificationReport]
@@ -76,6 +77,7 @@ private enum Doctor {
         let problems = try desk.store.integrityProblems()
         let counts = try desk.store.journalCounts()
         let quarantine = try desk.store.quarantineCounts()
+        let unreadable = try desk.store.unreadableRows()
         let (_, refused) = try desk.store.settingsAndRefused()
         let bottles = try desk.store.bottles()
         return [
@@ -90,6 +92,11 @@ private enum Doctor {
                 name: "quarantine", ok: quarantine.received == 0,
                 detail: "\(quarantine.received) undecodable deliveries, \(quarantine.evicted) of them no longer kept",
                 advice: quarantine.received == 0 ? nil : "Keep the store: a better decoder may read them."),
+            Finding(
+                name: "readable", ok: unreadable.isEmpty,
+                detail: unreadable.isEmpty
+                    ? "every row" : "\(unreadable.count) rows count nowhere. " + unreadable.prefix(20).map(\.description).joined(separator: "; "),
+                advice: unreadable.isEmpty ? nil : "Another program wrote them, or the disk damaged them. They are left as they are."),
             Finding(
                 name: "settings", ok: refused.isEmpty, detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
                 advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),

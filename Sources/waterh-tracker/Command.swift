@@ -37,6 +37,7 @@ struct Command: ParsableCommand {
             Every verb takes --store FILE, --json, and --now INSTANT --zone ZONE to ask what it would say then.
             Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file.
             """,
+        version: ProgramVersion.text,
         subcommands: [
             Status.self, Log.self, Undo.self, Edit.self, Delete.self, ResetToday.self, HistoryCommand.self, Streak.self,
             DrinkCommand.self, Water.self, SessionCommand.self, PresetCommand.self, SettingsCommand.self, Setup.self,

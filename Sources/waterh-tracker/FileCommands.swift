@@ -9,6 +9,7 @@ struct Export: StoreCommand {
         abstract: "Write all drinks to a file.",
         discussion: "apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and spreadsheets; json keeps everything.")
     @OptionGroup var options: StoreOptions
+    var access: TrackerStore.Access { .looking }
     @Option(help: "apple-health, csv or json.") var format: HealthImport.Format = .appleHealth
     @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file()) var output: String?
 

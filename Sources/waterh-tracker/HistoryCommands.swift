@@ -7,6 +7,7 @@ struct HistoryCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "A week's bars, a month, or the drinks of a day.")
     @OptionGroup var options: StoreOptions
+    var access: TrackerStore.Access { .looking }
     @Option(help: "The drinks of a day: today, yesterday, or 2026-06-15.") var day: String?
     @Option(help: "The week that contains a date, or so many weeks ago: 2026-06-15, 1.") var week: String?
     @Option(help: "A month: 2026-06.") var month: String?
@@ -27,6 +28,7 @@ struct HistoryCommand: StoreCommand {
 struct Streak: StoreCommand {
     static let configuration = CommandConfiguration(abstract: "Days in a row that met their goal.")
     @OptionGroup var options: StoreOptions
+    var access: TrackerStore.Access { .looking }
 
     private struct Report: Encodable {
         var streak: Int

@@ -1,18 +1,19 @@
 import ArgumentParser
 import CommandKit
+import CommandStore
 import Foundation
 import Store
 import TrackerCore
 
 /// What every verb takes.
 struct StoreOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else what waterh.toml says, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
     @Option(help: ArgumentHelp("Act as if it were then, e.g. 2026-06-15T14:00:00Z or, on the wall, 2026-06-15T14:00. Default: $WATERH_NOW, else the clock.", valueName: "instant"))
     var now: String?
 
-    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: $WATERH_ZONE, else the setting day.zone, else the system's.", valueName: "zone"))
+    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: $WATERH_ZONE, else what waterh.toml says, else the setting day.zone, else the system's.", valueName: "zone"))
     var zone: String?
 
     @Flag(help: "One JSON object on standard output.")
@@ -21,6 +22,7 @@ struct StoreOptions: ParsableArguments {
 
 /// An open store with the moment and the zone that a verb works in.
 struct Desk {
+    let place: StorePlace
     let store: TrackerStore
     let context: WriteContext
     let console: Console
@@ -29,16 +31,30 @@ struct Desk {
     var now: Instant { context.now }
     var zone: Zone { context.zone }
 
-    init(_ options: StoreOptions) throws {
-        let path = options.store ?? Self.variable("WATERH_STORE") ?? Paths.store
-        let given = try (options.zone ?? Self.variable("WATERH_ZONE")).map { try Zone($0) }
+    init(_ options: StoreOptions, for access: TrackerStore.Access) throws {
+        let configuration = try Configuration.load(nil)
+        place = try StorePlace.find(options.store, configuration)
+        let given = try (options.zone ?? Self.variable("WATERH_ZONE") ?? configuration.zone).map { try Zone($0) }
         let host = try given ?? Self.hostZone()
-        store = try TrackerStore(path: path, hostZone: host.id, readingSuffices: true)
+        store = try place.open(hostZone: host.id, for: access)
         let zone = try given ?? store.settings().dayZone.map { try Zone($0) } ?? host
         let now = try (options.now ?? Self.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) } ?? Self.clock()
         context = WriteContext(now: now, zone: zone, source: "cli", makeID: { UUID().uuidString.lowercased() })
         console = Console()
         isJSON = options.json
+        for remark in try Self.remarks(store, place) { Diagnostics.warning(remark) }
+    }
+
+    /// What a person has to know beside the answer, so that it misleads nobody.
+    private static func remarks(_ store: TrackerStore, _ place: StorePlace) throws -> [String] {
+        var remarks: [String] = []
+        if store.found == .nothing { remarks.append("There is no store yet (\(store.path)): this is what an empty one says. The first drink makes it.") }
+        if let other = place.beside, try store.lastDrink() == nil {
+            remarks.append("This store has no drinks (\(store.path)). A service keeps a day in \(other): see it with --store \(other)")
+        }
+        let lost = try store.drinksOutOfTime()
+        if lost > 0 { remarks.append("Left out, because no such time can be: \(counted(lost, "drink")). See: waterh-tracker check --doctor") }
+        return remarks
     }
 
     /// The day that runs now.

@@ -11,6 +11,7 @@ struct PresetCommand: ParsableCommand {
     struct List: StoreCommand {
         static let configuration = CommandConfiguration(abstract: "All presets.")
         @OptionGroup var options: StoreOptions
+        var access: TrackerStore.Access { .looking }
 
         func run(_ desk: Desk) throws {
             let presets = try desk.store.presets()

@@ -105,6 +105,7 @@ struct SessionCommand: ParsableCommand {
     struct Show: StoreCommand {
         static let configuration = CommandConfiguration(abstract: "The running session, the last one, or the one named.")
         @OptionGroup var options: StoreOptions
+        var access: TrackerStore.Access { .looking }
         @Argument(help: "A session's id, or its beginning. See: session list.") var id: String?
 
         func run(_ desk: Desk) throws {
@@ -119,6 +120,7 @@ struct SessionCommand: ParsableCommand {
     struct List: StoreCommand {
         static let configuration = CommandConfiguration(abstract: "Past sessions, newest first.")
         @OptionGroup var options: StoreOptions
+        var access: TrackerStore.Access { .looking }
         @Option(help: "How many.") var limit = 5
 
         func validate() throws {

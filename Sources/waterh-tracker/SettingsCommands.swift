@@ -11,6 +11,7 @@ struct SettingsCommand: ParsableCommand {
     struct Get: StoreCommand {
         static let configuration = CommandConfiguration(abstract: "All settings, or one.")
         @OptionGroup var options: StoreOptions
+        var access: TrackerStore.Access { .looking }
         @Argument(help: "A setting's name, e.g. hydration.goalMl.") var name: String?
 
         func run(_ desk: Desk) throws {

@@ -8,6 +8,7 @@ struct Status: StoreCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json, waybar }
 
     @OptionGroup var options: StoreOptions
+    var access: TrackerStore.Access { .looking }
     @Option(help: "text, json, or waybar (one line for a status bar's custom module).")
     var format: Format = .text
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandKit
+import CommandStore
 import Foundation
 import Store
 import Sync
@@ -8,13 +9,17 @@ import TrackerCore
 /// A verb that works on the store: opens it, runs, and turns every error into a sentence and an exit code.
 protocol StoreCommand: ParsableCommand {
     var options: StoreOptions { get }
+    /// What the store is opened for. A verb that only looks says `.looking`: then it creates, migrates and changes nothing.
+    var access: TrackerStore.Access { get }
     func run(_ desk: Desk) throws
 }
 
 extension StoreCommand {
+    var access: TrackerStore.Access { .writing }
+
     func run() throws {
         do {
-            let desk = try Desk(options)
+            let desk = try Desk(options, for: access)
             try run(desk)
             desk.finish()
         } catch {
@@ -26,13 +31,16 @@ extension StoreCommand {
 /// A verb that also talks to the sync server.
 protocol SyncingCommand: AsyncParsableCommand {
     var options: StoreOptions { get }
+    var access: TrackerStore.Access { get }
     func run(_ desk: Desk) async throws
 }
 
 extension SyncingCommand {
+    var access: TrackerStore.Access { .writing }
+
     mutating func run() async throws {
         do {
-            let desk = try Desk(options)
+            let desk = try Desk(options, for: access)
             try await run(desk)
             desk.finish()
         } catch {
@@ -44,6 +52,7 @@ extension SyncingCommand {
 extension Desk {
     /// After the commit: what lies beside the store.
     func finish() {
+        guard store.access == .writing else { return }
         do {
             try store.updateHealthFiles()
         } catch {
@@ -61,8 +70,7 @@ enum Failures {
     /// Gives every known error its sentence and its exit code (`spec/command-line.md`).
     static func explained(_ error: any Error) -> any Error {
         switch error {
-        case let error as StoreError:
-            CommandFailure(status(error.kind), "\(error.what) (\(error.path)).", advice: error.advice)
+        case let error as StoreError: CommandFailure(error)
         case let error as Refusal: CommandFailure(.refused, error.description)
         case let error as WaterlineSession.Refusal: CommandFailure(.refused, error.description)
         case let error as SettingRefusal where error.kept == nil:
@@ -74,13 +82,6 @@ enum Failures {
         case let error as SyncTrouble:
             CommandFailure(.failed, error.description, advice: "Try again when the server is there, or unset sync.url.")
         default: error
-        }
-    }
-
-    private static func status(_ kind: StoreError.Kind) -> ExitStatus {
-        switch kind {
-        case .damaged, .foreign, .newer: .badInput
-        default: .failed
         }
     }
 }

@@ -35,6 +35,7 @@ struct TokenCommand: ParsableCommand {
     struct List: StoreCommand {
         static let configuration = CommandConfiguration(abstract: "The tokens given out, without the tokens themselves.")
         @OptionGroup var options: StoreOptions
+        var access: TrackerStore.Access { .looking }
 
         private struct Report: Encodable {
             var id: String

@@ -11,6 +11,14 @@ public struct Profile: Hashable, Sendable {
     public var onboardedAt: Instant?
 }
 
+extension Profile {
+    init(row: Row) throws {
+        self.init(
+            userID: try row.checked("id"), deviceID: try row.checked("deviceId"), createdAt: try row.instant("createdAt"),
+            onboardedAt: try row.instantIfAny("onboardedAt"))
+    }
+}
+
 extension TrackerStore {
     /// The user, if there is one yet.
     public func profile() throws -> Profile? { try read { try ProfileTable.find($0) } }
@@ -38,11 +46,7 @@ extension TrackerStore {
 
 enum ProfileTable {
     static func find(_ db: Database) throws -> Profile? {
-        try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM profile")).map { row in
-            Profile(
-                userID: row["id"], deviceID: row["deviceId"], createdAt: Instant(milliseconds: row["createdAt"]),
-                onboardedAt: (row["onboardedAt"] as Int64?).map(Instant.init(milliseconds:)))
-        }
+        try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM profile")).map(Profile.init(row:))
     }
 
     static func findOrMake(_ db: Database, _ context: WriteContext) throws -> Profile {

@@ -9,6 +9,14 @@ public struct TokenRecord: Hashable, Sendable {
     public var revokedAt: Instant?
 }
 
+extension TokenRecord {
+    init(row: Row) throws {
+        self.init(
+            id: try row.checked("id"), label: try row.checked("label"), createdAt: try row.instant("createdAt"),
+            revokedAt: try row.instantIfAny("revokedAt"))
+    }
+}
+
 extension TrackerStore {
     /// Remembers a new token by its SHA-256; the token itself is shown once by the caller and never stored.
     /// - Parameter token: random text of at least 128 bits.
@@ -34,11 +42,7 @@ extension TrackerStore {
     /// All tokens ever given out, oldest first.
     public func tokens() throws -> [TokenRecord] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY createdAt, id").map { row in
-                TokenRecord(
-                    id: row["id"], label: row["label"], createdAt: Instant(milliseconds: row["createdAt"]),
-                    revokedAt: (row["revokedAt"] as Int64?).map(Instant.init(milliseconds:)))
-            }
+            try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY createdAt, id").readable(TokenRecord.init(row:))
         }
     }
 

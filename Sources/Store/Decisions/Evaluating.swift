@@ -54,11 +54,7 @@ extension TrackerStore {
         try read { db in
             try Row.fetchAll(
                 db, sql: "SELECT * FROM notification ORDER BY sentAt DESC, id DESC LIMIT ?", arguments: [limit]
-            ).map { row in
-                SentNotification(
-                    id: row["id"], kind: row["kind"], sentAt: Instant(milliseconds: row["sentAt"]),
-                    sinks: (row["sinks"] as String).split(separator: ",").map(String.init))
-            }
+            ).readable(SentNotification.init(row:))
         }
     }
 
@@ -123,6 +119,14 @@ public struct SentNotification: Hashable, Sendable {
     public var kind: String
     public var sentAt: Instant
     public var sinks: [String]
+}
+
+extension SentNotification {
+    init(row: Row) throws {
+        self.init(
+            id: try row.checked("id"), kind: try row.checked("kind"), sentAt: try row.instant("sentAt"),
+            sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init))
+    }
 }
 
 enum NotificationTable {

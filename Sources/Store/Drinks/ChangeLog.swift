@@ -94,7 +94,7 @@ extension TrackerStore {
     private func restore(_ changed: ChangedRow, _ context: WriteContext, _ db: Database) throws {
         switch changed {
         case .drink(let number, let before):
-            let now = try DrinkTable.row(number, db).map { StoredDrink(row: $0).at }
+            let now = try DrinkTable.row(number, db).map { try StoredDrink(row: $0).at }
             if let old = before {
                 try db.execute(sql: """
                     UPDATE drink SET instant = ?, zone = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE id = ?

@@ -100,7 +100,7 @@ extension TrackerStore {
         guard let row = try DrinkTable.row(number, db) else {
             preconditionFailure("the row \(number) was written in this very transaction")
         }
-        return StoredDrink(row: row)
+        return try StoredDrink(row: row)
     }
 
     static func refuse(ml: Int) throws {

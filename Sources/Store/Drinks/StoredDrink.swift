@@ -10,13 +10,15 @@ public struct StoredDrink: Hashable, Sendable {
 
     public subscript<Value>(dynamicMember path: KeyPath<Drink, Value>) -> Value { drink[keyPath: path] }
 
-    init(row: Row) {
-        number = row["id"]
+    /// - Throws: `UnreadableRow`.
+    init(row: Row) throws {
+        number = try row.checked("id")
+        let day: String = try row.checked("localDay")
+        guard let localDay = LocalDay(day) else { throw row.unreadable("localDay is \"\(day)\", which is no date") }
         drink = Drink(
-            key: row["key"], at: Instant(milliseconds: row["instant"]), zone: row["zone"],
-            localDay: LocalDay(row["localDay"] as String) ?? LocalDay(daysSince1970: 0), ml: row["ml"],
-            source: DrinkSource(rawValue: row["source"]), isDeleted: row["deleted"],
-            updatedAt: Instant(milliseconds: row["updatedAt"]))
+            key: try row.checked("key"), at: try row.instant("instant"), zone: try row.checked("zone"), localDay: localDay,
+            ml: try row.checked("ml", in: DrinkTable.storableMl), source: DrinkSource(rawValue: try row.checked("source")),
+            isDeleted: try row.checked("deleted"), updatedAt: try row.instant("updatedAt"))
     }
 }
 
@@ -43,7 +45,7 @@ extension TrackerStore {
         try read { db in
             let statement = try db.cachedStatement(sql: """
                 SELECT localDay, sum(ml) AS total, count(*) AS count FROM drink
-                WHERE localDay BETWEEN ? AND ? AND deleted = 0 GROUP BY localDay ORDER BY localDay
+                WHERE localDay BETWEEN ? AND ? AND \(DrinkTable.counts) GROUP BY localDay ORDER BY localDay
                 """)
             return try Row.fetchAll(statement, arguments: [first.description, last.description]).compactMap { row in
                 LocalDay(row["localDay"] as String).map { DayTotal(day: $0, totalMl: row["total"], count: row["count"]) }
@@ -55,28 +57,41 @@ extension TrackerStore {
     public func lastDrink() throws -> StoredDrink? {
         try read { db in
             try Row.fetchOne(
-                db, sql: "SELECT * FROM drink WHERE deleted = 0 ORDER BY instant DESC, key DESC LIMIT 1"
+                db, sql: "SELECT * FROM drink WHERE \(DrinkTable.counts) ORDER BY instant DESC, key DESC LIMIT 1"
             ).map(StoredDrink.init(row:))
         }
     }
 }
 
 enum DrinkTable {
+    /// One sip, or a whole bottle of an import: what a row may say. A bottle's record holds 65,535 at most.
+    static let storableMl = 0...100_000
+
+    /// Rows whose time nobody can have drunk at; an index finds them at once.
+    static let isOutOfTime =
+        "(instant < \(Instant.storable.lowerBound.milliseconds) OR instant > \(Instant.storable.upperBound.milliseconds))"
+
+    /// Rows that count: not deleted, and readable (`StoredDrink.init(row:)`).
+    static let counts = """
+        deleted = 0 AND ml BETWEEN \(storableMl.lowerBound) AND \(storableMl.upperBound)
+            AND id NOT IN (SELECT id FROM drink WHERE \(isOutOfTime))
+        """
+
     static func drinks(on day: LocalDay, _ db: Database) throws -> [StoredDrink] {
         let statement = try db.cachedStatement(
             sql: "SELECT * FROM drink WHERE localDay = ? AND deleted = 0 ORDER BY instant, key")
-        return try Row.fetchAll(statement, arguments: [day.description]).map(StoredDrink.init(row:))
+        return try Row.fetchAll(statement, arguments: [day.description]).readable(StoredDrink.init(row:))
     }
 
     static func drinks(from first: Instant, through last: Instant, _ db: Database) throws -> [StoredDrink] {
         let statement = try db.cachedStatement(
             sql: "SELECT * FROM drink WHERE instant BETWEEN ? AND ? AND deleted = 0 ORDER BY instant, key")
-        return try Row.fetchAll(statement, arguments: [first.milliseconds, last.milliseconds]).map(StoredDrink.init(row:))
+        return try Row.fetchAll(statement, arguments: [first.milliseconds, last.milliseconds]).readable(StoredDrink.init(row:))
     }
 
     static func find(_ name: String, _ db: Database) throws -> StoredDrink? {
         let byKey = try Row.fetchOne(db, sql: "SELECT * FROM drink WHERE key = ? AND deleted = 0", arguments: [name])
-        if let byKey { return StoredDrink(row: byKey) }
+        if let byKey { return try StoredDrink(row: byKey) }
         let digits = name.first == "d" || name.first == "#" ? name.dropFirst() : Substring(name)
         guard let number = Int64(digits) else { return nil }
         return try Row.fetchOne(db, sql: "SELECT * FROM drink WHERE id = ? AND deleted = 0", arguments: [number])

@@ -27,7 +27,7 @@ extension TrackerStore {
                 try Row.fetchAll(
                     db, sql: "SELECT * FROM drink WHERE id > ? AND id <= ? AND deleted = 0 ORDER BY instant, key",
                     arguments: [state[0], through]
-                ).map { StoredDrink(row: $0).drink }
+                ).readable { try StoredDrink(row: $0).drink }
             }
             try append(new.map { HealthExport.record($0) }.joined(), to: xml, before: Self.xmlEnd)
             let lines = HealthExport.csv(new).split(separator: "\n", omittingEmptySubsequences: true).dropFirst()

@@ -14,7 +14,7 @@ extension TrackerStore {
     /// Every counted drink, oldest first: what an export writes.
     public func allDrinks() throws -> [Drink] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM drink WHERE deleted = 0 ORDER BY instant, key").map { StoredDrink(row: $0).drink }
+            try Row.fetchAll(db, sql: "SELECT * FROM drink WHERE deleted = 0 ORDER BY instant, key").readable { try StoredDrink(row: $0).drink }
         }
     }
 
@@ -64,11 +64,9 @@ extension TrackerStore {
             }
         }
         // The rows are gone from the tables; this takes their bytes out of the file and the log too.
-        try Self.sentences(at: path) {
-            try database.writeWithoutTransaction { db in
-                try db.execute(sql: "VACUUM")
-                if path != ":memory:" { _ = try db.checkpoint(.truncate) }
-            }
+        try writeWithoutTransaction { db in
+            try db.execute(sql: "VACUUM")
+            if path != ":memory:" { _ = try db.checkpoint(.truncate) }
         }
     }
 

@@ -33,9 +33,9 @@ extension TrackerStore: Journal {
 
     public func lastCompletePoll(of bottle: String) throws -> Instant? {
         try read { db in
-            try Int64.fetchOne(db, sql: """
-                SELECT lastCompletePoll FROM bottle WHERE id = (SELECT bottle FROM bottle_name WHERE name = ?)
-                """, arguments: [bottle]).map(Instant.init(milliseconds:))
+            try Row.fetchAll(db, sql: """
+                SELECT id, lastCompletePoll FROM bottle WHERE id = (SELECT bottle FROM bottle_name WHERE name = ?)
+                """, arguments: [bottle]).readable { try $0.instantIfAny("lastCompletePoll") }.first ?? nil
         }
     }
 

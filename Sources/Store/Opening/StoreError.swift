@@ -66,7 +66,7 @@ extension StoreError {
         case .SQLITE_CANTOPEN:
             self.init(.cannotOpen, "The store cannot be opened; \(said)", at: path,
                 advice: "Check that the directory exists and that you may write in it, or name another with --store.")
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
             self.init(.busy, "Another process held the store for more than \(Int(TrackerStore.busySeconds)) s", at: path,
                 advice: "Try again; if it stays so, see which process has it open with: fuser \(path)")
         case .SQLITE_NOTADB:

@@ -31,8 +31,8 @@ enum Schema {
         }
     }
 
-    /// Steps already taken; 0 for a new file.
-    /// - Throws: `StoreError` of kind `foreign` or `newer`.
+    /// Steps already taken; 0 for a new file. To be called in a transaction: its parts belong together.
+    /// - Throws: `StoreError` of kind `foreign`, `newer` or `damaged`.
     static func version(_ db: Database, path: String) throws -> Int {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
@@ -43,6 +43,10 @@ enum Schema {
                     advice: "Nothing in it was changed. Name another file with --store.")
             }
             return 0
+        }
+        guard version >= 0 else {
+            throw StoreError(.damaged, "The store says that its schema is \(version), which no version of this program ever wrote", at: path,
+                advice: "Nothing was changed. Copy the file away, then bring back a backup, or name another file with --store.")
         }
         guard version <= migrations.count else {
             throw StoreError(.newer,

@@ -36,7 +36,7 @@ extension TrackerStore {
         try write { db in
             guard let session = try SessionTable.active(db) else { throw WaterlineSession.Refusal.noActiveSession }
             if let id, let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id]) {
-                return SessionTable.log(row)
+                return try SessionTable.log(row)
             }
             let log = LogEntry(
                 id: id ?? context.makeID(), sessionID: session.id, timestamp: instant ?? context.now, kind: draft.kind,
@@ -113,7 +113,7 @@ extension TrackerStore {
     private func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
         let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id])
         let settings = Settings.restored(from: try SettingTable.texts(db)).settings
-        guard let row, let drink = SessionTable.log(row).hydrationDrink(
+        guard let row, let drink = try SessionTable.log(row).hydrationDrink(
             calendar: try dayCalendar(context.zone, db), defaultWaterOz: settings.defaultWaterOz)
         else { return }
         let isDeleted: Bool = row["deleted"]
@@ -181,6 +181,6 @@ enum LogTable {
         guard let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE seq = ?", arguments: [Int64(seq)]) else {
             preconditionFailure("the entry \(seq) was written in this very transaction")
         }
-        return SessionTable.log(row)
+        return try SessionTable.log(row)
     }
 }

@@ -5,20 +5,21 @@ import TrackerCore
 /// Sessions and their entries as rows.
 enum SessionTable {
     static func active(_ db: Database) throws -> WaterlineSession? {
-        try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 1")).map(session)
+        try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 1")).readable(session).first
     }
 
     static func find(_ id: String, _ db: Database) throws -> WaterlineSession? {
-        try Row.fetchOne(db, sql: "SELECT * FROM session WHERE id = ?", arguments: [id]).map(session)
+        try Row.fetchAll(db, sql: "SELECT * FROM session WHERE id = ?", arguments: [id]).readable(session).first
     }
 
-    static func session(_ row: Row) -> WaterlineSession {
-        let summary: String? = row["computedSummary"]
+    /// - Throws: `UnreadableRow`.
+    static func session(_ row: Row) throws -> WaterlineSession {
+        let summary: String? = try row.checked("computedSummary")
         return WaterlineSession(
-            id: row["id"], userID: row["userId"], startTime: Instant(milliseconds: row["startTime"]),
-            endTime: (row["endTime"] as Int64?).map(Instant.init(milliseconds:)),
+            id: try row.checked("id"), userID: try row.checked("userId"), startTime: try row.instant("startTime"),
+            endTime: try row.instantIfAny("endTime"),
             computedSummary: summary.flatMap { try? JSONDecoder().decode(SessionSummary.self, from: Data($0.utf8)) },
-            ruleN: row["ruleN"], sealed: row["sealed"])
+            ruleN: try row.checked("ruleN"), sealed: try row.checked("sealed"))
     }
 
     /// Writes an ended or active session back and queues it for the server.
@@ -40,21 +41,23 @@ enum SessionTable {
         try OutboxWriter.put(.session(session.id), op: .upsertSession, at: context.now, db)
     }
 
-    static func log(_ row: Row) -> LogEntry {
+    /// - Throws: `UnreadableRow`.
+    static func log(_ row: Row) throws -> LogEntry {
         LogEntry(
-            id: row["id"], sessionID: row["sessionId"], timestamp: Instant(milliseconds: row["timestamp"]),
-            kind: LogEntry.Kind(rawValue: row["type"]) ?? .water,
-            drinkType: (row["drinkType"] as String?).flatMap(DrinkType.init(rawValue:)), sizeOz: row["sizeOz"],
-            abv: row["abv"], standardDrinkEstimate: row["standardDrinkEstimate"], presetID: row["presetId"],
-            amountOz: row["amountOz"], source: LogSource(rawValue: row["source"]),
-            updatedAt: Instant(milliseconds: row["updatedAt"]), seq: row["seq"])
+            id: try row.checked("id"), sessionID: try row.checked("sessionId"), timestamp: try row.instant("timestamp"),
+            kind: LogEntry.Kind(rawValue: try row.checked("type")) ?? .water,
+            drinkType: try row.checked("drinkType", String?.self).flatMap(DrinkType.init(rawValue:)),
+            sizeOz: try row.checked("sizeOz"), abv: try row.checked("abv"),
+            standardDrinkEstimate: try row.checked("standardDrinkEstimate"), presetID: try row.checked("presetId"),
+            amountOz: try row.checked("amountOz"), source: LogSource(rawValue: try row.checked("source")),
+            updatedAt: try row.instant("updatedAt"), seq: try row.checked("seq"))
     }
 
     /// The entered logs of a session, in the order of time.
     static func enteredLogs(_ id: String, _ db: Database) throws -> [LogEntry] {
         let statement = try db.cachedStatement(
             sql: "SELECT * FROM log_entry WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq")
-        return try Row.fetchAll(statement, arguments: [id]).map(log)
+        return try Row.fetchAll(statement, arguments: [id]).readable(log)
     }
 }
 

@@ -39,7 +39,7 @@ extension TrackerStore {
             try Row.fetchAll(
                 db, sql: "SELECT * FROM session WHERE isActive = 0 ORDER BY startTime DESC, id DESC LIMIT ?",
                 arguments: [limit]
-            ).map(SessionTable.session)
+            ).readable(SessionTable.session)
         }
     }
 
@@ -62,7 +62,7 @@ extension TrackerStore {
         let rows = try Row.fetchAll(
             db, sql: "SELECT * FROM session WHERE isActive = 0 AND startTime <= ? AND endTime >= ?",
             arguments: [last.milliseconds, first.milliseconds])
-        for row in rows { try summarise(SessionTable.session(row), context, db) }
+        for session in try rows.readable(SessionTable.session) { try summarise(session, context, db) }
     }
 
     /// The same for single instants.

@@ -8,6 +8,8 @@ extension TrackerStore {
         try write { db in
             if let active = try SessionTable.active(db) { return (active, false) }
             let profile = try ProfileTable.findOrMake(db, context)
+            // One that nobody can read would forbid every other for ever.
+            try db.execute(sql: "UPDATE session SET isActive = 0 WHERE isActive = 1")
             try seal("isActive = 0 AND sealed = 0", [], context, db)
             let session = WaterlineSession(id: context.makeID(), userID: profile.userID, startTime: context.now)
             try db.execute(sql: """
@@ -47,7 +49,7 @@ extension TrackerStore {
         _ condition: String, _ arguments: StatementArguments, _ context: WriteContext, _ db: Database
     ) throws {
         for row in try Row.fetchAll(db, sql: "SELECT * FROM session WHERE \(condition)", arguments: arguments) {
-            var session = SessionTable.session(row)
+            guard var session = try [row].readable(SessionTable.session).first else { continue }
             session.sealed = true
             try SessionTable.save(session, nil, context, db)
         }

@@ -3,7 +3,8 @@ import CommandKit
 import Foundation
 import TOMLKit
 
-/// The service's configuration file: flags override the environment, the environment overrides this.
+/// The configuration file of the service, and of every command that has to find its store: flags override the environment,
+/// the environment overrides this.
 ///
 /// ```toml
 /// link = "bluez:hci0"                    # as --link
@@ -14,42 +15,65 @@ import TOMLKit
 /// keep = false
 /// allow-power-cycle = false
 /// ```
-struct Configuration: Equatable {
-    var link: String?
-    var bottle: String?
-    var store: String?
-    var zone: String?
-    var dialect: RecordDialect?
-    var keep: Bool?
-    var allowPowerCycle: Bool?
+public struct Configuration: Equatable, Sendable {
+    public var link: String?
+    public var bottle: String?
+    public var store: String?
+    public var zone: String?
+    public var dialect: RecordDialect?
+    public var keep: Bool?
+    public var allowPowerCycle: Bool?
+    /// There is one, and this user may not read it.
+    public private(set) var isHidden = false
 
-    /// - Parameter path: `nil`: the usual places, where nothing need be.
-    static func load(_ path: String?) throws -> Configuration {
+    /// The largest configuration that is read: nobody writes more by hand.
+    private static let limitBytes = 1 << 20
+
+    /// Reads the file that is named, or the one in the usual places, where nothing need be.
+    ///
+    /// A file of the usual places that this user may not read is a service's own: it is left out, and `isHidden` says so.
+    public static func load(_ path: String?) throws -> Configuration {
         let file = path ?? Paths.configuration
-        guard FileManager.default.fileExists(atPath: file) else {
-            if path != nil { Diagnostics.warning("There is no configuration \(file); flags, environment and defaults are used.") }
+        var status = stat()
+        guard stat(file, &status) == 0 else {
+            guard path == nil else {
+                throw CommandFailure(
+                    .wrongUse, "There is no configuration \(file): \(String(cString: strerror(errno))).",
+                    advice: "Name a file that is there, or leave --config out: then the usual places are looked into.")
+            }
             return Configuration()
         }
-        let text: String
+        guard path != nil || access(file, R_OK) == 0 else {
+            var hidden = Configuration()
+            hidden.isHidden = true
+            return hidden
+        }
+        let bytes: Data
         do {
-            text = try String(contentsOfFile: file, encoding: .utf8)
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
+            defer { try? handle.close() }
+            bytes = try handle.read(upToCount: limitBytes + 1) ?? Data()
         } catch {
             throw CommandFailure(.badInput, "The configuration \(file) cannot be read: \(error.localizedDescription)", advice: "It is a UTF-8 text in TOML.")
+        }
+        guard bytes.count <= limitBytes, let text = String(validating: bytes, as: UTF8.self) else {
+            throw CommandFailure(.badInput, "The configuration \(file) is no text, or larger than 1 MiB.", advice: "It is a UTF-8 text in TOML.")
         }
         return try Configuration(text: text, name: file)
     }
 
     /// Nothing is said.
-    init() {}
+    public init() {}
 
-    init(text: String, name: String) throws {
+    /// - Parameter name: what errors call the text.
+    public init(text: String, name: String) throws {
         let table: TOMLTable
         do {
             table = try TOMLTable(string: text)
         } catch let error as TOMLParseError {
             throw CommandFailure(
                 .badInput, "The configuration \(name) is no TOML: line \(error.source.begin.line): \(error.description).",
-                advice: "Mend that line and send SIGHUP, or start again.")
+                advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
         }
         for key in table.keys {
             guard let value = table[key] else { continue }
@@ -82,24 +106,6 @@ struct Configuration: Equatable {
     }
 
     private static func wrong(_ key: String, _ wanted: String, _ name: String) -> CommandFailure {
-        CommandFailure(.badInput, "In the configuration \(name), '\(key)' is to be \(wanted).", advice: "Mend that line and send SIGHUP, or start again.")
-    }
-}
-
-extension LinkOptions {
-    /// Fills in from the file what neither a flag nor the environment says.
-    mutating func fill(_ file: Configuration) {
-        link = link ?? Host.variable("WATERH_LINK") ?? file.link
-        bottle = bottle ?? Host.variable("WATERH_BOTTLE") ?? file.bottle
-        allowPowerCycle = allowPowerCycle || file.allowPowerCycle == true
-    }
-}
-
-extension StoreOptions {
-    /// The same for the store's options.
-    mutating func fill(_ file: Configuration) {
-        store = store ?? Host.variable("WATERH_STORE") ?? file.store
-        zone = zone ?? file.zone
-        dialect = dialect ?? file.dialect
+        CommandFailure(.badInput, "In the configuration \(name), '\(key)' is to be \(wanted).", advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
     }
 }

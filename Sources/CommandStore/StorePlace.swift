@@ -1,0 +1,105 @@
+import CommandKit
+import Foundation
+import Store
+
+/// Where the store lies: one way to find it for all commands, so that all speak of the same day.
+///
+/// In this order: the flag, `WATERH_STORE`, the configuration, the user's own store where there is one, the store of a
+/// system service where there is one, and else the user's own, to be made.
+public struct StorePlace: Equatable, Sendable {
+    /// Who said so.
+    public enum Origin: Sendable { case flag, environment, configuration, own, service }
+
+    public var path: String
+    public var origin: Origin
+    /// Where a system service keeps another day, beside the user's own.
+    public var beside: String?
+
+    public init(path: String, origin: Origin = .flag, beside: String? = nil) {
+        self.path = path
+        self.origin = origin
+        self.beside = beside
+    }
+
+    /// - Parameters:
+    ///   - flag: what `--store` says.
+    ///   - own, service: the usual places.
+    /// - Throws: `CommandFailure` where only a file that this user may not read says which store it is.
+    public static func find(
+        _ flag: String?, _ configuration: Configuration, environment: [String: String] = ProcessInfo.processInfo.environment,
+        own: String = Paths.store, service: String = Paths.serviceStore
+    ) throws -> StorePlace {
+        if let flag { return StorePlace(path: flag, origin: .flag) }
+        if let path = environment["WATERH_STORE"], !path.isEmpty { return StorePlace(path: path, origin: .environment) }
+        if let path = configuration.store { return StorePlace(path: path, origin: .configuration) }
+        let hasService = isServices(service)
+        if isThere(own) { return StorePlace(path: own, origin: .own, beside: hasService && service != own ? service : nil) }
+        if hasService { return StorePlace(path: service, origin: .service) }
+        guard !configuration.isHidden else {
+            throw CommandFailure(
+                .failed, "A service keeps the day, and its configuration \(Paths.configuration) is not yours to read.",
+                advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh).")
+        }
+        return StorePlace(path: own, origin: .own)
+    }
+
+    /// Opens it. What goes wrong is told with what to do.
+    public func open(hostZone: String?, for access: TrackerStore.Access) throws -> TrackerStore {
+        do {
+            let store = try TrackerStore(path: path, hostZone: hostZone, for: access)
+            // The folder is ours by name: nobody else has business in it. Any other folder is left to whoever made it.
+            if access == .writing, origin == .own { _ = chmod((path as NSString).deletingLastPathComponent, 0o700) }
+            return store
+        } catch let error as StoreError {
+            throw isClosed(for: access) ? closed(for: access) : CommandFailure(error)
+        }
+    }
+
+    // MARK: - A service's store
+
+    private static func isThere(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0
+    }
+
+    /// Whether a service has its store there: one can be seen, or its folder cannot be looked into, or is our own.
+    private static func isServices(_ path: String) -> Bool {
+        var status = stat()
+        if stat(path, &status) == 0 || errno == EACCES { return true }
+        let folder = (path as NSString).deletingLastPathComponent
+        return geteuid() != 0 && stat(folder, &status) == 0 && status.st_uid == geteuid()
+    }
+
+    /// Whether a service's store is shut to this user.
+    private func isClosed(for access: TrackerStore.Access) -> Bool {
+        guard origin == .service || origin == .configuration else { return false }
+        let wanted = access == .looking ? R_OK : R_OK | W_OK
+        return Glibc.access(path, wanted) != 0 && errno == EACCES
+    }
+
+    private func closed(for access: TrackerStore.Access) -> CommandFailure {
+        let owner = Self.owner(of: path) ?? "waterh"
+        return CommandFailure(
+            .failed, "The service keeps the day in \(path), which you may not \(access == .looking ? "read" : "write").",
+            advice: "Ask as the service's user: sudo -u \(owner) waterh-tracker …  Or keep a day of your own: --store FILE, or WATERH_STORE.")
+    }
+
+    /// The user whom the nearest folder or file that can be seen belongs to.
+    private static func owner(of path: String) -> String? {
+        var place = path
+        var status = stat()
+        while stat(place, &status) != 0 {
+            guard place != "/", !place.isEmpty else { return nil }
+            place = (place as NSString).deletingLastPathComponent
+        }
+        return getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) }
+    }
+}
+
+extension CommandFailure {
+    /// A store's trouble with its exit code.
+    public init(_ error: StoreError) {
+        let isBad = [.damaged, .foreign, .newer].contains(error.kind)
+        self.init(isBad ? .badInput : .failed, "\(error.what) (\(error.path)).", advice: error.advice)
+    }
+}

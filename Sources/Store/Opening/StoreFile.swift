@@ -1,0 +1,106 @@
+import Foundation
+
+/// What lies at a store's path, learnt by asking for its status: never by opening it.
+///
+/// POSIX locks belong to the process, not to the descriptor: whoever opens and closes the database file beside SQLite
+/// throws away the locks of every connection of this process, and the next program takes itself for the only one. So
+/// nothing but SQLite opens the file, not even to create it.
+struct StoreFile {
+    /// The file itself, where `path` was a symbolic link: the log lies beside that.
+    let path: String
+    let exists: Bool
+    let isEmpty: Bool
+    /// Bytes of SQLite's log beside the file; `nil` where there is none.
+    let logBytes: Int?
+
+    /// Looks, and refuses what can never be a store: a directory, a pipe, a device, a place nobody may look into.
+    init(_ given: String) throws {
+        guard !given.isEmpty else {
+            throw StoreError(.cannotOpen, "The store has no name", at: "\"\"", advice: "Name a file with --store, or leave the option out.")
+        }
+        path = realpath(given, nil).map { resolved in
+            defer { free(resolved) }
+            return String(cString: resolved)
+        } ?? given
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            switch errno {
+            case EACCES:
+                throw StoreError(.cannotOpen, "The store cannot be reached: you may not look into its folder", at: given,
+                    advice: "Ask its owner, or name another with --store.")
+            case ENAMETOOLONG, ELOOP:
+                throw StoreError(.cannotOpen, "The store's path is too long or leads in a circle", at: given, advice: "Name another with --store.")
+            default:
+                (exists, isEmpty, logBytes) = (false, true, nil)
+                return
+            }
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR:
+            throw StoreError(.cannotOpen, "The store's path is a directory", at: given,
+                advice: "Name a file, for example \(given.hasSuffix("/") ? given : given + "/")waterh.sqlite")
+        default:
+            throw StoreError(.cannotOpen, "The store's path is no ordinary file (a pipe, a socket or a device)", at: given,
+                advice: "Name a file with --store.")
+        }
+        guard access(path, R_OK) == 0 else {
+            throw StoreError(.cannotOpen, "The store cannot be read", at: given,
+                advice: "Check the permissions of the file, or name another with --store.")
+        }
+        // SQLite takes a file of one byte for an empty one (a work-around of its own); it is somebody's all the same.
+        guard status.st_size != 1 else {
+            throw StoreError(.damaged, "The file is not a SQLite database", at: given,
+                advice: "Nothing in it was changed. Name another with --store, or move this file away.")
+        }
+        (exists, isEmpty) = (true, status.st_size == 0)
+        var log = stat()
+        logBytes = stat(path + "-wal", &log) == 0 ? Int(log.st_size) : nil
+    }
+
+    /// Whether SQLite may make its log beside the file, and remove it again.
+    var takesWrites: Bool { access(path, W_OK) == 0 && access(Self.folder(of: path), W_OK) == 0 }
+
+    /// Makes the file, empty, and the folders above it: for its owner alone, because it says when somebody drinks.
+    func make() throws {
+        guard !exists else { return }
+        try Self.makeFolders(Self.folder(of: path), store: path)
+        // Not `open`, which would have to be followed by `close`. What goes wrong here goes wrong again in SQLite, in words.
+        _ = mknod(path, S_IFREG | 0o600, 0)
+    }
+
+    /// Takes the rights of group and others from the file and from what SQLite keeps beside it, where they are ours to take.
+    func tighten() {
+        for name in [path, path + "-wal", path + "-shm"] {
+            var status = stat()
+            guard lstat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { continue }
+            _ = chmod(name, status.st_mode & 0o700)
+        }
+    }
+
+    /// A name that SQLite takes for a file, whatever it looks like (`:memory:`, `file:…`).
+    var name: String { path.hasPrefix("/") ? path : "./" + path }
+
+    /// The same as a URI, which can say how the file is to be opened.
+    func uri(_ parameter: String) -> String {
+        let escaped = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? name
+        return "file:\(name.hasPrefix("/") ? "//" : "")\(escaped)?\(parameter)"
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func makeFolders(_ folder: String, store: String) throws {
+        var status = stat()
+        if stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+        let parent = Self.folder(of: folder)
+        if parent != folder, folder != "." { try makeFolders(parent, store: store) }
+        // Another process may have made it meanwhile.
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST, stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw StoreError(.cannotOpen, "The directory for the store cannot be made", at: folder,
+                advice: "Make it yourself, or name a store elsewhere with --store.")
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import GRDB
+
+/// The ways to a connection: one for writing, several for looking.
+enum StoreOpening {
+    /// Opens or creates the file and brings it up to date.
+    static func toWrite(_ path: String, beforeStatement: (@Sendable (Database) -> Void)?) throws -> DatabaseQueue {
+        let file = try StoreFile(path)
+        try file.make()
+        // Before, so that the log is born with the file's rights; afterwards, for what SQLite made.
+        file.tighten()
+        defer { file.tighten() }
+        return try TrackerStore.sentences(at: path) {
+            try patiently {
+                let database = try DatabaseQueue(
+                    path: file.name, configuration: writing(path: path, beforeStatement: beforeStatement))
+                try Schema.bringUpToDate(database, path: path)
+                return database
+            }
+        }
+    }
+
+    /// Opens what is there and changes nothing, whatever that is.
+    static func toLook(_ path: String) throws -> (DatabaseQueue, TrackerStore.Found) {
+        let file = try StoreFile(path)
+        guard file.exists, !file.isEmpty || file.logBytes != nil else { return (try inMemory(), .nothing) }
+        var problem: (any Error)?
+        for way in Way.allCases where way.fits(file) {
+            do {
+                let database = try TrackerStore.sentences(at: path) { try patiently { try way.open(file, path: path) } }
+                return try TrackerStore.sentences(at: path) { try upToDate(database, path: path) }
+            } catch let error as StoreError where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind) {
+                // Another way may do: what keeps SQLite from making its log does not keep it from reading.
+                problem = problem ?? error
+            }
+        }
+        throw problem ?? StoreError(.readOnly, "The store cannot be read without writing beside it", at: path,
+            advice: "Its last writer left a log behind. Ask the store's owner to run: waterh-tracker status")
+    }
+
+    static func inMemory() throws -> DatabaseQueue {
+        let database = try DatabaseQueue(configuration: basics())
+        try Schema.bringUpToDate(database, path: ":memory:")
+        return database
+    }
+
+    /// How a file can be read. Each leaves it, and what lies beside it, as it was.
+    private enum Way: CaseIterable {
+        /// Beside a log: a program has the store open, or was killed. Without the right to write, SQLite neither works the log
+        /// into the file nor removes it.
+        case besideLog
+        /// Nobody has the store open. SQLite makes a log for its locks, in case somebody comes, and removes it at the end.
+        case alone
+        /// Nothing can be made beside the file, and there is no log with anything in it: the file is all there is.
+        case immutable
+
+        func fits(_ file: StoreFile) -> Bool {
+            switch self {
+            case .besideLog: file.logBytes != nil
+            case .alone: file.logBytes == nil && file.takesWrites
+            case .immutable: (file.logBytes ?? 0) == 0
+            }
+        }
+
+        func open(_ file: StoreFile, path: String) throws -> DatabaseQueue {
+            var configuration = StoreOpening.basics()
+            configuration.readonly = self != .alone
+            configuration.prepareDatabase { db in try StoreOpening.refuseForeign(db, path: path) }
+            let name = switch self {
+            case .besideLog: file.name
+            case .alone: file.uri("mode=rw")
+            case .immutable: file.uri("immutable=1")
+            }
+            return try DatabaseQueue(path: name, configuration: configuration)
+        }
+    }
+
+    /// The database itself, or of an older one a copy that is brought up to date in memory.
+    private static func upToDate(_ database: DatabaseQueue, path: String) throws -> (DatabaseQueue, TrackerStore.Found) {
+        guard try database.read({ try Schema.version($0, path: path) }) < Schema.migrations.count else { return (database, .store) }
+        let copy = try DatabaseQueue(configuration: basics())
+        try database.backup(to: copy)
+        try Schema.bringUpToDate(copy, path: path)
+        return (copy, .older)
+    }
+
+    // MARK: - Configurations
+
+    private static func basics() -> Configuration {
+        var configuration = Configuration()
+        configuration.label = "waterh.store"
+        configuration.busyMode = .timeout(TrackerStore.busySeconds)
+        configuration.foreignKeysEnabled = true
+        return configuration
+    }
+
+    private static func writing(path: String, beforeStatement: (@Sendable (Database) -> Void)?) -> Configuration {
+        var configuration = basics()
+        // Not `Configuration.journalMode`: that lowers `synchronous` to NORMAL, and then the last commits
+        // before a power cut would be lost although `append` had returned (promise 1).
+        configuration.prepareDatabase { db in
+            try refuseForeign(db, path: path)
+            _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            if let beforeStatement { db.trace(options: .statement) { [unowned db] _ in beforeStatement(db) } }
+        }
+        return configuration
+    }
+
+    /// A database of somebody else, or from tomorrow, is refused before anything in it changes. In one transaction: another
+    /// process may be filling a new file meanwhile.
+    private static func refuseForeign(_ db: Database, path: String) throws {
+        try db.inTransaction(.deferred) {
+            _ = try Schema.version(db, path: path)
+            return .commit
+        }
+    }
+
+    /// SQLite does not always call the busy handler while several processes create, open or leave the same file: tries
+    /// again for as long as a write would wait.
+    private static func patiently<Result>(_ body: () throws -> Result) throws -> Result {
+        let limit = ContinuousClock.now.advanced(by: .seconds(TrackerStore.busySeconds))
+        while true {
+            do {
+                return try body()
+            } catch let error as DatabaseError
+                where [.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL].contains(error.resultCode) && ContinuousClock.now < limit
+            {
+                usleep(5_000)
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import GRDB
+import Support
+import Testing
+import TrackerCore
+
+@testable import Store
+
+/// Opening a store to look: nothing is created, migrated or changed, whatever lies there.
+@Suite struct LookingTests {
+    let scratch: ScratchStore
+
+    init() throws { scratch = try ScratchStore() }
+
+    /// Everything in the folder: names and bytes. (`-shm` is SQLite's scratch memory: its bytes are no state.)
+    private func folder() throws -> [String: Data] {
+        let files = FileManager.default
+        return try Dictionary(uniqueKeysWithValues: files.contentsOfDirectory(atPath: scratch.directory.path).map { name in
+            let path = scratch.directory.path + "/" + name
+            return (name, name.hasSuffix("-shm") ? Data() : files.contents(atPath: path) ?? Data("unreadable".utf8))
+        })
+    }
+
+    /// Opens, reads everything a doctor reads, and closes.
+    @discardableResult
+    private func look(_ path: String? = nil) throws -> (drinks: Int, found: TrackerStore.Found) {
+        let store = try TrackerStore(path: path ?? scratch.path, for: .looking)
+        _ = try store.look(context("2026-02-03T12:00:00Z"))
+        #expect(try store.integrityProblems().isEmpty && store.unreadableRows().isEmpty)
+        return (try store.allDrinks().count, store.found)
+    }
+
+    @Test func nothingStaysNothingAndAnEmptyFileStaysEmpty() throws {
+        #expect(try look().found == .nothing)
+        #expect(try look(scratch.directory.path + "/a/b/c.sqlite").found == .nothing)
+        #expect(try folder().isEmpty)
+        try Data().write(to: URL(fileURLWithPath: scratch.path))
+        #expect(try look().found == .nothing)
+        #expect(try folder() == ["waterh.sqlite": Data()])
+    }
+
+    @Test func aStoreThatNobodyHasOpenIsLeftAsItIs() throws {
+        _ = try TrackerStore(path: scratch.path).append([entry()])
+        let before = try folder()
+        #expect(try look() == (1, .store))
+        #expect(try folder() == before)
+    }
+
+    /// What `kill -9` leaves: a log with commits that the file has not. They are seen, and left there.
+    @Test func theLogOfAKilledProgramIsReadAndLeft() throws {
+        let copy = try ScratchStore()
+        do {
+            let store = try TrackerStore(path: copy.path)
+            _ = try store.append([entry()])
+            for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: copy.path + suffix, toPath: scratch.path + suffix) }
+        }
+        let before = try folder()
+        #expect(try look() == (1, .store))
+        var after = try folder()
+        after["waterh.sqlite-shm"] = nil
+        #expect(after == before)
+    }
+
+    @Test func aStoreOfAnEarlierVersionIsReadWithoutBroughtUpToDate() throws {
+        for steps in 1..<Schema.migrations.count {
+            let path = scratch.directory.path + "/schema-\(steps).sqlite"
+            try oldStore(path, steps: steps)
+            let before = try folder()
+            #expect(try look(path) == (1, .older))
+            #expect(try folder() == before)
+        }
+    }
+
+    @Test func everyWriteIsRefused() throws {
+        _ = try TrackerStore(path: scratch.path).append([entry()])
+        for path in [scratch.path, scratch.path + ".none"] {
+            let store = try TrackerStore(path: path, for: .looking)
+            #expect(throws: StoreError.self) { _ = try store.append([entry(ml: 99)]) }
+            #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 99, context("2026-02-03T12:00:00Z")) }
+            #expect(throws: StoreError.self) { try store.purge() }
+        }
+        #expect(try TrackerStore(path: scratch.path).allDrinks().map(\.ml) == [16])
+    }
+
+    /// A pipe is refused at once: SQLite would wait in it for ever.
+    @Test(.timeLimit(.minutes(1)), arguments: [TrackerStore.Access.looking, .writing])
+    func pipesSocketsAndDevicesAreNoStores(access: TrackerStore.Access) throws {
+        try #require(mkfifo(scratch.path, 0o600) == 0)
+        for path in [scratch.path, "/dev/null", "/dev/zero", "", scratch.directory.path] {
+            let error = #expect(throws: StoreError.self, "\(path)") { _ = try TrackerStore(path: path, for: access) }
+            #expect(error?.kind == .cannotOpen)
+        }
+    }
+
+    /// SQLite gives some names a meaning of its own; for us each is a file.
+    @Test(arguments: [":memory:", "file:x?mode=memory", "a b%20#?&.sqlite", "Größe 水.sqlite", "file:memdb"])
+    func aNameIsAName(_ name: String) throws {
+        let path = scratch.directory.path + "/" + name
+        _ = try TrackerStore(path: path).append([entry()])
+        #expect(try look(path) == (1, .store))
+        #expect(try folder().keys.sorted() == [name])
+    }
+
+    @Test func aLinkLeadsToTheStore() throws {
+        _ = try TrackerStore(path: scratch.path).append([entry()])
+        let link = scratch.directory.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path)
+        let writer = try TrackerStore(path: scratch.path)
+        _ = try writer.append([entry(ml: 99)])
+        #expect(try look(link) == (2, .store))
+    }
+
+    private func oldStore(_ path: String, steps: Int) throws {
+        let old = try DatabaseQueue(path: path)
+        try old.write { db in
+            for migration in Schema.migrations.prefix(steps) {
+                try db.execute(sql: migration.sql)
+                try db.execute(sql: "INSERT INTO migration VALUES (?)", arguments: [migration.name])
+            }
+            try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)")
+            try db.execute(sql: """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt)
+                    VALUES ('b1|2026-02-02T22:21:15|16', 1770070875000, 'UTC', '2026-02-02', 16, 'bottle', 0)
+                """)
+        }
+        _ = try old.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        try old.close()
+    }
+}
+
+/// Who may read a store: its owner.
+@Suite struct PrivacyTests {
+    let scratch: ScratchStore
+
+    init() throws { scratch = try ScratchStore() }
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+    }
+
+    @Test func aNewStoreIsItsOwnersAlone() throws {
+        let path = scratch.directory.path + "/state/waterh/waterh.sqlite"
+        let store = try TrackerStore(path: path)
+        _ = try store.append([entry()])
+        for folder in ["/state", "/state/waterh"] { #expect(mode(scratch.directory.path + folder) == 0o700) }
+        for suffix in ["", "-wal", "-shm"] { #expect(mode(path + suffix) == 0o600, "\(suffix)") }
+    }
+
+    /// As older versions made it, with a log that a killed program left.
+    @Test func aWiderStoreIsTightenedAndItsFolderLeftAlone() throws {
+        do { _ = try TrackerStore(path: scratch.path).append([entry()]) }
+        let writer = try TrackerStore(path: scratch.path)
+        _ = try writer.append([entry(ml: 99)])
+        chmod(scratch.directory.path, 0o755)
+        for suffix in ["", "-wal", "-shm"] { chmod(scratch.path + suffix, 0o644) }
+        _ = try TrackerStore(path: scratch.path, for: .looking)
+        #expect(mode(scratch.path) == 0o644, "looking changes nothing")
+        _ = try TrackerStore(path: scratch.path)
+        for suffix in ["", "-wal", "-shm"] { #expect(mode(scratch.path + suffix) == 0o600, "\(suffix)") }
+        #expect(mode(scratch.directory.path) == 0o755)
+    }
+}
