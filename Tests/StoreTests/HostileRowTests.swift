@@ -19,6 +19,8 @@ import TrackerCore
             _ = try store.logDrink(ml: 330, try context("2026-02-02T22:40:00Z"))
             _ = try store.startSession(try context("2026-02-02T22:30:00Z"))
             _ = try store.addLog(.drink(), try context("2026-02-02T22:35:00Z"))
+            _ = try store.finishOnboarding(try context("2026-02-02T22:30:00Z"))
+            try store.changeSettings([("hydration.goalMl", "2000"), ("sync.url", "http://127.0.0.1:9")], try context("2026-02-02T22:30:00Z"))
             _ = try store.addToken("t", label: "l", try context("2026-02-02T22:30:00Z"))
             _ = try store.evaluate(try context("2026-02-02T22:41:00Z"), sinks: [])
         }
@@ -82,6 +84,18 @@ import TrackerCore
         #expect(try store.allDrinks().map(\.ml).sorted() == [16, 330])
         let day = try #require(LocalDay("2026-02-02"))
         #expect(try store.totals(from: day, through: day).map(\.totalMl) == [346], "the days' totals leave out the same rows")
+        try useAll(store)
+    }
+
+    @Test(arguments: [
+        ("log_entry", "amountOz = 1e300"), ("log_entry", "amountOz = 9e999"), ("log_entry", "standardDrinkEstimate = -1e300"),
+        ("log_entry", "sizeOz = -9e999"), ("session", "ruleN = 0"), ("session", "ruleN = 9223372036854775807"), ("preset", "sizeOz = 1e300"),
+        ("preset", "standardDrinkEstimate = 9e999"), ("day", "goalMl = 9223372036854775807"), ("day", "goalMl = -9223372036854775808"),
+    ])
+    func amountsThatNobodyCanReckonWithAreLeftOut(_ table: String, _ change: String) throws {
+        let store = try tampered("UPDATE \(table) SET \(change)")
+        #expect(try store.unreadableRows().contains { $0.table == table })
+        #expect(try store.presets().count == (table == "preset" ? 0 : 5))
         try useAll(store)
     }
 

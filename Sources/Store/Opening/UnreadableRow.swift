@@ -35,6 +35,18 @@ extension Row {
         return value
     }
 
+    /// The same where the column may be empty.
+    func checkedIfAny(_ column: String, in range: ClosedRange<Int>) throws -> Int? {
+        try checked(column, Int?.self) == nil ? nil : try checked(column, in: range)
+    }
+
+    /// A number that can be reckoned with: a drink's ounces, strength or estimate; nothing where the column is empty.
+    func amountIfAny(_ column: String) throws -> Double? {
+        guard let value = try checked(column, Double?.self) else { return nil }
+        guard (0...10_000).contains(value) else { throw unreadable("\(column) is \(value), which is no amount") }
+        return value
+    }
+
     /// Milliseconds of a year that people live in.
     func instant(_ column: String) throws -> Instant {
         let instant = Instant(milliseconds: try checked(column))
@@ -88,6 +100,8 @@ extension TrackerStore {
             try look("token") { try TokenRecord(row: $0) }
             try look("notification") { try SentNotification(row: $0) }
             try look("profile") { try Profile(row: $0) }
+            try look("preset") { try PresetTable.preset($0) }
+            try look("day") { try DayGoals.goal($0) }
             try look("bottle") { row in try ["lastPoll", "lastCompletePoll"].map { try row.instantIfAny($0) } }
             return found
         }

@@ -31,7 +31,7 @@ enum OutboxTable {
             OutboxItem.Operation(rawValue: row["op"]).map { operation in
                 OutboxItem(
                     id: row["seq"], entity: .init(kind: row["entity"], id: row["id"]), operation: operation,
-                    payload: row["payload"], updatedAt: Instant(milliseconds: row["updatedAt"]), attempts: row["attempts"],
+                    payload: row["payload"], updatedAt: Instant(milliseconds: row["updatedAt"]), attempts: (try? row.checked("attempts", in: 0...1_000_000)) ?? 1_000_000,
                     notBefore: (row["notBefore"] as Int64) > 0 ? Instant(milliseconds: row["notBefore"]) : nil,
                     parkedReason: row["parked"])
             }

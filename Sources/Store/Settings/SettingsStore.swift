@@ -52,7 +52,7 @@ extension TrackerStore {
     public func goalHistory() throws -> GoalHistory {
         try read { db in
             let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT localDay, goalMl FROM day"))
-            let goals = rows.compactMap { row in LocalDay(row["localDay"] as String).map { ($0, row["goalMl"] as Int) } }
+            let goals = try rows.readable(DayGoals.goal)
             return GoalHistory(
                 goals: Dictionary(goals, uniquingKeysWith: max),
                 current: Settings.restored(from: try SettingTable.texts(db)).settings.goalMl)
@@ -88,6 +88,13 @@ enum SettingTable {
 
 /// Rows of `day`: from which day on which goal holds.
 enum DayGoals {
+    /// - Throws: `UnreadableRow`.
+    static func goal(_ row: Row) throws -> (LocalDay, Int) {
+        let text: String = try row.checked("localDay")
+        guard let day = LocalDay(text) else { throw row.unreadable("localDay is \"\(text)\", which is no date") }
+        return (day, try row.checked("goalMl", in: DrinkTable.storableMl))
+    }
+
     static func change(from old: Int, to new: Int, on day: LocalDay, _ db: Database) throws {
         let isFirst = try Int.fetchOne(db, sql: "SELECT count(*) FROM day") == 0
         let firstDrink = try String.fetchOne(

@@ -5,7 +5,7 @@ extension TrackerStore {
     /// The presets, in the order they were made.
     public func presets() throws -> [DrinkPreset] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").map(PresetTable.preset)
+            try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").readable(PresetTable.preset)
         }
     }
 
@@ -66,11 +66,12 @@ extension TrackerStore {
 }
 
 enum PresetTable {
-    static func preset(_ row: Row) -> DrinkPreset {
+    /// - Throws: `UnreadableRow`.
+    static func preset(_ row: Row) throws -> DrinkPreset {
         DrinkPreset(
-            id: row["id"], userID: row["userId"], name: row["name"],
-            drinkType: DrinkType(rawValue: row["drinkType"]) ?? .cocktail, sizeOz: row["sizeOz"], abv: row["abv"],
-            standardDrinkEstimate: row["standardDrinkEstimate"])
+            id: try row.checked("id"), userID: try row.checked("userId"), name: try row.checked("name"),
+            drinkType: DrinkType(rawValue: try row.checked("drinkType")) ?? .cocktail, sizeOz: try row.amountIfAny("sizeOz"),
+            abv: try row.amountIfAny("abv"), standardDrinkEstimate: try row.amountIfAny("standardDrinkEstimate") ?? 1)
     }
 
     static func insert(_ preset: DrinkPreset, _ profile: Profile, _ context: WriteContext, _ db: Database) throws {

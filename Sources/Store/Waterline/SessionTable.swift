@@ -19,7 +19,7 @@ enum SessionTable {
             id: try row.checked("id"), userID: try row.checked("userId"), startTime: try row.instant("startTime"),
             endTime: try row.instantIfAny("endTime"),
             computedSummary: summary.flatMap { try? JSONDecoder().decode(SessionSummary.self, from: Data($0.utf8)) },
-            ruleN: try row.checked("ruleN"), sealed: try row.checked("sealed"))
+            ruleN: try row.checkedIfAny("ruleN", in: SessionRules.storable), sealed: try row.checked("sealed"))
     }
 
     /// Writes an ended or active session back and queues it for the server.
@@ -47,9 +47,9 @@ enum SessionTable {
             id: try row.checked("id"), sessionID: try row.checked("sessionId"), timestamp: try row.instant("timestamp"),
             kind: LogEntry.Kind(rawValue: try row.checked("type")) ?? .water,
             drinkType: try row.checked("drinkType", String?.self).flatMap(DrinkType.init(rawValue:)),
-            sizeOz: try row.checked("sizeOz"), abv: try row.checked("abv"),
-            standardDrinkEstimate: try row.checked("standardDrinkEstimate"), presetID: try row.checked("presetId"),
-            amountOz: try row.checked("amountOz"), source: LogSource(rawValue: try row.checked("source")),
+            sizeOz: try row.amountIfAny("sizeOz"), abv: try row.amountIfAny("abv"),
+            standardDrinkEstimate: try row.amountIfAny("standardDrinkEstimate"), presetID: try row.checked("presetId"),
+            amountOz: try row.amountIfAny("amountOz"), source: LogSource(rawValue: try row.checked("source")),
             updatedAt: try row.instant("updatedAt"), seq: try row.checked("seq"))
     }
 
@@ -80,6 +80,9 @@ struct SessionRules {
     var waterOz: Int
     var threshold: Int
 
+    /// What any of the numbers may be in a row; anything else reads as the setting.
+    static let storable = 1...10_000
+
     init(_ settings: Settings) {
         bottleWater = settings.bottleWater
         waterOz = settings.defaultWaterOz
@@ -93,7 +96,7 @@ struct SessionRules {
         let row = try Row.fetchOne(
             db, sql: "SELECT bottleWater, waterOz, threshold FROM session WHERE id = ?", arguments: [session.id])
         bottleWater = (row?["bottleWater"] as String?).flatMap(BottleWaterMode.init(rawValue:)) ?? bottleWater
-        waterOz = row?["waterOz"] ?? waterOz
-        threshold = row?["threshold"] ?? threshold
+        waterOz = (try? row?.checkedIfAny("waterOz", in: Self.storable)) ?? waterOz
+        threshold = (try? row?.checkedIfAny("threshold", in: Self.storable)) ?? threshold
     }
 }
