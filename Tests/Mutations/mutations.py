@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -107,6 +108,7 @@ def main():
     if not mutations:
         print("mutations: no patch has such a name", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     tree, scratch = own_place(root)
     try:
         print(f"mutations: {len(mutations)}, in a copy of the tree; the build comes first", flush=True)

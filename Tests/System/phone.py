@@ -2,6 +2,7 @@
 """phone.py SOCKET [POLLS]: the founding documents' app on the emulator's link. It writes 01 to FF01, waits half a second, reads
 FF02 once, and never acknowledges. Exits 0 when it was answered, 5 when the bottle hung up or was silent."""
 import pathlib
+import signal
 import sys
 import time
 
@@ -10,6 +11,7 @@ from att_central import Central, Refused  # noqa: E402
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     polls = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     try:
         phone = Central(sys.argv[1], limit=4)
