@@ -12,6 +12,8 @@ public struct CaptureReader {
     public static let longestRecord = Int(longestPacket) + 65_536
     /// What is known of the file so far. `format` is set as soon as the content was recognised.
     public private(set) var facts = CaptureFileFacts()
+    /// Reads the interfaces' use ahead, where the file can be read twice: asked when a pcapng section describes two that may be one.
+    public var surveyInterfaces: (() -> InterfaceSurvey?)?
     private var parser = Parser.undecided
 
     private enum Parser {
@@ -45,6 +47,19 @@ public struct CaptureReader {
         // Whatever is thrown below, there is no second time.
         parser = .failed
         let consumed: Int
+        do {
+            consumed = try parse(current, window, isLast: isLast, body)
+        } catch let error as CaptureError {
+            // Everything before the trouble was read.
+            facts.offset = max(facts.offset, error.offset)
+            throw error
+        }
+        facts.offset += consumed
+        return consumed
+    }
+
+    private mutating func parse(_ current: Parser, _ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void) throws -> Int {
+        let consumed: Int
         switch current {
         case .btsnoop(var inner):
             consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
@@ -53,6 +68,7 @@ public struct CaptureReader {
             consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
             parser = .pcap(inner)
         case .pcapng(var inner):
+            inner.survey = surveyInterfaces
             consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
             parser = .pcapng(inner)
         case .packetLogger(var inner):
@@ -67,7 +83,6 @@ public struct CaptureReader {
         case .undecided, .failed:
             return window.byteCount
         }
-        facts.offset += consumed
         return consumed
     }
 

@@ -5,6 +5,10 @@ public struct CaptureWriter {
     public let format: CaptureFormat
     /// Bytes written and not yet taken.
     public private(set) var output: [UInt8] = []
+    /// How many records got another time, because the format cannot say theirs: they are counted from the first of them on, which is
+    /// given the format's first instant (1970).
+    public private(set) var retimed = 0
+    private var firstRetimed: Duration?
     private var encoder: Encoder
 
     private enum Encoder {
@@ -33,8 +37,8 @@ public struct CaptureWriter {
     ///
     /// - Returns: `false` where the packet was left out because the format has no place for it and no traffic is lost
     ///   (notes of another format, audio in H1, records that were unreadable).
-    /// - Throws: `CaptureError` of kind `cannotCarry` where traffic would be lost: a packet of another level, a time that the
-    ///   format cannot say, a stump that it could not mark as one.
+    /// - Throws: `CaptureError` of kind `cannotCarry` where traffic would be lost: a packet of another level, a stump that the format
+    ///   could not mark as one.
     @discardableResult
     public mutating func write(_ packet: CapturePacket, _ bytes: RawSpan) throws(CaptureError) -> Bool {
         switch packet.content {
@@ -42,6 +46,7 @@ public struct CaptureWriter {
         case .note where format.level != .hci: return false
         default: break
         }
+        let packet = withTimeThatFits(packet)
         switch encoder {
         case .btsnoop(let encoder): return try encoder.write(packet, bytes, &output)
         case .pcap(let encoder): return try encoder.write(packet, bytes, &output)
@@ -56,6 +61,18 @@ public struct CaptureWriter {
             defer { encoder = .nrfConnect(inner) }
             return try inner.write(packet, bytes, &output)
         }
+    }
+
+    /// A recorder without a clock counts from anywhere: before 1970, or the year 0. Distances are kept then.
+    private mutating func withTimeThatFits(_ packet: CapturePacket) -> CapturePacket {
+        guard let time = packet.time, !format.container.times.contains(time.sinceEpoch) else { return packet }
+        let start = firstRetimed ?? time.sinceEpoch
+        firstRetimed = start
+        retimed += 1
+        var packet = packet
+        let times = format.container.times
+        packet.time = CaptureTime(sinceEpoch: min(times.upperBound, max(max(.zero, times.lowerBound), time.sinceEpoch - start)))
+        return packet
     }
 
     /// The bytes written since the last call.
@@ -87,4 +104,22 @@ extension CaptureFormat {
 
     /// A format that `CaptureWriter` writes.
     public var isWritable: Bool { Self.named.contains { $0.format.container == container && $0.format.linkType == linkType } }
+}
+
+extension CaptureFormat.Container {
+    /// The times since 1970 that it can say.
+    var times: ClosedRange<Duration> {
+        switch self {
+        // Unsigned seconds.
+        case .pcap, .packetLogger: .zero ... .seconds(Int64(UInt32.max))
+        // Nanoseconds here, in 64 bits, with whole seconds to add.
+        case .pcapng: .seconds(-1 << 60) ... .seconds(1 << 60)
+        // Microseconds in 64 bits, since the year 0.
+        case .btsnoop: .seconds(-9_160_000_000_000) ... .seconds(9_160_000_000_000)
+        // Seconds where there is no date of four digits.
+        case .hexText: .seconds(-1 << 60) ... .seconds(1 << 60)
+        // A date, which the line does not say after the year 9999.
+        case .nrfConnect: .zero ... .seconds(253_402_300_799)
+        }
+    }
 }

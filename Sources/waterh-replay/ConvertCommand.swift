@@ -32,7 +32,13 @@ struct ConvertCommand: ParsableCommand {
         let destination = Destination(output)
         try run.read(input) { file in
             converter.onProgress = file.onProgress
-            try converter.convert(input) { try destination.write($0) }
+            do {
+                try converter.convert(input) { try destination.write($0) }
+            } catch let error as CaptureError where error.kind == .cannotCarry {
+                // Half of it is not what was asked for: the file stays as it was.
+                destination.discard()
+                throw error
+            }
         }
         try destination.close()
         guard destination.isBegun else { return try run.finish() }
@@ -40,6 +46,9 @@ struct ConvertCommand: ParsableCommand {
         var words = "\(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \(target): \(count(outcome.written, "record"))"
         if outcome.isByConversation { words += "; the conversation was carried over, packets were made around it" }
         if outcome.leftOut > 0 { words += "; \(count(outcome.leftOut, "record")) without a place in this format left out" }
+        if outcome.retimed > 0 {
+            words += "; this format has no time before 1970 or so far ahead: \(count(outcome.retimed, "record")) counted from the first of them on, as from 1970"
+        }
         run.note(words)
         try run.finish()
     }
@@ -61,48 +70,5 @@ struct ConvertCommand: ParsableCommand {
         var first = stat(), second = stat()
         return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino
             && first.st_mode & S_IFMT == S_IFREG
-    }
-}
-
-/// A file that is being written: made (or emptied) with the first bytes, so that a source that cannot be read destroys nothing.
-final class Destination {
-    private let path: String
-    private var descriptor: Int32 = -1
-    private(set) var isBegun = false
-
-    /// `-` is standard output.
-    init(_ path: String) { self.path = path }
-
-    /// Makes the file, or empties it.
-    private func begin() throws {
-        guard !isBegun else { return }
-        descriptor = path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw Self.failure(path, errno) }
-        isBegun = true
-    }
-
-    func write(_ bytes: [UInt8]) throws {
-        try begin()
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                throw Self.failure(path, errno)
-            }
-        }
-    }
-
-    func close() throws {
-        guard path != "-", descriptor >= 0 else { return }
-        defer { descriptor = -1 }
-        guard Glibc.close(descriptor) == 0 else { throw Self.failure(path, errno) }
-    }
-
-    deinit { if path != "-", descriptor >= 0 { _ = Glibc.close(descriptor) } }
-
-    private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
-        CommandFailure(.failed, "\(path) cannot be written: \(String(cString: strerror(code)))", advice: "Check the folder, its permissions and the free space.")
     }
 }

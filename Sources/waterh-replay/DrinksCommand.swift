@@ -8,7 +8,10 @@ struct DrinksCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drinks",
         abstract: "The drinks in captures, each once.",
-        discussion: "The same drink counts once, however often it was delivered, also in several captures of one bottle.")
+        discussion: """
+            The same drink counts once, however often it was delivered, also in several captures of one bottle. A log that was cut goes on in
+            the next file: name the parts in their order.
+            """)
 
     @Argument(help: "Captures of any format; - for standard input.")
     var files: [String]
@@ -30,12 +33,12 @@ struct DrinksCommand: ParsableCommand {
             if isJSON { lines.json(delivery) } else { lines.text(delivery) }
             try run.checkOutput()
         }
-        for file in files {
+        for (index, file) in files.enumerated() {
             let notes = ReadingNotes()
             let before = reader.tally
             reader.onRefused = { notes.refuse($0, run) }
             let isWhole = try run.read(file) { file in
-                try reader.read(&file) { event in notes.see(event) }
+                try reader.read(&file, isLast: index == files.count - 1) { event in notes.see(event) }
             }
             notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: reader.tally.since(before), hadTrouble: !isWhole, run)
         }

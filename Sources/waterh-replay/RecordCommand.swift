@@ -46,6 +46,8 @@ struct RecordCommand: AsyncParsableCommand {
         var recorder = MonitorRecorder(format, adapter: found.index, bottle: bottle?.value)
         let destination = Destination(output)
         try destination.write(recorder.takeOutput())
+        // Others may look at it while it grows, and what was recorded stays whatever happens.
+        try destination.publish()
         var progress = ProgressLine()
         Diagnostics.line("recording \(found.name) (\(found.address)) to \(output); Ctrl-C ends it")
         let timer = seconds.map { limit in

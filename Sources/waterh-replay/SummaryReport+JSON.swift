@@ -23,6 +23,7 @@ extension SummaryReport {
                 "total": .int(summary.pdus.values.reduce(0, +)),
                 "byName": .object(summary.pdus.sorted { $0.key.rawValue < $1.key.rawValue }.map { .init($0.key.description, .int($0.value)) }),
             ],
+            "bottleCount": .int(summary.bottleCount),
             "bottles": .array(summary.bottles.map(json)),
             "drinks": .int(summary.tally.drinks),
             "millilitres": .int(summary.tally.millilitres),
@@ -58,6 +59,9 @@ extension SummaryReport {
     }
 
     private var addresses: [JSONValue] {
+        let names = summary.peers.reduce(into: [BluetoothAddress: String]()) { names, peer in
+            if let address = peer.address, let name = peer.name, names[address] == nil { names[address] = name }
+        }
         let connected = Set(summary.connections.compactMap(\.observed.peer))
         var listed = Set<BluetoothAddress>()
         let advertised: [JSONValue] = namedAdvertisers.map { entry in
@@ -68,7 +72,7 @@ extension SummaryReport {
             ]
         }
         let silent: [JSONValue] = connected.subtracting(listed).sorted { $0.value < $1.value }.map { address in
-            let name = summary.peers.first { $0.address == address }?.name
+            let name = names[address]
             return ["address": .string(address.description), "name": JSONValue(name), "advertisements": 0, "connected": true]
         }
         return advertised + silent
@@ -100,7 +104,7 @@ extension SummaryReport {
             "suspects": .int(bottle.suspects),
             "first": JSONValue(bottle.first),
             "last": JSONValue(bottle.last),
-            "commands": .int(bottle.peer.commandCount),
+            "commands": .int(bottle.commands),
         ]
     }
 }

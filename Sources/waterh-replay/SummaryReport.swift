@@ -9,6 +9,10 @@ struct SummaryReport {
     let summary: CaptureSummary
 
     var text: String {
+        guard summary.facts.format != nil else {
+            // What it is instead, and what to do with it.
+            return "\(file == "-" ? "standard input" : file): \(summary.trouble ?? "no capture")\n"
+        }
         var lines: [String] = []
         lines.append("\(file == "-" ? "standard input" : file): \(container)")
         lines.append(packets)
@@ -48,10 +52,16 @@ struct SummaryReport {
 
     private var bottles: [String] {
         guard !summary.bottles.isEmpty else {
-            return ["bottles: none. This capture is fine to look at, but no WaterH bottle speaks in it"]
+            return [summary.trouble == nil
+                ? "bottles: none. This capture is fine to look at, but no WaterH bottle speaks in it"
+                : "bottles: none in what could be read"]
         }
-        return summary.bottles.flatMap { [identity($0.peer), "  " + delivered($0)] }
+        let lines = summary.bottles.prefix(Self.mostListed).flatMap { [identity($0.peer), "  " + delivered($0)] }
+        guard summary.bottleCount > Self.mostListed else { return lines }
+        return lines + ["bottles: \(summary.bottleCount) in all; --json lists \(summary.bottles.count)"]
     }
+
+    private static let mostListed = 20
 
     private func identity(_ peer: BottlePeer) -> String {
         var text = "bottle: \(peer.label)"
@@ -72,7 +82,7 @@ struct SummaryReport {
         }
         if bottle.duplicates > 0 { text += "; \(bottle.duplicates) delivered again" }
         if bottle.suspects > 0 { text += "; \(bottle.suspects) suspect, not in the sum" }
-        return text + "; \(count(bottle.peer.commandCount, "command")) from the host"
+        return text + "; \(count(bottle.commands, "command")) from the host"
     }
 
     private var drinks: String {
@@ -85,7 +95,7 @@ struct SummaryReport {
     }
 
     private var connections: [String] {
-        var lines = summary.connections.prefix(20).map { connection in
+        var lines = summary.connections.prefix(Self.mostListed).map { connection in
             var text = "connection \(connection.observed.id): "
             text += connection.observed.peer.map { "with \($0)" } ?? (level == .text ? "no address in the capture" : "its beginning, and with it the address, is not in the capture")
             switch level {
@@ -100,7 +110,7 @@ struct SummaryReport {
             if connection.hasEnded { text += connection.reason.map { ", ended (\(SummaryWords.ending($0)))" } ?? ", ended" }
             return text
         }
-        if summary.connectionCount > 20 { lines.append("connections: \(summary.connectionCount) in all; --json lists \(summary.connections.count)") }
+        if summary.connectionCount > Self.mostListed { lines.append("connections: \(summary.connectionCount) in all; --json lists \(summary.connections.count)") }
         return lines.isEmpty ? ["connections: none"] : lines
     }
 
@@ -117,7 +127,7 @@ struct SummaryReport {
     }
 
     private var tables: [String] {
-        summary.peers.filter { !$0.table.services.isEmpty || !$0.table.characteristics.isEmpty }.map { peer in
+        summary.peers.lazy.filter { !$0.table.services.isEmpty || !$0.table.characteristics.isEmpty }.prefix(Self.mostListed).map { peer in
             if level == .text {
                 let named = peer.table.characteristics.sorted { $0.key < $1.key }.map { Self.short($0.value.uuid) }
                 return "characteristics that the text names of \(peer.label): \(named.joined(separator: " "))"

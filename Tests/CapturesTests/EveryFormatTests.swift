@@ -4,6 +4,32 @@ import Testing
 
 /// What holds for every format alike.
 @Suite struct EveryFormatTests {
+    /// A recorder without a clock counts from anywhere. Where the format can say the time it is kept, where not the distances are.
+    @Test(arguments: CaptureFormat.named.map(\.name))
+    func everyClockCanBeWritten(name: String) throws {
+        let format = try #require(CaptureFormat(name: name))
+        let packets = Samples.packets(format.level)
+        // The year 0, a day before 1970, 2001 of a device that thinks so, 2026, and the year 2200.
+        for start: Int64 in [-62_167_219_200, -86_400, 1_000_000_000, 1_770_000_000, 7_258_118_400] {
+            var writer = CaptureWriter(format)
+            for (index, (packet, bytes)) in packets.enumerated() {
+                var packet = packet
+                packet.time = CaptureTime(seconds: start + Int64(index), nanoseconds: 500_000_000)
+                #expect(try writer.write(packet, bytes.span.bytes))
+            }
+            let reading = Reading(writer.takeOutput())
+            #expect(reading.error == nil, "\(start)")
+            let times = reading.packets.compactMap(\.packet.time)
+            guard format.container != .nrfConnect else { continue }
+            #expect(times.count == packets.count)
+            let isKept = writer.retimed == 0
+            #expect(isKept || writer.retimed == packets.count)
+            if ![.pcap, .packetLogger].contains(format.container) { #expect(isKept, "\(start)") }
+            if isKept { #expect(times.first == CaptureTime(seconds: start, nanoseconds: 500_000_000), "\(start)") }
+            if let first = times.first, let last = times.last { #expect(last.sinceEpoch - first.sinceEpoch == .seconds(packets.count - 1), "\(start)") }
+        }
+    }
+
     @Test(arguments: Samples.formats)
     func whatIsWrittenIsReadBack(format: CaptureFormat) throws {
         let reading = Reading(try Samples.file(format))

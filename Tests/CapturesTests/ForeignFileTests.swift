@@ -9,6 +9,10 @@ import Testing
         ("zip", Array("PK\u{3}\u{4}".utf8) + [0, 0, 0, 0], "zip"),
         ("xz", [0xFD] + Array("7zXZ".utf8) + [0, 0], "xz"),
         ("zstd", bytes("28b52ffd00000000"), "zstd"),
+        ("lz4", bytes("04224d18 64 40 a7"), "lz4"),
+        ("compress", bytes("1f9d90 00"), ".Z"),
+        ("7z", bytes("377abcaf271c 0004"), "7z"),
+        ("tar", [UInt8](repeating: 0x61, count: 257) + Array("ustar".utf8) + [0], "tar"),
         ("sqlite", Array("SQLite format 3\0".utf8), "SQLite"),
         ("elf", bytes("7f454c4602010100"), "program"),
         ("prose", Array("Dear diary,\ntoday I drank water.\n".utf8), "text"),
@@ -31,6 +35,17 @@ import Testing
         #expect(reading.packets.isEmpty)
         let error = try #require(reading.error)
         #expect("\(error)".contains(says), "\(error)")
+    }
+
+    @Test func aBrokenRecordLeavesTheBytesBeforeItCounted() throws {
+        for format in [CaptureFormat(.btsnoop, .h4), CaptureFormat(.pcap, .h4WithDirection), CaptureFormat(.pcapng, .h4WithDirection)] {
+            let whole = try Samples.file(format)
+            var broken = whole + [UInt8](repeating: 0xFF, count: 40)
+            #expect(Reading(broken).facts.offset == whole.count, "\(format)")
+            #expect(Reading(broken).facts.packets == Samples.hci.count)
+            broken = Array(whole.dropLast(3))
+            #expect((1..<whole.count).contains(Reading(broken).facts.offset), "\(format)")
+        }
     }
 
     /// The suffix says nothing, the first bytes do: the reader is never told a name at all.

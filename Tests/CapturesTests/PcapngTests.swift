@@ -61,7 +61,7 @@ import Testing
         let reading = Reading(Self.section + Self.interface(187) + Self.packet(0, ticks: 0, bytes("04 0e 00")) + bigEndian)
         #expect(reading.error == nil)
         #expect(reading.packets.count == 1 + Samples.hci.count)
-        #expect(reading.packets.map(\.packet.adapter) == [0] + Array(repeating: 1, count: Samples.hci.count))
+        #expect(reading.packets.map(\.packet.adapter) == [0] + Array(repeating: 1, count: Samples.hci.count), "another kind of interface")
         let orphan = Reading(Self.section + Self.interface(201) + Self.section + Self.packet(0, ticks: 0, Self.event))
         #expect(orphan.error?.sentence.contains("interface 0") == true)
     }
@@ -87,6 +87,16 @@ import Testing
             Self.packet(0, ticks: 0, bytes("02 40 20 00 00"), options: Self.option(2, le($0)) + Self.option(0, []))
         })
         #expect(reading.packets.map(\.packet.direction) == [.received, .sent, nil])
+    }
+
+    /// What the flags say of a packet from the air is that the sniffer received it.
+    @Test(arguments: [UInt16(251), 256])
+    func theFlagsOptionIsNoDirectionOnTheAir(linkType: UInt16) {
+        let radio = linkType == 256 ? bytes("05 d0 80 00 87b6c72b 1300") : []
+        let reading = Reading(Self.section + Self.interface(linkType) + Self.packet(
+            0, ticks: 0, radio + bytes("87b6c72b 01 00 040506"), options: Self.option(2, le(UInt32(1))) + Self.option(0, [])))
+        #expect(reading.packets.count == 1)
+        #expect(reading.packets.first?.packet.direction == nil)
     }
 
     @Test func unknownBlocksAreSkippedHoweverLong() {

@@ -89,6 +89,35 @@ import Testing
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220002", "1b220003", "1b22000405"])
     }
 
+    /// A sniffer that decrypts and does not say so: what looks like L2CAP is believed, and only ciphertext is called encrypted.
+    @Test func decryptedWithoutTheFlagIsBelieved() {
+        let plain = seen([
+            connectInd(), data(3, "05", .received), data(2, "0400 0400 1b220002", .received), data(2 | 8, "0400 0400 1b220003 aabbccdd", .received),
+            data(2, "0500 0400 1b22", .received), data(1 | 8, "000405", .received), data(3, "0213", .sent),
+        ])
+        #expect(plain.pdus.map { hex($0.pdu) } == ["1b220002", "1b220003", "1b22000405"])
+        #expect(plain.drops.isEmpty)
+        #expect(!plain.events.contains { if case .encrypted = $0 { true } else { false } })
+        let cipher = seen([
+            connectInd(), data(3, "05", .received), data(2, "9f31 77aa 01020304 aabbccdd", .received), data(3 | 8, "55aabbccdd", .received),
+            data(1, "0102030405060708", .received),
+        ])
+        #expect(cipher.pdus.isEmpty)
+        #expect(cipher.drops == [.ciphertext: 3])
+        #expect(cipher.events.count { if case .encrypted = $0 { true } else { false } } == 1)
+    }
+
+    /// Two parts of a frame were missed, and what follows happens to fill it: it is no frame.
+    @Test func partsThatDoNotFitAreNoFrame() {
+        #expect(pdus([
+            connectInd(), data(2, "0800 0400 1b22 0001", .received), data(1, "0a0b0c0d0e", .received), data(2 | 8, "0400 0400 1b220009", .received),
+        ]) == ["1b220009"])
+        // The same number with another content: one was missed in between.
+        let gap = seen([connectInd(), data(2, "0800 0400 1b22 00", .received), data(1, "0a0b0c0d0e", .received)])
+        #expect(gap.pdus.isEmpty)
+        #expect(gap.drops[.missedPart] == 1)
+    }
+
     @Test func crcBadPacketsIn256AreDropped() {
         let bad = ObservedPacket.AirFacts(isCRCValid: false)
         let observed = seen([connectInd(), data(2, "0400 0400 1b220001", .received, facts: bad), data(2, "0400 0400 1b220002", .received)])

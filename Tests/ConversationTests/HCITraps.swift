@@ -56,6 +56,48 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         }
     }
 
+    /// In one of six Android logs.
+    @Test func qualcommsDiagnosticsAreNoConnection() {
+        let seen = Observed(packets: [HCI.notification("07", handle: 0xEDC), HCI.acl(.received, handle: 0xEDC, boundary: 0, bytes("0102 0304 05"))])
+        #expect(seen.pdus.isEmpty)
+        #expect(seen.drops == [.diagnostics: 2])
+        // A controller that gives the number to a connection says so.
+        #expect(pdus([HCI.connected("01", handle: "dc0e"), HCI.notification("07", handle: 0xEDC)]).count == 1)
+    }
+
+    /// Old kernels mark what they send as the controller does, and link type 187 keeps no direction: ATT tells.
+    @Test func oldKernelsInH4WithoutDirection() {
+        let talk = ["02 05 02", "03 05 02", "08 01 00 ff ff 03 28", "52 03 00 47", "1b 22 00 07"]
+        func directions(_ boundary: UInt16, _ first: [(ObservedPacket, [UInt8])]) -> [TrafficDirection?] {
+            Observed(packets: first + talk.map { HCI.acl(nil, boundary: boundary, HCI.l2cap($0)) }).pdus.map(\.att.direction)
+        }
+        #expect(directions(2, [HCI.connected("01")]) == [.sent, .received, .sent, .sent, .received])
+        // Connected to, the host is the server as a rule.
+        let role = HCI.event("3e 13 01 00 40 00 01 01 01 00 00 38 c1 a4 18 00 00 00 f4 01 00")
+        #expect(directions(2, [role]) == [.received, .sent, .received, .received, .sent])
+        // A host that marks its own packets is believed: then 2 is the controller's, whatever it says.
+        let own = HCI.acl(nil, boundary: 0, HCI.l2cap("02 05 02"))
+        #expect(directions(2, [HCI.connected("01"), own]) == [.sent, .received, .received, .received, .received, .received])
+    }
+
+    /// Thousands of open connections, and hundreds of thousands of resets of another adapter: no reset looks at connections that it does not end.
+    @Test func resetsLookOnlyAtTheirOwnAdapter() {
+        /// The least of three times for as many resets beside so many connections.
+        func time(connections: UInt16) -> Duration {
+            var reassembler = ConversationReassembler()
+            func take(_ packet: (ObservedPacket, [UInt8])) { reassembler.receive(packet.0, packet.1.span.bytes) { _, _ in } }
+            for handle in 1...connections { take(HCI.notification("07", handle: handle, adapter: 1)) }
+            let reset = HCI.event("0e 04 01 03 0c 00", adapter: 0)
+            let least = (0..<3).map { _ in ContinuousClock().measure { for _ in 0..<500 { take(reset) } } }.min() ?? .zero
+            #expect(reassembler.hasOpenConnections)
+            take(HCI.event("0e 04 01 03 0c 00", adapter: 1))
+            #expect(!reassembler.hasOpenConnections)
+            return least
+        }
+        // Looking at each connection at each reset would make it hundreds of times as long.
+        #expect(time(connections: 3700) < time(connections: 2) * 20)
+    }
+
     @Test func classicTrafficIsCounted() {
         let complete = HCI.event("03 0b 00 40 00 01 02 03 04 05 06 01 00")
         let seen = Observed(packets: [complete, HCI.notification("07"), HCI.notification("08")])

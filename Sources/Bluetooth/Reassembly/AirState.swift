@@ -5,6 +5,8 @@ struct AirState {
     private var candidate: (seed: UInt32, header: UInt16)?
 
     var isEncrypted = false
+    /// Something of it could not be read, and that was told.
+    var hasCiphertext = false
     /// The end was seen and told; what still comes are the last acknowledgements.
     var isTerminated = false
     var hasData = false
@@ -23,6 +25,9 @@ struct AirState {
 
     /// The last data packet of one side: a repeat has its sequence number and its content.
     private struct LastPDU {
+        /// Whether a packet cannot follow this one: its number is the same. So the sniffer missed one in between.
+        func isGap(before header: UInt8) -> Bool { self.header.map { $0 & 0x08 == header & 0x08 } ?? false }
+
         /// LLID and SN bits of the header; `nil` before the first packet.
         var header: UInt8?
         var payload: [UInt8] = []
@@ -38,19 +43,23 @@ struct AirState {
         }
     }
 
+    /// What a packet is to the last one of its side.
+    enum Succession { case next, afterGap, `repeat` }
+
     /// Whether this packet repeats the last one of its side; remembers it otherwise.
     ///
     /// The same sequence number alone does not do: where the sniffer missed a packet, two different ones follow each other
     /// with the same number. Where the side is only guessed, a packet with content may repeat either.
-    mutating func isRepeat(header: UInt8, _ payload: RawSpan, direction: TrafficDirection, isSure: Bool) -> Bool {
+    mutating func take(header: UInt8, _ payload: RawSpan, direction: TrafficDirection, isSure: Bool) -> Succession {
         let isMine = direction == .sent ? lastSent.isRepeated(by: header, payload) : lastReceived.isRepeated(by: header, payload)
-        if isMine { return true }
+        if isMine { return .repeat }
         if !isSure, payload.byteCount > 0 {
             let isOthers = direction == .sent ? lastReceived.isRepeated(by: header, payload) : lastSent.isRepeated(by: header, payload)
-            if isOthers { return true }
+            if isOthers { return .repeat }
         }
+        let isGap = isSure && (direction == .sent ? lastSent.isGap(before: header) : lastReceived.isGap(before: header))
         if direction == .sent { lastSent.set(header, payload) } else { lastReceived.set(header, payload) }
-        return false
+        return isGap ? .afterGap : .next
     }
 
     /// Whether the CRC is wrong, as far as the seed is known. Learns the seed from packets that agree on one.

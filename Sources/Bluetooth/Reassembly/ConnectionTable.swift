@@ -26,6 +26,8 @@ struct ConnectionTable {
     var slots: [Connection] = []
     private var byKey: [UInt64: Int] = [:]
     private var free: [Int] = []
+    /// Open connections of HCI, by adapter: those end with it.
+    private var ofAdapter: [UInt32: Set<Int>] = [:]
     private var lastID = 0
     private var lastKey: UInt64 = .max
     private var lastSlot = -1
@@ -43,8 +45,15 @@ struct ConnectionTable {
         return slot
     }
 
+    /// What ends when an adapter is reset, in order of first sight.
+    func open(of adapter: UInt32) -> [Int] {
+        guard let slots = ofAdapter[adapter] else { return [] }
+        return slots.sorted { self.slots[$0].observed.id < self.slots[$1].observed.id }
+    }
+
     /// A new connection; the caller has closed whoever had the key.
-    mutating func add(key: UInt64, adapter: UInt32, handle: UInt32) -> Int {
+    /// - Parameter isHCI: a controller's, not one from the air or from text.
+    mutating func add(key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool) -> Int {
         lastID += 1
         let connection = Connection(key: key, observed: ObservedConnection(id: lastID, adapter: adapter, handle: handle))
         let slot: Int
@@ -56,6 +65,7 @@ struct ConnectionTable {
             slots.append(connection)
         }
         byKey[key] = slot
+        if isHCI { ofAdapter[adapter, default: []].insert(slot) }
         lastKey = key
         lastSlot = slot
         return slot
@@ -67,6 +77,8 @@ struct ConnectionTable {
         lastKey = .max
         lastSlot = -1
         let connection = slots[slot]
+        let adapter = connection.observed.adapter
+        if ofAdapter[adapter]?.remove(slot) != nil, ofAdapter[adapter]?.isEmpty == true { ofAdapter[adapter] = nil }
         slots[slot] = Connection(key: .max, observed: ObservedConnection(id: 0, handle: 0))
         free.append(slot)
         return connection

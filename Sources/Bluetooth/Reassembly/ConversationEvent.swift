@@ -8,7 +8,7 @@ public enum ConversationEvent: Sendable, Hashable {
     case connected(ObservedConnection)
     /// It ended; `reason` is the HCI or LL error code where one was seen. Halves of PDUs died with it.
     case disconnected(ObservedConnection, reason: UInt8?)
-    /// From here on this connection's payloads are ciphertext: nothing more is decoded (link layer only).
+    /// A payload of this connection was ciphertext: nothing encrypted is decoded (link layer only). Told once.
     case encrypted(ObservedConnection)
     /// Bytes that became no PDU, and why. Counted in `ConversationReassembler.drops`.
     case dropped(DropReason, ObservedConnection?)
@@ -105,11 +105,13 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     case supersededHalf = "a new packet began before the last was complete"
     case overrun = "more bytes came than the packet's header announced"
     case disconnectedHalf = "the connection ended in the middle of a packet"
+    case missedPart = "the sniffer missed a part of the packet"
     case unfinishedAtEnd = "the capture ended in the middle of a packet"
     case retransmission = "a retransmission on the air"
     case badCRC = "the CRC on the air is wrong"
     case ciphertext = "the link is encrypted"
     case reservedLLID = "a data packet on the air of a kind that does not exist (LLID 0)"
     case emptyPDU = "an ATT PDU without a byte"
+    case diagnostics = "a Qualcomm controller's own diagnostics (ACL handle 0xEDC), no connection"
     case classic = "classic Bluetooth, where no bottle speaks (it speaks Bluetooth LE)"
 }

@@ -113,14 +113,25 @@ extension ConversationReassembler {
         }
         if table.slots[slot].air == nil { table.slots[slot].air = AirState() }
         let isWrong = crc.map { table.slots[slot].air?.isCRCWrong(pdu, crc: $0) ?? false } ?? false
-        if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, table.slots[slot].observed, emit) }
+        if isDamaged(facts, isWrong: isWrong) {
+            table.slots[slot].air?.clock.pass(at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
+            return try drop(.badCRC, table.slots[slot].observed, emit)
+        }
 
-        let (direction, isSure) = direction(of: packet, facts, slot: slot, header: header, payload)
-        table.slots[slot].air?.clock.note(direction, isFirm: isSure, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
+        let meaning = meaning(of: payload, header: header, slot: slot)
+        let (direction, isSure) = table.slots[slot].air?.clock.judge(
+            header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy, meaning: meaning)
+            ?? (.sent, false)
         if kind == 0 { return try drop(.reservedLLID, table.slots[slot].observed, emit) }
-        if table.slots[slot].air?.isRepeat(header: header, payload, direction: direction, isSure: isSure) == true {
+        switch table.slots[slot].air?.take(header: header, payload, direction: direction, isSure: isSure) {
+        case .repeat?:
             if payload.byteCount > 0 { try drop(.retransmission, table.slots[slot].observed, emit) }
             return
+        case .afterGap? where direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen:
+            // What is missing was a part of the frame that is under way.
+            abandon(slot, direction)
+            try drop(.missedPart, table.slots[slot].observed, emit)
+        default: break
         }
         guard payload.byteCount > 0 else { return }
         if table.slots[slot].air?.isTerminated == true {
@@ -131,32 +142,60 @@ extension ConversationReassembler {
             table.slots[slot].air = AirState()
         }
         table.slots[slot].air?.hasData = true
-        if table.slots[slot].air?.isEncrypted == true, !facts.isDecrypted {
+        let isEncrypted = table.slots[slot].air?.isEncrypted == true
+        if isEncrypted, !facts.isDecrypted, !isPlain(payload, kind: kind, slot: slot, direction: direction) {
+            if table.slots[slot].air?.hasCiphertext == false {
+                table.slots[slot].air?.hasCiphertext = true
+                try emit(.encrypted(table.slots[slot].observed), RawSpan())
+            }
             return try drop(.ciphertext, table.slots[slot].observed, emit)
         }
         if kind == 3 { return try receiveControl(payload, slot: slot, emit) }
-        if facts.isDecrypted {
+        if facts.isDecrypted || isEncrypted {
             payload = payload.extracting(0..<lengthWithoutMIC(payload, slot: slot, isStart: kind == 2))
         }
         try receiveFragment(payload, isContinuation: kind == 1, slot: slot, direction: direction, packet, emit)
     }
 
-    /// The sniffer's word, else what the clock makes of it.
-    private mutating func direction(
-        of packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, slot: Int, header: UInt8, _ payload: RawSpan
-    ) -> (TrafficDirection, isSure: Bool) {
-        if let stated = packet.direction { return (stated, true) }
-        var meant: TrafficDirection?
-        if header & 0x03 == 2, payload.byteCount >= 5, payload.u16(2) == 4 {
+    /// What a packet's content says of its sender.
+    private func meaning(of payload: RawSpan, header: UInt8, slot: Int) -> AirClock.Meaning {
+        guard payload.byteCount > 0 else { return .init() }
+        switch header & 0x03 {
+        case 2 where payload.byteCount >= 5 && payload.u16(2) == 4:
             // ATT: odd opcodes come from the server, even ones go to it (the confirmation 1E is even, too).
-            meant = payload.u8(4) & 1 == 1 ? .received : .sent
+            return .of(payload.u8(4) & 1 == 1 ? .received : .sent, 4)
+        case 1:
+            switch (table.slots[slot].sent.isOpen, table.slots[slot].received.isOpen) {
+            case (true, false): return .of(.sent, 3)
+            case (false, true): return .of(.received, 3)
+            default: return .init()
+            }
+        case 3 where table.slots[slot].air?.isEncrypted == false:
+            switch payload.u8(0) {
+            // LL_CONNECTION_UPDATE_IND, CHANNEL_MAP_IND, ENC_REQ, FEATURE_REQ, PAUSE_ENC_REQ, PHY_UPDATE_IND are the central's.
+            case 0x00, 0x01, 0x03, 0x08, 0x0A, 0x18: return .of(.sent, 5)
+            // LL_ENC_RSP, START_ENC_REQ, PERIPHERAL_FEATURE_REQ, MIN_USED_CHANNELS_IND are the peripheral's.
+            case 0x04, 0x05, 0x0E, 0x19: return .of(.received, 5)
+            default: return .init()
+            }
+        default: return .init()
         }
-        let (direction, isFirm) = table.slots[slot].air?.clock.direction(header: header, at: packet.time, channel: facts.rfChannel, meant: meant) ?? (.sent, false)
-        if !isFirm, meant == nil, header & 0x03 == 1, payload.byteCount > 0,
-           let open = directionOfFragment(slot, isContinuation: true, boundary: 1, length: payload.byteCount) {
-            return (open, false)
+    }
+
+    /// Whether a packet of an encrypted connection is plain all the same: sniffers that decrypt do not always say so. Of ciphertext one
+    /// packet in a thousand million looks like L2CAP with a length that fits; a part of a frame is plain where its beginning was.
+    private func isPlain(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
+        switch kind {
+        case 2:
+            guard payload.byteCount >= L2CAPHalf.headerLength else { return false }
+            let announced = Int(payload.u16(0)) + L2CAPHalf.headerLength, channel = payload.u16(2)
+            // ATT, LE signalling, the Security Manager.
+            guard (4...6).contains(channel) else { return false }
+            return announced == payload.byteCount || announced + 4 == payload.byteCount || (announced > payload.byteCount && announced <= 1024)
+        case 1: return direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
+        // Ciphertext of a control PDU has five bytes or more: an opcode, and the MIC.
+        default: return payload.byteCount < 5
         }
-        return (direction, isFirm)
     }
 
     /// LL control PDUs: opcode, parameters.
@@ -177,7 +216,6 @@ extension ConversationReassembler {
             // LL_START_ENC_REQ: what follows is ciphertext.
             guard table.slots[slot].air?.isEncrypted == false else { return }
             table.slots[slot].air?.isEncrypted = true
-            try emit(.encrypted(table.slots[slot].observed), RawSpan())
         case 0x0B:
             // LL_PAUSE_ENC_RSP, seen only by sniffers that decrypt: plain again until the next start.
             table.slots[slot].air?.isEncrypted = false

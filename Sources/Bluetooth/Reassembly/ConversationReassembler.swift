@@ -7,6 +7,10 @@ public struct ConversationReassembler {
     public private(set) var drops: [DropReason: Int] = [:]
 
     var table = ConnectionTable()
+    /// Adapters whose host marks its own packets by boundary 0, so that 2 is the controller's; for captures without directions.
+    private var hostsWithBoundary0: Set<UInt32> = []
+    /// Qualcomm's controllers send diagnostics as ACL data on this handle, in about every sixth Android log.
+    private static let diagnosticsHandle: UInt32 = 0xEDC
     /// A checksum from the air was seen to be right: so the capture keeps real ones, and a wrong one means damage.
     var hasSeenRightCRC = false
 
@@ -47,11 +51,14 @@ public struct ConversationReassembler {
         case .hci(type: 2) where bytes.byteCount >= 4:
             let boundary = bytes.u16(0) >> 12 & 3
             let key = ConnectionTable.key(adapter: packet.adapter, handle: UInt32(bytes.u16(0) & 0x0FFF))
-            guard let slot = table.find(key) else { return boundary == 1 ? nil : boundary == 0 ? .sent : .received }
-            return directionOfFragment(slot, isContinuation: boundary == 1, boundary: boundary, length: Int(bytes.u16(2)))
+            guard let slot = table.find(key) else { return boundary == 1 ? nil : directionOfStart(packet.adapter, boundary: boundary, isHostServer: false, bytes) }
+            return directionOfFragment(slot, boundary: boundary, length: Int(bytes.u16(2)), bytes)
         default: return nil
         }
     }
+
+    /// Whether a connection is open, as far as was seen: what comes next may belong to it.
+    public var hasOpenConnections: Bool { table.count > 0 }
 
     // MARK: HCI ACL
 
@@ -63,13 +70,20 @@ public struct ConversationReassembler {
         let boundary = word >> 12 & 3
         let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
         let slot: Int
-        if let found = table.find(key) { slot = found } else { slot = try add(key, adapter: packet.adapter, handle: handle, emit) }
+        if let found = table.find(key) {
+            slot = found
+        } else if handle == Self.diagnosticsHandle {
+            return try drop(.diagnostics, nil, emit)
+        } else {
+            slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
+        }
         guard !table.slots[slot].isClassic else { return try drop(.classic, table.slots[slot].observed, emit) }
         table.slots[slot].hasTraffic = true
 
         let length = Int(bytes.u16(2))
         let isContinuation = boundary == 1
-        guard let direction = packet.direction ?? directionOfFragment(slot, isContinuation: isContinuation, boundary: boundary, length: length) else {
+        if boundary == 0, packet.direction == nil { hostsWithBoundary0.insert(packet.adapter) }
+        guard let direction = packet.direction ?? directionOfFragment(slot, boundary: boundary, length: length, bytes) else {
             return try drop(.continuationWithoutStart, table.slots[slot].observed, emit)
         }
         guard !packet.isCut, length <= bytes.byteCount - 4 else {
@@ -80,11 +94,12 @@ public struct ConversationReassembler {
         try receiveFragment(bytes.extracting(4..<4 + length), isContinuation: isContinuation, slot: slot, direction: direction, packet, emit)
     }
 
-    /// Without directions in the capture: boundary 0 comes from the host and 2 from the controller; a continuation belongs
-    /// to the frame that lacks just so much, else to the one that was begun last.
-    func directionOfFragment(_ slot: Int, isContinuation: Bool, boundary: UInt16, length: Int) -> TrafficDirection? {
-        guard isContinuation else { return boundary == 0 ? .sent : .received }
+    /// Without directions in the capture: a continuation belongs to the frame that lacks just so much, else to the one that was begun last.
+    private func directionOfFragment(_ slot: Int, boundary: UInt16, length: Int, _ bytes: RawSpan) -> TrafficDirection? {
         let connection = table.slots[slot]
+        guard boundary == 1 else {
+            return directionOfStart(connection.observed.adapter, boundary: boundary, isHostServer: connection.observed.isCentral == false, bytes)
+        }
         switch (connection.sent.isOpen, connection.received.isOpen) {
         case (true, false): return .sent
         case (false, true): return .received
@@ -96,6 +111,15 @@ public struct ConversationReassembler {
             default: return connection.lastBegun
             }
         }
+    }
+
+    /// A first fragment's direction: boundary 0 comes from the host. So does 2 from the hosts of old kernels, which know nothing else; then
+    /// ATT tells, whose odd opcodes come from the server: the peer, unless the capturing host was connected to.
+    private func directionOfStart(_ adapter: UInt32, boundary: UInt16, isHostServer: Bool, _ bytes: RawSpan) -> TrafficDirection {
+        if boundary == 0 { return .sent }
+        guard !hostsWithBoundary0.contains(adapter), bytes.byteCount >= 9, bytes.u16(6) == 4 else { return .received }
+        let isFromServer = bytes.u8(8) & 1 == 1
+        return isFromServer == isHostServer ? .sent : .received
     }
 
     // MARK: L2CAP
@@ -128,7 +152,10 @@ public struct ConversationReassembler {
         let needed = (direction == .sent ? table.slots[slot].sent.needed : table.slots[slot].received.needed) ?? 0
         let whole = withHalf(slot, direction) { $0.take() }
         if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
-        try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
+        // On the air, parts that do not fit say that others were missed: this is two frames, and neither is whole.
+        if whole.count == needed || table.slots[slot].air == nil {
+            try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
+        }
         withHalf(slot, direction) { $0.recycle(whole) }
     }
 
@@ -168,13 +195,13 @@ public struct ConversationReassembler {
     // MARK: Connections
 
     /// A connection whose beginning the capture does not hold, or not yet.
-    mutating func add(_ key: UInt64, adapter: UInt32, handle: UInt32, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows -> Int {
+    mutating func add(_ key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool = false, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows -> Int {
         if table.count >= ConnectionTable.mostOpen {
             for slot in table.open.prefix(ConnectionTable.mostOpen / 2) {
                 try close(table.slots[slot].key, reason: nil, emit)
             }
         }
-        return table.add(key: key, adapter: adapter, handle: handle)
+        return table.add(key: key, adapter: adapter, handle: handle, isHCI: isHCI)
     }
 
     /// Ends a connection; halves of frames die with it.
@@ -189,9 +216,7 @@ public struct ConversationReassembler {
     }
 
     mutating func reset(adapter: UInt32, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
-        for slot in table.open where table.slots[slot].observed.adapter == adapter && table.slots[slot].air == nil && table.slots[slot].text == nil {
-            try close(table.slots[slot].key, reason: nil, emit)
-        }
+        for slot in table.open(of: adapter) { try close(table.slots[slot].key, reason: nil, emit) }
     }
 
     mutating func drop(_ reason: DropReason, _ connection: ObservedConnection?, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {

@@ -16,7 +16,7 @@ extension ConversationReassembler {
             let handle = UInt32(parameters.u16(1) & 0x0FFF)
             let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
             try close(key, reason: nil, emit)
-            let slot = try add(key, adapter: packet.adapter, handle: handle, emit)
+            let slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
             table.slots[slot].isClassic = true
             table.slots[slot].observed.peer = parameters.address(3)
         case 0x0E where parameters.byteCount >= 4 && parameters.u16(1) == 0x0C03 && parameters.u8(3) == 0:
@@ -41,7 +41,7 @@ extension ConversationReassembler {
             }
             // A handle that is given anew was free, whether or not the capture holds the end of its last connection.
             try close(key, reason: nil, emit)
-            let slot = try add(key, adapter: packet.adapter, handle: handle, emit)
+            let slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
             table.slots[slot].observed.isCentral = parameters.u8(4) == 0
             // Address types 1 and 3 are random (3: a random identity, resolved).
             table.slots[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1

@@ -76,7 +76,14 @@ struct PcapEncoder {
 struct PcapngEncoder {
     let linkType: LinkType
     let isBigEndian: Bool
-    private var interfaces: [UInt32: UInt32] = [:]
+    private var interfaces: [Interface: UInt32] = [:]
+
+    private struct Interface: Hashable {
+        var adapter: UInt32
+        /// Whole seconds to add to its times: 0 from 1970 to 2262, a multiple of that span elsewhere.
+        var offset: Int64
+    }
+    private static let span: Int64 = 9_223_372_036
 
     init(linkType: LinkType, isBigEndian: Bool, _ output: inout [UInt8]) {
         self.linkType = linkType
@@ -92,9 +99,11 @@ struct PcapngEncoder {
 
     mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool {
         guard let record = try LinkRecord(packet, bytes, as: linkType) else { return false }
-        let nanoseconds = try Self.nanoseconds(packet.time)
+        let time = packet.time ?? CaptureTime(seconds: 0)
+        let offset = time.seconds >= 0 ? time.seconds / Self.span * Self.span : ((time.seconds + 1) / Self.span - 1) * Self.span
+        let nanoseconds = (time.seconds - offset) * 1_000_000_000 + time.nanosecond
         // The monitor's records name their adapter themselves.
-        let interface = interface(linkType == .monitor ? 0 : packet.adapter, &output)
+        let interface = interface(Interface(adapter: linkType == .monitor ? 0 : packet.adapter, offset: offset), &output)
         let isSimple = packet.time == nil && interface == 0
         var body: [UInt8] = []
         body.reserveCapacity(44 + record.length)
@@ -119,28 +128,32 @@ struct PcapngEncoder {
         return true
     }
 
-    private static func nanoseconds(_ time: CaptureTime?) throws(CaptureError) -> UInt64 {
-        guard let time else { return 0 }
-        let (product, overflow) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflowToo) = product.addingReportingOverflow(time.nanosecond)
-        guard !overflow, !overflowToo, sum >= 0 else {
-            throw CaptureError(.cannotCarry, at: 0, "pcapng with nanoseconds holds times from 1970 to 2262 only, not \(time)")
-        }
-        return UInt64(sum)
-    }
-
-    private mutating func interface(_ adapter: UInt32, _ output: inout [UInt8]) -> UInt32 {
-        if let known = interfaces[adapter] { return known }
+    private mutating func interface(_ wanted: Interface, _ output: inout [UInt8]) -> UInt32 {
+        if let known = interfaces[wanted] { return known }
         let index = UInt32(interfaces.count)
-        interfaces[adapter] = index
+        interfaces[wanted] = index
         var body: [UInt8] = []
         body.append(UInt16(truncatingIfNeeded: linkType.rawValue), bigEndian: isBigEndian)
         body.append(UInt16(0), bigEndian: isBigEndian)
         body.append(longestPacket, bigEndian: isBigEndian)
-        // if_tsresol: 10^-9; end of options.
+        if linkType != .monitor, wanted.adapter != 0 {
+            // if_name: two adapters at one time are not two parts of one capture.
+            let name = Array("adapter\(wanted.adapter)".utf8)
+            body.append(UInt16(2), bigEndian: isBigEndian)
+            body.append(UInt16(name.count), bigEndian: isBigEndian)
+            body += name + [UInt8](repeating: 0, count: (4 - name.count % 4) % 4)
+        }
+        // if_tsresol: 10^-9.
         body.append(UInt16(9), bigEndian: isBigEndian)
         body.append(UInt16(1), bigEndian: isBigEndian)
         body += [9, 0, 0, 0]
+        if wanted.offset != 0 {
+            // if_tsoffset.
+            body.append(UInt16(14), bigEndian: isBigEndian)
+            body.append(UInt16(8), bigEndian: isBigEndian)
+            body.append(wanted.offset, bigEndian: isBigEndian)
+        }
+        // End of options.
         body.append(UInt32(0), bigEndian: isBigEndian)
         block(1, body, &output)
         return index

@@ -44,6 +44,8 @@ extension CapturePacket {
             return try body(packet, data.extracting(4..<data.byteCount))
         case .linkLayer where data.byteCount >= 4:
             packet.content = .linkLayer(LinkLayerFacts())
+            // What epb_flags say of a packet from the air is that the sniffer received it.
+            packet.direction = nil
             return try body(packet, data)
         case .linkLayerWithRadio where data.byteCount >= RadioHeader.length + 4:
             RadioHeader.read(data, into: &packet)

@@ -4,12 +4,15 @@
 /// resolution (option 9) and offset (option 14); packets come in enhanced (6), simple (3) and obsolete (2) blocks; every other
 /// block is skipped by its length. Source: draft-ietf-opsawg-pcapng.
 struct PcapngParser: FormatParser {
-    private static let sectionHeader: UInt32 = 0x0A0D_0D0A
+    static let sectionHeader: UInt32 = 0x0A0D_0D0A
 
     private var isBigEndian = false
     private var interfaces: [Interface] = []
-    /// Interfaces of all sections before this one: `CapturePacket.adapter` numbers them through.
+    /// Interfaces of all sections before this one.
     private var interfacesBefore = 0
+    private var numbers = AdapterNumbers()
+    /// As `CaptureReader.surveyInterfaces`.
+    var survey: (() -> InterfaceSurvey?)?
     /// Bytes of an unread block that are still to come.
     private var toSkip = 0
     private var hasReadableInterface = false
@@ -22,6 +25,10 @@ struct PcapngParser: FormatParser {
         var resolution = TimeResolution.microseconds
         /// Whole seconds to add to every time.
         var offset: Int64 = 0
+        /// `if_name`, as it stands there.
+        var name: [UInt8] = []
+        /// Which adapter it is; `nil` until its first packet.
+        var adapter: UInt32?
     }
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
@@ -78,6 +85,7 @@ struct PcapngParser: FormatParser {
             case Self.sectionHeader:
                 interfacesBefore += interfaces.count
                 interfaces.removeAll()
+                numbers.beginSection()
             case 1: try readInterface(block, at: start, facts: &facts)
             case 2, 3, 6: try readPacket(type, block, at: start, facts: &facts, body)
             default: break
@@ -113,6 +121,7 @@ struct PcapngParser: FormatParser {
         var interface = Interface(linkType: linkType, snapLength: block.u32(4, bigEndian: isBigEndian))
         forEachOption(block, from: 8) { code, value in
             switch code {
+            case 2: interface.name = value.bytes
             case 9 where value.byteCount >= 1: interface.resolution = TimeResolution(option: value.u8(0))
             case 14 where value.byteCount >= 8: interface.offset = value.i64(0, bigEndian: isBigEndian)
             default: break
@@ -131,7 +140,24 @@ struct PcapngParser: FormatParser {
         }
     }
 
-    private func readPacket(
+    /// The adapter of a packet: known by its interface from the first packet of it on.
+    private mutating func adapter(of index: Int, at time: CaptureTime?) -> UInt32 {
+        numbers.note(time)
+        if let known = interfaces[index].adapter { return known }
+        let interface = interfaces[index]
+        // Two of one kind in one section, one after the other: parts of one capture that were put together.
+        let twins = interfaces.indices.filter { $0 != index && interfaces[$0].linkType == interface.linkType && interfaces[$0].name == interface.name }
+        var before: UInt32?
+        if twins.contains(where: { interfaces[$0].adapter != nil }), let use = survey?() {
+            before = twins.last { twin in interfaces[twin].adapter != nil && use.isOver(twin + interfacesBefore, before: index + interfacesBefore) }
+                .flatMap { interfaces[$0].adapter }
+        }
+        let number = before ?? numbers.number(index: index, interface.linkType, interface.name)
+        interfaces[index].adapter = number
+        return number
+    }
+
+    private mutating func readPacket(
         _ type: UInt32, _ block: RawSpan, at start: Int, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void
     ) throws {
         let headLength = type == 3 ? 4 : 20
@@ -156,11 +182,10 @@ struct PcapngParser: FormatParser {
         }
         facts.packets += 1
         let dataEnd = headLength + Int(included)
+        let time = type == 3 ? nil : interface.resolution.time(
+            ticks: UInt64(block.u32(4, bigEndian: isBigEndian)) << 32 | UInt64(block.u32(8, bigEndian: isBigEndian)), offset: interface.offset)
         var packet = CapturePacket(
-            number: facts.packets,
-            time: type == 3 ? nil : interface.resolution.time(
-                ticks: UInt64(block.u32(4, bigEndian: isBigEndian)) << 32 | UInt64(block.u32(8, bigEndian: isBigEndian)), offset: interface.offset),
-            adapter: UInt32(interfacesBefore + index), direction: nil, missing: max(0, Int(original) - Int(included)), content: .unknown)
+            number: facts.packets, time: time, adapter: adapter(of: index, at: time), direction: nil, missing: max(0, Int(original) - Int(included)), content: .unknown)
         if type == 6 {
             forEachOption(block, from: (dataEnd + 3) & ~3) { code, value in
                 // epb_flags: bits 0 and 1 are 1 inbound, 2 outbound.

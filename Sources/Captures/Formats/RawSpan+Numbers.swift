@@ -18,6 +18,8 @@ extension RawSpan {
         return bigEndian ? Int64(bigEndian: value) : Int64(littleEndian: value)
     }
 
+    var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+
     /// Whether the bytes at `offset` are these.
     func has(_ bytes: StaticString, at offset: Int) -> Bool {
         guard offset >= 0, byteCount - offset >= bytes.utf8CodeUnitCount else { return false }

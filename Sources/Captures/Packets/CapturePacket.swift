@@ -7,7 +7,8 @@ public struct CapturePacket: Sendable, Hashable {
     public var number: Int
     /// `nil` where the format keeps none (simple packet blocks, text without times).
     public var time: CaptureTime?
-    /// The adapter of the monitor formats, or the interface of a pcapng file (over all its sections); else 0.
+    /// The adapter of the monitor formats, or in pcapng what its interfaces tell: those of a further section, and parts of one capture that
+    /// were put together, go on as the adapter before. Else 0.
     public var adapter: UInt32
     /// `nil` where the file does not say.
     public var direction: PacketDirection?

@@ -202,13 +202,7 @@ public struct GatewayEngine {
         phaseDeadline = nil
         work.report.endedAt = work.wall
         work.report.duration = started.map { $0.duration(to: work.now) } ?? .zero
-        if work.report.model == nil { work.report.model = Self.model(named: work.report.name) }
+        if work.report.model == nil { work.report.model = work.report.name.flatMap(BottleModel.init(advertisedName:)) }
         work.emit(.done(work.report))
-    }
-
-    /// `WaterH-Boost-24oz` says what it is. The names of the other bottles do not.
-    static func model(named name: String?) -> BottleModel? {
-        guard let name = name?.lowercased() else { return nil }
-        return BottleModel.allCases.first { name.contains($0.rawValue) }
     }
 }

@@ -77,13 +77,19 @@ private final class ScriptBuilder {
     private var transfers: [ObservedTransfer] = []
     private var bytes = 0
 
+    /// Drafts that are asked now.
+    private var asked: [Draft] = []
+
     private final class Draft {
+        let peer: BottlePeer
         var exchanges: [AnsweringScript.Exchange] = []
         /// When the last request was made; `nil` while nothing was asked on this connection.
         var askedAt: Duration?
         var isAsked = false
         var records: [[UInt8]] = []
         var known: Set<[UInt8]> = []
+
+        init(_ peer: BottlePeer) { self.peer = peer }
     }
 
     init(path: String, given: GivenHandles) {
@@ -125,15 +131,14 @@ private final class ScriptBuilder {
 
     private func draft(_ peer: BottlePeer) -> Draft {
         if let known = drafts[ObjectIdentifier(peer)] { return known }
-        let new = Draft()
+        let new = Draft(peer)
         drafts[ObjectIdentifier(peer)] = new
         return new
     }
 
     private func leave(_ connection: ObservedConnection) {
-        for peer in conversation?.peers ?? [] where peer.address == connection.peer || peer.isHost {
-            drafts[ObjectIdentifier(peer)]?.isAsked = false
-        }
+        for draft in asked where draft.peer.address == connection.peer || draft.peer.isHost { draft.isAsked = false }
+        asked.removeAll { !$0.isAsked }
     }
 
     private func take(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
@@ -142,6 +147,7 @@ private final class ScriptBuilder {
         case .command(_, let value, _):
             draft.exchanges.append(AnsweringScript.Exchange(request: value, frame: origin.observation.frame))
             draft.askedAt = origin.observation.time
+            if !draft.isAsked { asked.append(draft) }
             draft.isAsked = true
             bytes += value.count
         case .records(let batch):

@@ -26,8 +26,12 @@ public final class BottlePeer {
     public internal(set) var hasSpoken = false
     /// How many commands were written to it.
     public internal(set) var commandCount = 0
-    /// What it delivered; filled by `DrinkReader`.
-    var history: DrinkHistory?
+    /// Its account in the ledger of `DrinkReader`.
+    var account: DrinkLedger.Account?
+    /// Its address is a private one, that changes: it tells nobody apart.
+    var isAddressPrivate = false
+    /// Under which `PeerBook` knows it.
+    var keys: [PeerBook.Key] = []
     /// The capturing host itself.
     public let isHost: Bool
     /// Connections with it that are open now.
@@ -90,83 +94,4 @@ public enum AttributionBasis: String, Sendable, CaseIterable {
     case given
     /// The shape of the frames; no discovery is in the capture.
     case guessed
-}
-
-extension BottleModel {
-    /// What a name as advertised says about the model: `WaterH-Boost-24oz` and `WaterH-Bottle-B003` are Boosts, `WaterH-Bottle-1` a Vita
-    /// (protocol section 1). `nil`: nothing.
-    init?(advertisedName name: String) {
-        let name = name.lowercased()
-        guard name.hasPrefix("waterh") else { return nil }
-        if name.contains("boost") || name.contains("-b0") {
-            self = .boost
-        } else if name.contains("vita") || name == "waterh-bottle-1" {
-            self = .vita
-        } else {
-            return nil
-        }
-    }
-}
-
-/// Everybody met in a capture, by address.
-struct PeerBook {
-    private var peers: [Key: BottlePeer] = [:]
-    /// Names from advertisements, for peers that are not connected yet. Bounded: a busy place has thousands.
-    private var names: [BluetoothAddress: String] = [:]
-    private static let mostNames = 4096
-    private static let mostPeers = 4096
-    /// Name of peers without an address, where a text capture has one for all.
-    var nameOfUnknown: String?
-    /// In order of first connection.
-    private(set) var all: [BottlePeer] = []
-
-    enum Key: Hashable {
-        case address(BluetoothAddress)
-        /// The capturing host itself, behind this adapter.
-        case host(UInt32)
-        /// The peer of one connection, whose address the capture does not hold.
-        case connection(Int)
-    }
-
-    mutating func peer(_ key: Key, connection: Int) -> BottlePeer {
-        if let known = peers[key] { return known }
-        var address: BluetoothAddress?
-        var isHost = false
-        switch key {
-        case .address(let known): address = known
-        case .host: isHost = true
-        case .connection: break
-        }
-        let peer = BottlePeer(address: address, firstConnection: connection, isHost: isHost)
-        if let address, let name = names[address] { peer.learn(name: name) }
-        if case .connection = key, let nameOfUnknown { peer.learn(name: nameOfUnknown) }
-        peers[key] = peer
-        all.append(peer)
-        return peer
-    }
-
-    /// The peer that has told its own address, on a link that shows none: perhaps somebody known.
-    mutating func identify(_ peer: BottlePeer, as address: BluetoothAddress) -> BottlePeer {
-        if let known = peers[.address(address)] { return known }
-        peer.address = address
-        peers[.address(address)] = peer
-        return peer
-    }
-
-    /// The last connection with this peer has ended: whoever told nothing of themselves is forgotten, so that a capture of very many
-    /// connections needs no more memory than one. Of others who are no bottle some thousands are kept.
-    mutating func leave(_ peer: BottlePeer) {
-        peer.openConnections -= 1
-        guard peer.openConnections <= 0, !peer.isHost, !peer.isBottle, peer.basis == nil, peer.commandCount == 0, peer.history == nil,
-            peer.name == nil && peer.table.isEmpty || all.count > Self.mostPeers
-        else { return }
-        peers[peer.address.map { .address($0) } ?? .connection(peer.firstConnection)] = nil
-        if let place = all.lastIndex(where: { $0 === peer }) { all.remove(at: place) }
-    }
-
-    mutating func learn(name: String, of address: BluetoothAddress) {
-        guard !name.isEmpty else { return }
-        if let peer = peers[.address(address)] { peer.learn(name: name) }
-        if names[address] != nil || names.count < Self.mostNames { names[address] = name }
-    }
 }

@@ -64,6 +64,18 @@ final class ConversationReader {
         }
     }
 
+    /// Another file, another way ahead.
+    func lookAheadAnew(_ lookAhead: (() -> Foresight?)?) {
+        guard lookAhead != nil else { return }
+        self.lookAhead = lookAhead
+        foresight = nil
+    }
+
+    /// Another file goes on where this one ended: its records are numbered anew.
+    func continueInAnotherFile() {
+        for sides in connections.values { sides.begin(0) }
+    }
+
     /// The capture is over: what is unfinished stays so.
     func finish() throws {
         stream = nil
@@ -107,6 +119,11 @@ final class ConversationReader {
             self.remote = remote
             self.host = host
         }
+
+        func begin(_ frame: Int) {
+            remote.firstFrame = frame
+            host.firstFrame = frame
+        }
     }
 
     @inline(__always)
@@ -127,6 +144,8 @@ final class ConversationReader {
         let remote = book.peer(address.map { .address($0) } ?? .connection(connection.id), connection: connection.id)
         let host = book.peer(.host(connection.adapter), connection: connection.id)
         remote.openConnections += 1
+        // Of random addresses the two highest bits tell: 11 stays, 00 and 01 are made anew every quarter of an hour.
+        if let address, connection.isPeerRandom == true, address.value >> 46 < 2 { remote.isAddressPrivate = true }
         return ConnectionSides(
             id: connection.id, remote: ServerSide(peer: remote, connection: connection, isHost: false),
             host: ServerSide(peer: host, connection: connection, isHost: true))
@@ -157,6 +176,7 @@ final class ConversationReader {
         stream = nil
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
         let sides = sides(of: observation.connection)
+        if sides.lastObservation == nil { sides.begin(observation.frame) }
         sides.lastObservation = observation
         let isFromServer = opcode.rawValue & 1 == 1
         let side = server(isFromServer, observation, sides)

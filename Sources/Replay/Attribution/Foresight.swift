@@ -17,18 +17,21 @@ public struct Foresight {
 
     /// Reads a whole file for its discovery. Trouble with it ends the foresight where it ends the reading.
     /// `nil` for what can be read only once.
-    init?(_ path: String) {
+    /// - Parameter reassembler: with the connections that are open when the file begins.
+    init?(_ path: String, from reassembler: ConversationReassembler = ConversationReassembler()) {
         guard CaptureFile.canBeReadAgain(path) else { return nil }
         var file = CaptureFile(path: path)
         let reader = ConversationReader(followsValues: false) { _, _ in }
         var tables: [Key: AttributeTable] = [:]
         var byAddress: [BluetoothAddress: AttributeTable] = [:]
+        var shared = SharedTables()
         reader.onLearned = { side in
             guard side.table.hasBottle || tables.count < Self.mostTables else { return }
-            tables[Key(connection: side.connection.id, isHost: side.isHost)] = side.table
-            if !side.isHost, side.table.hasBottle, let address = side.connection.peer { byAddress[address] = side.table }
+            let table = shared.shared(side.table)
+            tables[Key(connection: side.connection.id, isHost: side.isHost)] = table
+            if !side.isHost, side.table.hasBottle, let address = side.connection.peer { byAddress[address] = table }
         }
-        _ = try? file.forEachEvent { event, bytes in try reader.receive(event, bytes) }
+        _ = try? file.forEachEvent(from: reassembler) { event, bytes in try reader.receive(event, bytes) }
         (self.tables, self.byAddress) = (tables, byAddress)
     }
 
@@ -38,5 +41,18 @@ public struct Foresight {
     /// What discovery on another connection to the same address tells.
     func otherTable(_ side: ServerSide) -> AttributeTable? {
         side.isHost ? nil : side.connection.peer.flatMap { byAddress[$0] }
+    }
+}
+
+/// Bottles of one kind show one table: it is kept once for all of them.
+private struct SharedTables {
+    private var tables: [AttributeTable] = []
+    private static let most = 16
+
+    mutating func shared(_ table: AttributeTable) -> AttributeTable {
+        if let known = tables.first(where: { $0 == table }) { return known }
+        if tables.count == Self.most { tables.removeFirst() }
+        tables.append(table)
+        return table
     }
 }

@@ -22,6 +22,8 @@ final class ServerSide {
     /// Drink log in flight. One response characteristic a side. By pointer, because it is changed for every notification, and the
     /// runtime's check that nobody else changes it costs more than the change.
     let log: UnsafeMutablePointer<LogDecoder>
+    /// Number of the first record that it had a part in.
+    var firstFrame = 0
     /// Whether `ConversationReader.openLogs` holds this side.
     var isListedAsOpen = false
     var guess = GuessWork()

@@ -4,6 +4,8 @@ import BottleProtocol
 public struct Delivery {
     /// Who delivered it.
     public let bottle: BottlePeer
+    /// Whose drinks these are, over all captures: several peers without an address may be one bottle.
+    let account: DrinkLedger.Account
     /// As known when the record arrived; `nil` where nothing tells.
     public let model: BottleModel?
     public let record: DrinkRecord
@@ -20,12 +22,22 @@ public struct Delivery {
     let head: UInt64
     let tail: UInt64
 
+    /// Date and time of day, packed so that later ones are larger; `nil` where the fields are no date.
+    var order: Int? {
+        guard record.isDatePossible else { return nil }
+        return ((((year * 16 + record.month) * 32 + record.day) * 32 + record.hour) * 64 + record.minute) * 64 + record.second
+    }
+
     /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`; `nil` where the fields are no date.
     public var at: String? {
-        guard record.isDatePossible else { return nil }
+        order.map(Self.text)
+    }
+
+    /// `2026-02-02T22:21:15` of an `order`.
+    static func text(_ order: Int) -> String {
         func two(_ value: Int) -> String { (value < 10 ? "0" : "") + String(value) }
-        let date = "\(year)-\(two(record.month))-\(two(record.day))"
-        return "\(date)T\(two(record.hour)):\(two(record.minute)):\(two(record.second))"
+        let (second, minute, hour, day) = (order & 63, order >> 6 & 63, order >> 12 & 31, order >> 17 & 31)
+        return "\(order >> 26)-\(two(order >> 22 & 15))-\(two(day))T\(two(hour)):\(two(minute)):\(two(second))"
     }
 }
 

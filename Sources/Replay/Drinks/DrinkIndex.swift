@@ -42,6 +42,19 @@ struct DrinkIndex: ~Copyable {
         return lastPage?.pointee.insert(secondOfDay << 15 | UInt32(amount)) ?? false
     }
 
+    /// Every drink, as `wall` and `amount` of `insert` side by side.
+    func forEach(_ body: (UInt64) -> Void) {
+        for (day, page) in pages {
+            let date = UInt64(day >> 9) << 40 | UInt64(day >> 5 & 0xF) << 32 | UInt64(day & 0x1F) << 24
+            page.pointee.forEach { drink in
+                let second = UInt64(drink >> 15)
+                let wall = date | (second / 3600) << 16 | (second / 60 % 60) << 8 | second % 60
+                body(wall << 16 | UInt64(drink & 0x7FFF))
+            }
+        }
+        oddities.forEach(body)
+    }
+
     private mutating func turn(to day: UInt32) {
         lastDay = day
         if let page = pages[day] {

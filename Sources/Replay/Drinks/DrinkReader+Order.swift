@@ -11,10 +11,11 @@ extension DrinkReader {
     }
 
     func release(before frame: Int) throws {
-        guard !waiting.isEmpty else { return }
+        guard earliestWaiting < frame else { return }
         let sorted = waiting.enumerated().sorted { ($0.element.frame, $0.offset) < ($1.element.frame, $1.offset) }.map(\.element)
         let ready = sorted.prefix { $0.frame < frame }
         waiting = Array(sorted[ready.endIndex...])
+        earliestWaiting = waiting.first?.frame ?? .max
         for delivery in ready { try deliver(delivery) }
     }
 
@@ -22,14 +23,14 @@ extension DrinkReader {
 
     /// Frames from a bottle that is known by discovery, by the caller, or by its answers to commands: whoever merely
     /// sends the same bytes is somebody else (rule 8).
-    func refuteDoubts(_ origin: TrafficOrigin) throws {
-        guard doubt == .open, !origin.isDoubtful else { return }
+    func refuteDoubts(for peer: BottlePeer) throws {
+        guard doubt == .open else { return }
         doubt = .refuted
         // What the same device said before was a bottle's word then, too.
         let held = doubtful
         doubtful = []
         for delivery in held {
-            if delivery.bottle === origin.side.peer { try deliver(delivery) } else { tally.lookalikes += 1 }
+            if delivery.bottle === peer || ledger.isTrusted(ledger.holder(of: delivery.account)) { try deliver(delivery) } else { tally.lookalikes += 1 }
         }
     }
 

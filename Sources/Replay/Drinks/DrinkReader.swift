@@ -11,11 +11,15 @@ public final class DrinkReader {
     /// Called for a record that the strict dialect refuses, at each delivery.
     public var onRefused: ((RefusedRecord) throws -> Void)?
     private let sink: (borrowing Delivery) throws -> Void
-    /// What each address drank, over all captures read: overlapping captures hold the same drinks.
-    private var histories: [BluetoothAddress: DrinkHistory] = [:]
+    /// Who drank what, over all captures read: overlapping captures hold the same drinks.
+    let ledger = DrinkLedger()
+    /// The capture that is being read, or may be continued by the next.
+    private var place = CapturePlace()
+    private var captures: Int32 = 0
     var conversation: ConversationReader?
     /// Deliveries that wait for another bottle's unfinished transfer, which holds earlier frames.
     var waiting: [Delivery] = []
+    var earliestWaiting = Int.max
     static let mostWaiting = 65_536
     /// Deliveries of devices that only look like a bottle, until it is known whether a real one is here.
     var doubtful: [Delivery] = []
@@ -43,39 +47,71 @@ public final class DrinkReader {
     /// How the capture can be read ahead; set anew for each.
     var lookAhead: (() -> Foresight?)?
 
-    /// Reads a whole capture: `receive` for each of its events, then `finishCapture`, also in an error.
+    /// Reads a capture that may be one of several parts: a log that was cut in the middle of a connection goes on in the next file.
     ///
-    /// - Parameter see: called for each event before.
-    public func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
+    /// - Parameters:
+    ///   - isLast: no other follows; otherwise what is under way at its end may be continued, and is delivered later.
+    ///   - see: called for each event before.
+    public func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in }) throws {
         let path = file.path
-        file.onHead = { [self] in learn($0) }
-        lookAhead = { Foresight(path) }
-        let conversation = conversation ?? begin()
+        var isBegun = false
+        var reassembler = ConversationReassembler()
+        captures += 1
+        func begin(at time: Duration?, _ level: CaptureFormat.Level?) throws {
+            isBegun = true
+            if place.isContinued(at: time, level) {
+                conversation?.continueInAnotherFile()
+                reassembler = place.reassembler
+            } else {
+                try finishCapture()
+            }
+            let open = reassembler
+            lookAhead = { Foresight(path, from: open) }
+            conversation?.lookAheadAnew(lookAhead)
+        }
+        file.onHead = { [self] in
+            // Text says whose it is before its first packet, and begins anew in each file.
+            if !isBegun { try? begin(at: nil, .text) }
+            learn($0)
+        }
+        var last: Duration?, level: CaptureFormat.Level?
+        func end() throws {
+            if isBegun { place = CapturePlace(reassembler, at: last, level) }
+            if isLast || !place.isOpen { try finishCapture() }
+        }
         do {
-            try file.forEachEvent { event, bytes in
-                see(event)
-                try conversation.receive(event, bytes)
+            try file.forEachPacket { packet, bytes in
+                let time = packet.time?.sinceEpoch
+                if !isBegun { try begin(at: time, packet.content.level) }
+                if let time { last = time }
+                if level == nil { level = packet.content.level }
+                let conversation = conversation ?? makeConversation()
+                try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
+                    see(event)
+                    try conversation.receive(event, pdu)
+                }
             }
         } catch {
-            try finishCapture()
+            try end()
             throw error
         }
-        try finishCapture()
+        try end()
     }
 
     /// Takes the next event of a capture.
     public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
-        try (conversation ?? begin()).receive(event, bytes)
+        try (conversation ?? makeConversation()).receive(event, bytes)
     }
 
     /// What the head of a text capture tells.
     public func learn(_ head: CaptureFileFacts) {
-        (conversation ?? begin()).learn(head)
+        (conversation ?? makeConversation()).learn(head)
     }
 
     /// The capture has ended (also in an error): delivers what was unfinished. Another capture may follow.
     public func finishCapture() throws {
         try conversation?.finish()
+        place = CapturePlace()
         if doubt != .refuted { try releaseDoubtful() }
         try release(before: .max)
         doubtful = []
@@ -84,7 +120,7 @@ public final class DrinkReader {
         conversation = nil
     }
 
-    private func begin() -> ConversationReader {
+    private func makeConversation() -> ConversationReader {
         lastPeers = []
         let reader = ConversationReader(given: options.given) { [unowned self] traffic, origin in
             try self.take(traffic, origin)
@@ -99,7 +135,7 @@ public final class DrinkReader {
         switch traffic {
         case .records(let batch): try take(batch, origin)
         case .malformed: tally.malformed += 1
-        case .message: try refuteDoubts(origin)
+        case .message: if !origin.isDoubtful { try refuteDoubts(for: origin.side.peer) }
         case .command: break
         }
     }
@@ -107,19 +143,45 @@ public final class DrinkReader {
     // MARK: records
 
     private func take(_ batch: RecordBatch, _ origin: TrafficOrigin) throws {
-        try refuteDoubts(origin)
         let peer = origin.side.peer
-        if let wanted = options.bottle, peer.address != wanted { return }
-        if origin.isDoubtful, doubt == .refuted {
+        let account = account(of: peer, batch, origin)
+        // Whose log a bottle has is no mere lookalike.
+        let isDoubtful = origin.isDoubtful && !ledger.isTrusted(account)
+        if !isDoubtful {
+            ledger.trust(account)
+            try refuteDoubts(for: peer)
+        }
+        if let wanted = options.bottle, (peer.address ?? ledger.address(of: account)) != wanted { return }
+        if isDoubtful, doubt == .refuted {
             tally.lookalikes += batch.bytes.count / DrinkRecord.size
             return
         }
         tally.transfers += 1
         if batch.failure != nil { tally.unfinishedTransfers += 1 }
         let others = conversation?.openLogs.contains { $0 !== origin.side } ?? false
-        let route = origin.isDoubtful && doubt == .open ? Route.doubtful : others || !waiting.isEmpty ? .waiting : .direct
-        try take(batch, peer, route)
+        let route = isDoubtful && doubt == .open ? Route.doubtful : others || !waiting.isEmpty ? .waiting : .direct
+        try take(batch, peer, account, route)
         if !waiting.isEmpty { try releaseInOrder(after: origin.side) }
+    }
+
+    /// Whose drinks these are: the peer's own, or somebody's whose log has them already.
+    private func account(of peer: BottlePeer, _ batch: RecordBatch, _ origin: TrafficOrigin) -> DrinkLedger.Account {
+        let own = peer.account ?? ledger.account(of: peer.address, isSure: !peer.isAddressPrivate)
+        peer.account = own
+        let connection = origin.side.connection
+        var holder = ledger.holder(of: own)
+        let mask: UInt64 = options.dialect == .strict ? 0xFF : 0xFFFF
+        let first = origin.side.firstFrame, capture = captures
+        // A bottle has one connection at a time: who spoke on another since this one began is somebody else.
+        while let other = ledger.knower(of: batch.bytes, mask: mask, besides: holder, {
+            $0.capture != capture || $0.adapter != connection.adapter || $0.connection == connection.id || $0.frame <= first
+        }) {
+            holder = ledger.merge(holder, other)
+        }
+        if holder != own, peer.address == nil, !peer.isHost { peer.address = ledger.address(of: holder) }
+        ledger.see(holder, DrinkLedger.Sighting(
+            capture: capture, adapter: connection.adapter, connection: connection.id, frame: batch.sources.last?.frame ?? 0))
+        return holder
     }
 
     /// Where a batch's deliveries go.
@@ -131,10 +193,10 @@ public final class DrinkReader {
     }
 
     /// The loop that a large capture spends its time in: nothing in it allocates, and a drink that is known costs one look-up.
-    private func take(_ batch: RecordBatch, _ peer: BottlePeer, _ route: Route) throws {
-        let history = history(of: peer)
-        let drinks = history.drinks, isRaw = options.isRaw, isStrict = options.dialect == .strict
+    private func take(_ batch: RecordBatch, _ peer: BottlePeer, _ account: DrinkLedger.Account, _ route: Route) throws {
+        let ledger = ledger, isRaw = options.isRaw, isStrict = options.dialect == .strict
         let mask: UInt64 = isStrict ? 0xFF : 0xFFFF
+        var drinks = ledger.drinks(of: account)
         var duplicates = 0, bookkeeping = 0
         defer {
             tally.duplicates += duplicates
@@ -143,9 +205,15 @@ public final class DrinkReader {
         try batch.forEachRecord { raw, source in
             if isStrict, try isRefused(raw, source, peer) { return }
             let head = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self))
-            let isNew: Bool
+            let wall = head >> 16, amount = UInt16(truncatingIfNeeded: head & mask)
+            var isNew: Bool
             if raw[12] == 0 {
-                isNew = drinks.pointee.insert(wall: head >> 16, amount: UInt16(truncatingIfNeeded: head & mask))
+                if let drinks {
+                    isNew = drinks.pointee.insert(wall: wall, amount: amount) && ledger.insert(account, wall: wall, amount: amount)
+                } else {
+                    isNew = ledger.insert(account, wall: wall, amount: amount)
+                    drinks = ledger.drinks(of: account)
+                }
                 if !isNew {
                     duplicates += 1
                     if !isRaw { return }
@@ -153,18 +221,18 @@ public final class DrinkReader {
             } else {
                 bookkeeping += 1
                 guard isRaw else { return }
-                isNew = history.bookkeeping.pointee.insert(wall: head >> 16, amount: UInt16(truncatingIfNeeded: head & mask))
+                isNew = ledger.insertBookkeeping(account, wall: wall, amount: amount)
             }
-            try pass(raw, head, source, peer, isNew, route)
+            try pass(raw, head, source, peer, account, isNew, route)
         }
     }
 
     private func pass(
-        _ raw: UnsafeRawBufferPointer, _ head: UInt64, _ source: RecordBatch.Source, _ peer: BottlePeer, _ isNew: Bool, _ route: Route
+        _ raw: UnsafeRawBufferPointer, _ head: UInt64, _ source: RecordBatch.Source, _ peer: BottlePeer, _ account: DrinkLedger.Account, _ isNew: Bool, _ route: Route
     ) throws {
         guard let record = try? DrinkRecord(decoding: raw, dialect: options.dialect) else { return }
         let delivery = Delivery(
-            bottle: peer, model: peer.model ?? options.model, record: record, year: record.year ?? year(at: source.time),
+            bottle: peer, account: account, model: peer.model ?? options.model, record: record, year: record.year ?? year(at: source.time),
             frame: source.frame, time: source.time, isDuplicate: !isNew, head: head,
             tail: UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: 5, as: UInt64.self)) & 0xFF_FFFF_FFFF)
         switch route {
@@ -172,6 +240,7 @@ public final class DrinkReader {
             try deliver(delivery)
         case .waiting:
             waiting.append(delivery)
+            earliestWaiting = min(earliestWaiting, delivery.frame)
             if waiting.count > Self.mostWaiting { try release(before: .max) }
         case .doubtful:
             guard doubt == .open else { return try deliver(delivery) }
@@ -179,6 +248,9 @@ public final class DrinkReader {
             if doubtful.count > Self.mostDoubtful { try releaseDoubtful() }
         }
     }
+
+    /// Whose drinks a peer's are; `nil`: it delivered none.
+    func holder(of peer: BottlePeer) -> DrinkLedger.Account? { peer.account.map { ledger.holder(of: $0) } }
 
     func deliver(_ delivery: borrowing Delivery) throws {
         if delivery.record.isDrink, !delivery.isDuplicate {
@@ -204,13 +276,5 @@ public final class DrinkReader {
         guard let time else { return options.hostYear }
         let year = CivilTime(secondsSince1970: time.components.seconds).year
         return (2015...2099).contains(year) ? year : options.hostYear
-    }
-
-    private func history(of peer: BottlePeer) -> DrinkHistory {
-        if let history = peer.history { return history }
-        let history = peer.address.flatMap { histories[$0] } ?? DrinkHistory()
-        if let address = peer.address { histories[address] = history }
-        peer.history = history
-        return history
     }
 }

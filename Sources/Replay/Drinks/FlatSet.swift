@@ -37,6 +37,22 @@ struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
         }
     }
 
+    func contains(_ key: Key) -> Bool {
+        guard key != 0 else { return hasZero }
+        var place = Self.place(of: key, among: capacity)
+        while slots[place] != 0 {
+            if slots[place] == key { return true }
+            place += 1
+            if place == capacity { place = 0 }
+        }
+        return false
+    }
+
+    func forEach(_ body: (Key) -> Void) {
+        if hasZero { body(0) }
+        for place in 0..<capacity where slots[place] != 0 { body(slots[place]) }
+    }
+
     private mutating func insertZero() -> Bool {
         defer { hasZero = true }
         return !hasZero
@@ -69,7 +85,9 @@ struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
     /// Fibonacci hashing, then the high half of a product: any table size will do, not only powers of two.
     @inline(__always)
     private static func place(of key: Key, among size: Int) -> Int {
-        let mixed = (UInt64(key) ^ UInt64(key) >> 29) &* 0x9E37_79B9_7F4A_7C15
+        var folded = UInt64(truncatingIfNeeded: key)
+        if Key.bitWidth > 64 { folded ^= UInt64(truncatingIfNeeded: key >> 64) &* 0xD6E8_FEB8_6659_FD93 }
+        let mixed = (folded ^ folded >> 29) &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: (mixed ^ mixed >> 32).multipliedFullWidth(by: UInt64(size)).high)
     }
 }

@@ -4,13 +4,14 @@ import Captures
 extension CaptureFile {
     /// Reads the file as conversations: every whole ATT PDU, and what happens around it. The bytes are borrowed for the time of a call.
     ///
+    /// - Parameter open: with the connections that are open when the file begins.
     /// - Throws: what `forEachPacket` throws, after everything whole before the trouble was delivered; whatever `body` throws.
     /// - Returns: what became no PDU, and why.
     @discardableResult
     public mutating func forEachEvent(
-        onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
+        from open: ConversationReassembler = ConversationReassembler(), onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
     ) throws -> [DropReason: Int] {
-        var reassembler = ConversationReassembler()
+        var reassembler = open
         do {
             try forEachPacket { packet, bytes in
                 onPacket?(packet)

@@ -35,6 +35,7 @@ public struct CaptureFile {
         let size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
 
         var reader = CaptureReader()
+        if size != nil { reader.surveyInterfaces = { [path] in Self.surveyInterfaces(path) } }
         defer { facts = reader.facts }
         var window = [UInt8](repeating: 0, count: Self.windowSize)
         var filled = 0
@@ -55,6 +56,12 @@ public struct CaptureFile {
             filled -= consumed
             onProgress?(total, size)
         }
+    }
+
+    private static func surveyInterfaces(_ path: String) -> InterfaceSurvey? {
+        var survey = InterfaceSurvey()
+        try? forEachPiece(of: path) { survey.take($0.bytes) }
+        return survey
     }
 
     /// The bytes of a file as they are, piece by piece.

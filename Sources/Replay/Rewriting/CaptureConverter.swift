@@ -12,6 +12,8 @@ public struct CaptureConverter {
         public var written = 0
         /// Packets for which the other format has no place and no traffic is lost.
         public var leftOut = 0
+        /// Records whose time the other format cannot say: `CaptureWriter.retimed`.
+        public var retimed = 0
         /// The conversation was written, not the packets.
         public var isByConversation = false
     }
@@ -42,9 +44,10 @@ public struct CaptureConverter {
             if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
         }
         var written = 0, leftOut = 0
-        defer { (outcome.written, outcome.leftOut) = (written, leftOut) }
+        defer { (outcome.written, outcome.leftOut, outcome.retimed) = (written, leftOut, writer.retimed) }
         var reassembler = ConversationReassembler()
-        var directions = DirectionSense()
+        // Which way HCI packets went, for formats that must say it made of one that does not (pcap link type 187).
+        var sense = ConversationReassembler()
         do {
             try file.forEachPacket { packet, bytes in
                 let here = level ?? packet.content.level
@@ -59,7 +62,11 @@ public struct CaptureConverter {
                 }
                 if conversation == nil {
                     var packet = packet
-                    if packet.direction == nil { packet.direction = directions.direction(of: packet, bytes) }
+                    if packet.direction == nil, case .hci = packet.content {
+                        let observed = ObservedPacket(packet)
+                        packet.direction = sense.direction(of: observed, bytes).map { $0 == .sent ? .sent : .received }
+                        sense.receive(observed, bytes) { _, _ in }
+                    }
                     if try writer.write(packet, bytes) { written += 1 } else { leftOut += 1 }
                 } else {
                     try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
@@ -123,31 +130,6 @@ private struct Survey {
         head.profile = bottle?.profile?.rawValue
         for peer in reader.peers {
             if let address = peer.address, let name = peer.name { head.names[address.value] = name }
-        }
-    }
-}
-
-/// Which way HCI packets went, for formats that must say it made of one that does not (pcap link type 187).
-private struct DirectionSense {
-    /// By connection handle: which way the frame goes that was begun last.
-    private var last: [UInt16: PacketDirection] = [:]
-
-    /// Commands come from the host, events from the controller; a first fragment tells by its boundary flag (0 from the host, 2 from
-    /// the controller), a continuation goes with the frame before it.
-    mutating func direction(of packet: CapturePacket, _ bytes: RawSpan) -> PacketDirection? {
-        switch packet.content {
-        case .hci(.command): return .sent
-        case .hci(.event): return .received
-        case .hci(.acl):
-            guard let header = bytes.little16(at: 0) else { return nil }
-            let handle = header & 0x0FFF
-            switch header >> 12 & 3 {
-            case 0: last[handle] = .sent
-            case 2: last[handle] = .received
-            default: break
-            }
-            return last[handle]
-        default: return nil
         }
     }
 }

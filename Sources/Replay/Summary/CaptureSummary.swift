@@ -23,9 +23,15 @@ public struct CaptureSummary {
         public var suspects = 0
         /// Deliveries of drinks that were known already.
         public var duplicates = 0
+        /// Commands that the host wrote to it.
+        public var commands = 0
         /// Wall time of its first and last drink with a possible date.
-        public var first: String?
-        public var last: String?
+        public var first: String? { firstOrder.map(Delivery.text) }
+        public var last: String? { lastOrder.map(Delivery.text) }
+        var firstOrder: Int?
+        var lastOrder: Int?
+
+        init(_ peer: BottlePeer) { self.peer = peer }
     }
 
     public struct Advertiser {
@@ -48,29 +54,34 @@ public struct CaptureSummary {
     public private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
     public static let mostAdvertisers = 4096
     /// How many PDUs of each opcode.
-    public private(set) var pdus: [ATTOpcode: Int] = [:]
+    public var pdus: [ATTOpcode: Int] {
+        opcodes.indices.reduce(into: [:]) { counts, opcode in
+            if opcodes[opcode] > 0 { counts[ATTOpcode(rawValue: UInt8(opcode))] = opcodes[opcode] }
+        }
+    }
+    private var opcodes = [Int](repeating: 0, count: 256)
     public private(set) var drops: [DropReason: Int] = [:]
     public private(set) var adapters: Set<UInt32> = []
     public private(set) var commands = 0
+    /// At most `mostBottles` of them.
     public private(set) var bottles: [Bottle] = []
+    public private(set) var bottleCount = 0
+    public static let mostBottles = 4096
     public private(set) var tally = DrinkReader.Tally()
     /// Everybody who was connected, with the attribute tables discovered.
     public private(set) var peers: [BottlePeer] = []
 
     private var places: [Int: Int] = [:]
     private var lastID = 0
+    /// Where the connection stands that spoke last: mostly it speaks again.
+    private var lastPlace: (id: Int, place: Int)?
 
     /// Reads a whole file. Trouble with the file ends up in `trouble`, after everything before it was counted.
     public init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         var options = options
         options.isRaw = true
-        var found: [ObjectIdentifier: Bottle] = [:]
-        let reader = DrinkReader(options) { delivery in
-            let key = ObjectIdentifier(delivery.bottle)
-            var bottle = found[key] ?? Bottle(peer: delivery.bottle)
-            bottle.take(delivery)
-            found[key] = bottle
-        }
+        let found = BottleList()
+        let reader = DrinkReader(options) { found.take($0) }
         file.onHead = { reader.learn($0) }
         let path = file.path
         reader.lookAhead = { Foresight(path) }
@@ -94,17 +105,16 @@ public struct CaptureSummary {
         (self.firstTime, self.lastTime) = (firstTime, lastTime)
         tally = reader.tally
         commands = peers.reduce(0) { $0 + $1.commandCount }
-        bottles = peers.compactMap { peer in
-            if let bottle = found[ObjectIdentifier(peer)] { return bottle }
-            return peer.isBottle || peer.commandCount > 0 ? Bottle(peer: peer) : nil
-        }
+        for peer in peers where peer.isBottle || peer.commandCount > 0 { found.take(peer, reader.holder(of: peer)) }
+        bottles = found.bottles
+        bottleCount = found.count
     }
 
     private mutating func take(_ event: ConversationEvent, _ bytes: RawSpan) {
         switch event {
         case .att(let observation):
             guard !observation.isSynthetic else { return }
-            if let opcode = bytes.first { pdus[ATTOpcode(rawValue: opcode), default: 0] += 1 }
+            if let opcode = bytes.first { opcodes[Int(opcode)] += 1 }
             update(observation.connection) {
                 $0.pdus += 1
                 if $0.firstFrame == nil { ($0.firstFrame, $0.began) = (observation.frame, observation.time) }
@@ -126,6 +136,7 @@ public struct CaptureSummary {
     }
 
     private mutating func update(_ connection: ObservedConnection, _ change: (inout Connection) -> Void) {
+        if let lastPlace, lastPlace.id == connection.id { return change(&connections[lastPlace.place]) }
         adapters.insert(connection.adapter)
         guard let place = places[connection.id] else {
             // Connections are numbered in the order of their first sight.
@@ -139,8 +150,46 @@ public struct CaptureSummary {
             connections.append(new)
             return
         }
+        lastPlace = (connection.id, place)
         connections[place].observed = connection
         change(&connections[place])
+    }
+}
+
+/// Who delivered what, in order of first sight: one entry a bottle, also where several peers without an address are one.
+private final class BottleList {
+    private(set) var bottles: [CaptureSummary.Bottle] = []
+    private(set) var count = 0
+    private var places: [DrinkLedger.Account: Int] = [:]
+    private var last: (account: DrinkLedger.Account, place: Int)?
+
+    func take(_ delivery: borrowing Delivery) {
+        if let last, last.account == delivery.account { return bottles[last.place].take(delivery) }
+        guard let place = place(of: delivery.account, delivery.bottle) else { return }
+        last = (delivery.account, place)
+        bottles[place].take(delivery)
+    }
+
+    /// - Parameter account: `nil`: it delivered nothing.
+    func take(_ peer: BottlePeer, _ account: DrinkLedger.Account?) {
+        if let account {
+            if let place = place(of: account, peer) { bottles[place].commands += peer.commandCount }
+        } else {
+            add(peer)
+            if let last = bottles.indices.last, bottles[last].peer === peer { bottles[last].commands = peer.commandCount }
+        }
+    }
+
+    private func place(of account: DrinkLedger.Account, _ peer: BottlePeer) -> Int? {
+        if let known = places[account] { return known < 0 ? nil : known }
+        places[account] = bottles.count < CaptureSummary.mostBottles ? bottles.count : -1
+        add(peer)
+        return places[account].flatMap { $0 < 0 ? nil : $0 }
+    }
+
+    private func add(_ peer: BottlePeer) {
+        count += 1
+        if bottles.count < CaptureSummary.mostBottles { bottles.append(CaptureSummary.Bottle(peer)) }
     }
 }
 
@@ -157,8 +206,8 @@ extension CaptureSummary.Bottle {
             return
         }
         millilitres += delivery.record.amountMl
-        guard let at = delivery.at else { return }
-        first = min(first ?? at, at)
-        last = max(last ?? at, at)
+        guard let order = delivery.order else { return }
+        firstOrder = min(firstOrder ?? order, order)
+        lastOrder = max(lastOrder ?? order, order)
     }
 }

@@ -1,0 +1,52 @@
+/// Which adapter each interface of a pcapng file is.
+///
+/// Every section numbers its interfaces anew, so that one adapter has an interface in each. A section goes on where the one before ended when
+/// its interface has the same place, kind and name, and its time does not run back; otherwise it is somebody else.
+struct AdapterNumbers {
+    private struct Kind: Hashable {
+        var index: Int
+        var linkType: LinkType
+        var name: [UInt8]
+    }
+
+    private var next: UInt32 = 0
+    /// Of the section before, and of this one.
+    private var before: [Kind: UInt32] = [:]
+    private var here: [Kind: UInt32] = [:]
+    private var latest: CaptureTime?
+    private var latestBefore: CaptureTime?
+    private var isFirstOfSection = true
+    private var runsBack = false
+
+    mutating func beginSection() {
+        // A section without a packet changes nothing.
+        guard !isFirstOfSection else { return }
+        before = here
+        here = [:]
+        latestBefore = latest
+        isFirstOfSection = true
+    }
+
+    /// Takes every packet's time.
+    mutating func note(_ time: CaptureTime?) {
+        if isFirstOfSection {
+            isFirstOfSection = false
+            runsBack = time.flatMap { time in latestBefore.map { time < $0 } } ?? false
+            latest = nil
+        }
+        if let time { latest = max(latest ?? time, time) }
+    }
+
+    mutating func number(index: Int, _ linkType: LinkType, _ name: [UInt8]) -> UInt32 {
+        let kind = Kind(index: index, linkType: linkType, name: name)
+        let number: UInt32
+        if !runsBack, let known = before[kind] {
+            number = known
+        } else {
+            number = next
+            next += 1
+        }
+        here[kind] = number
+        return number
+    }
+}

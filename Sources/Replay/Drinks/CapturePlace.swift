@@ -1,0 +1,26 @@
+import Bluetooth
+import Captures
+
+/// Where the reading of a capture stands: what is needed to tell whether the next file goes on there.
+struct CapturePlace {
+    let reassembler: ConversationReassembler
+    /// Of the last packet.
+    private let last: Duration?
+    private let level: CaptureFormat.Level?
+
+    /// A log that was cut goes on at once; after a longer pause a connection of the same number may be another.
+    private static let longestPause = Duration.seconds(600)
+
+    /// Whether something is under way that another file can go on with.
+    var isOpen: Bool { level != .text && reassembler.hasOpenConnections }
+
+    init(_ reassembler: ConversationReassembler = ConversationReassembler(), at last: Duration? = nil, _ level: CaptureFormat.Level? = nil) {
+        (self.reassembler, self.last, self.level) = (reassembler, last, level)
+    }
+
+    /// Whether a file whose first packet has this time goes on where the one before ended.
+    func isContinued(at time: Duration?, _ level: CaptureFormat.Level?) -> Bool {
+        guard isOpen, level == self.level, let time, let last else { return false }
+        return time >= last && time - last <= Self.longestPause
+    }
+}

@@ -1,0 +1,83 @@
+import Bluetooth
+import Captures
+import Foundation
+import Replay
+import Support
+import Testing
+
+/// Drinks from sniffs that say nothing of directions, in all weathers: everything that was heard is found, once, and nothing else.
+@Suite struct AirSniffTests {
+    struct Case: CustomTestStringConvertible {
+        var weather: AirSniff.Weather
+        var type: AirSniff.LinkType
+        var testDescription: String { "\(type), \(weather)" }
+    }
+
+    static let cases: [Case] = AirSniff.LinkType.allCases.flatMap { type in
+        [0, 0.01, 0.05, 0.15].flatMap { share in
+            [27, 251].map { longest in
+                Case(weather: .init(missed: share, damaged: share / 2, lost: share, refused: share / 3, longest: longest), type: type)
+            }
+        } + [
+            // One retransmission, one refusal here and there, and nothing else.
+            Case(weather: .init(lost: 0.02), type: type), Case(weather: .init(refused: 0.02), type: type),
+            Case(weather: .init(missed: 0.05, lost: 0.05, refused: 0.02, hasBeginning: false), type: type),
+            // Stamps of a host that polls its sniffer.
+            Case(weather: .init(lost: 0.02, grain: 1000), type: type),
+        ]
+    }
+
+    /// A retail bottle's session: discovery, then the log twice, in entries of at most 8.
+    static func session(_ records: [[UInt8]]) -> (values: [(isFromCentral: Bool, pdu: [UInt8])], discovery: Range<Int>, entries: [Int: [[UInt8]]]) {
+        var values: [(isFromCentral: Bool, pdu: [UInt8])] = [
+            (true, [0x02, 0x05, 0x02]), (false, [0x03, 0x05, 0x02]),
+            (true, [0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28]),
+            (false, [0x09, 0x07, 0x02, 0x00, 0x04, 0x03, 0x00, 0xE9, 0xFF, 0x05, 0x00, 0x10, 0x06, 0x00, 0xE4, 0xFF]),
+            (true, [0x12, 0x07, 0x00, 0x01, 0x00]), (false, [0x13]),
+        ]
+        let discovery = 0..<values.count
+        var entries: [Int: [[UInt8]]] = [:]
+        for _ in 0..<2 {
+            values.append((true, [0x52, 0x03, 0x00, 0x47, 0x54, 0x00, 0x01, 0x06]))
+            values.append((false, [0x1B, 0x06, 0x00, 0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01]))
+            var rest = records[...]
+            for value in Conversation.log(records) {
+                entries[values.count] = Array(rest.prefix(8))
+                rest = rest.dropFirst(8)
+                values.append((false, [0x1B, 0x06, 0x00] + value))
+            }
+        }
+        return (values, discovery, entries)
+    }
+
+    static func drinks(_ file: [UInt8]) throws -> [[Int]] {
+        var found: [[Int]] = []
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { found.append([$0.record.hour * 60 + $0.record.minute, $0.record.amountMl]) }
+        var capture = CaptureReader()
+        var reassembler = ConversationReassembler()
+        _ = try capture.read(file.span.bytes, isLast: true) { packet, bytes in
+            try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in try reader.receive(event, pdu) }
+        }
+        try reassembler.finish { event, pdu in try reader.receive(event, pdu) }
+        try reader.finishCapture()
+        return found
+    }
+
+    @Test(arguments: cases)
+    func everyDrinkThatWasHeardIsFoundOnce(_ one: Case) throws {
+        for seed in UInt64(1)...12 {
+            var random = SeededGenerator(seed: seed)
+            let records = (0..<40).map { record(400 + $0 * 7, Int.random(in: 20...400, using: &random)) }
+            let session = Self.session(records)
+            let sniff = AirSniff(session.values, one.weather, seed: seed, keep: session.discovery)
+            let heard = Set(session.entries.filter { sniff.heard.contains($0.key) }.values.joined().map { [Int($0[3]) * 60 + Int($0[4]), Int($0[6]) << 8 | Int($0[7])] })
+            let found = try Self.drinks(sniff.pcap(one.type))
+            // Where a fifth of all short parts is missing, four in a row can be, and what follows fits as if nothing were.
+            let isRough = one.weather.missed > 0.1 && one.weather.longest == 27
+            let missing = heard.subtracting(found), extra = Set(found).subtracting(heard)
+            #expect(missing.count <= (isRough ? 8 : 0), "seed \(seed): \(missing.count) of \(heard.count) heard drinks are missing")
+            #expect(extra.count <= (isRough ? 3 : 0), "seed \(seed): drinks that were not heard whole")
+            if !isRough { #expect(Set(found).count == found.count, "seed \(seed): a drink twice") }
+        }
+    }
+}

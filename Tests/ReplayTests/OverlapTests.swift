@@ -1,0 +1,167 @@
+import Bluetooth
+import BottleProtocol
+import Captures
+import Foundation
+import Replay
+import Support
+import Testing
+
+/// One bottle in several files, sections, interfaces and adapters: each drink once, though not every part shows the address.
+@Suite struct OverlapTests {
+    static let source = RewritingTests.folder + "/boost_two-days.btsnoop"
+
+    /// The records of a btsnoop file, each with its header.
+    static func btsnoop(_ path: String) throws -> (head: [UInt8], records: [[UInt8]]) {
+        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        var records: [[UInt8]] = []
+        var at = 16
+        while at + 24 <= bytes.count {
+            let length = bytes[(at + 4)..<(at + 8)].reduce(0) { $0 << 8 | Int($1) }
+            records.append(Array(bytes[at..<(at + 24 + length)]))
+            at += 24 + length
+        }
+        return (Array(bytes[..<16]), records)
+    }
+
+    /// What `drinks FILE…` counts.
+    static func drinks(_ paths: [String]) throws -> [String] {
+        var found: [String] = []
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { found.append("\($0.at ?? "-") \($0.record.amountMl)") }
+        for (index, path) in paths.enumerated() {
+            var file = CaptureFile(path: path)
+            do { try reader.read(&file, isLast: index == paths.count - 1) } catch is CaptureError {}
+        }
+        return found
+    }
+
+    static func halves(_ folder: TemporaryFolder, at cut: Int) throws -> [String] {
+        let (head, records) = try btsnoop(source)
+        return try [records[..<cut], records[cut...]].enumerated().map { index, part in
+            let path = folder.file("part\(cut)-\(index).btsnoop")
+            try Data(head + part.joined()).write(to: URL(fileURLWithPath: path))
+            return path
+        }
+    }
+
+    @Test func aLogThatWasCutAnywhereIsOneLog() throws {
+        let folder = try TemporaryFolder()
+        let whole = try Self.drinks([Self.source])
+        #expect(whole.count == 40)
+        for cut in 1..<(try Self.btsnoop(Self.source).records.count) {
+            let parts = try Self.halves(folder, at: cut)
+            let both = try Self.drinks(parts)
+            #expect(Set(both) == Set(whole) && both.count == 40, "cut before record \(cut + 1)")
+            // In the wrong order a transfer that was cut is not whole; but nothing counts twice, and what both hold is there.
+            let turned = try Self.drinks(parts.reversed())
+            #expect(Set(turned).count == turned.count, "cut before record \(cut + 1), turned around")
+            #expect(try Self.drinks([parts[1], Self.source, parts[0]]).sorted() == whole.sorted())
+        }
+    }
+
+    /// Everything without the connection's beginning, given three times.
+    @Test func aBottleWithoutAnAddressIsTheOneThatHasItsRecords() throws {
+        let folder = try TemporaryFolder()
+        let parts = try Self.halves(folder, at: 12)
+        #expect(try Self.drinks([parts[1], parts[1], Self.source]).count == 40)
+    }
+
+    @Test func twoThatSpeakAtOneTimeAreTwo() throws {
+        var talk = Conversation(peer: nil, handle: 0x40)
+        talk.discoverRetail()
+        talk.connect(nil, handle: 0x41)
+        talk.discoverRetail()
+        let log = Conversation.log((0..<16).map { record(600 + $0, 200 + $0) })
+        for value in log {
+            for connection in 1...2 {
+                talk.resume(connection)
+                talk.notify(value)
+            }
+        }
+        #expect(try talk.drinks().drinks.count == 32)
+        // One after the other it is one bottle that was connected twice.
+        var again = Conversation(peer: nil, handle: 0x40)
+        for handle in [UInt32(0x40), 0x41] {
+            if handle == 0x41 { again.connect(nil, handle: handle) }
+            again.discoverRetail()
+            for value in log { again.notify(value) }
+            again.disconnect()
+        }
+        #expect(try again.drinks().drinks.count == 16)
+    }
+
+    /// Dates after a loss of power tell nobody apart, unless all are the same.
+    @Test func aClockThatWasResetTellsNobody() throws {
+        var talk = Conversation()
+        talk.discoverRetail()
+        talk.notifyLog([record(0, 200, year: 0), record(600, 210)])
+        talk.disconnect()
+        talk.connect(nil, handle: 0x41)
+        talk.discoverRetail()
+        talk.notifyLog([record(0, 200, year: 0), record(700, 220)])
+        #expect(try talk.drinks().drinks.count == 4)
+    }
+
+    /// A private address is another one each quarter of an hour.
+    @Test func aPrivateAddressIsNoIdentity() throws {
+        for (address, count) in [(UInt64(0x5AC1_3801_0203), 2), (0xC4C1_3801_0203, 4)] {
+            var events: [(ConversationEvent, [UInt8])] = []
+            for turn in 0..<2 {
+                var talk = Conversation()
+                talk.discoverRetail()
+                talk.notifyLog([record(600, 200), record(601, 201)])
+                for (event, bytes) in talk.events {
+                    guard case .att(var att) = event else { continue }
+                    att.connection = ObservedConnection(
+                        id: turn + 1, handle: 0x40, peer: BluetoothAddress(address + UInt64(turn)), isPeerRandom: true, isCentral: true)
+                    att.frame += turn * 100
+                    events.append((.att(att), bytes))
+                }
+            }
+            var found = 0
+            let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { _ in found += 1 }
+            for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
+            try reader.finishCapture()
+            #expect(found == count)
+        }
+    }
+
+    // MARK: pcapng
+
+    @Test(arguments: ["pcapng", "pcapng-h4", "pcapng-ll", "pcapng-ll-phdr"])
+    func twoSectionsInOnePcapngAreOneCapture(format: String) throws {
+        let folder = try TemporaryFolder()
+        let whole = try Self.drinks([Self.source])
+        let count = try Self.btsnoop(Self.source).records.count
+        for cut in stride(from: 3, to: count, by: 7) {
+            let parts = try Self.halves(folder, at: cut).map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.convert($0, to: format, in: folder)))) }
+            let path = folder.file("sections.pcapng")
+            try Data(parts.joined()).write(to: URL(fileURLWithPath: path))
+            let found = try Self.drinks([path])
+            #expect(Set(found).count == found.count, "cut before record \(cut + 1)")
+            // From the air, a connection without its beginning is made anew in the second part.
+            if !format.contains("ll") { #expect(Set(found) == Set(whole), "cut before record \(cut + 1)") }
+        }
+    }
+
+    @Test(arguments: ["none", "all"])
+    func filesThatMergecapPutTogetherAreOneCapture(mode: String) async throws {
+        guard let mergecap = Program(system: "mergecap") else {
+            print("mergecap is not installed: what it makes is not judged here (apt-get install tshark)")
+            return
+        }
+        let folder = try TemporaryFolder()
+        let whole = try Self.drinks([Self.source])
+        let count = try Self.btsnoop(Self.source).records.count
+        for cut in stride(from: 3, to: count, by: 11) {
+            let path = folder.file("merged\(cut).pcapng")
+            let result = try await mergecap.run(["-I", mode, "-F", "pcapng", "-w", path] + Self.halves(folder, at: cut))
+            #expect(result.exitCode == 0, "\(result.error)")
+            let found = try Self.drinks([path])
+            #expect(Set(found) == Set(whole) && found.count == 40, "cut before record \(cut + 1)")
+        }
+        // The whole capture twice, side by side: everything is known.
+        let twice = folder.file("twice.pcapng")
+        _ = try await mergecap.run(["-I", mode, "-F", "pcapng", "-w", twice, Self.source, Self.source])
+        #expect(try Self.drinks([twice]).count == 40)
+    }
+}
