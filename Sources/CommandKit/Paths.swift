@@ -21,6 +21,12 @@ public enum Paths {
         return "\(variable("TMPDIR") ?? "/tmp")/\(getuid())-\(name)"
     }
 
+    /// For what lasts as long as this machine runs: systemd's folder for a service, else `$XDG_RUNTIME_DIR`, else the temporary directory.
+    public static var runtime: String {
+        let ofService = variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
+        return ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
+    }
+
     /// Makes the directories above a file.
     public static func makeParent(of file: String) throws {
         let parent = URL(fileURLWithPath: file).deletingLastPathComponent()

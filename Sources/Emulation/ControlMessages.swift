@@ -87,6 +87,7 @@ public enum ControlMessages {
             "batteryPercent": .int(status.batteryPercent), "charging": .string(status.charging.description), "goalMl": .int(status.goalMl),
             "amountMl": .int(status.amountMl), "levelMl": .int(status.levelMl), "reminder": JSONValue(status.reminder?.description),
             "light": JSONValue(status.light?.description), "registered": .bool(status.isRegistered), "blinks": .int(status.blinks),
+            "onAir": .bool(status.offAir == nil), "offAirReason": JSONValue(status.offAir.map { "\($0)" }),
         ]
     }
 }

@@ -15,19 +15,19 @@ public enum LinkFactory {
 
     /// A link for a central: the gateway's end.
     ///
-    /// - Parameter notifications: over BlueZ only; `nil`: the link's own choice.
+    /// - Parameters:
+    ///   - notifications: over BlueZ only; `nil`: the link's own choice.
+    ///   - runtimeFolder: over BlueZ only: where it is kept which connections are ours (`HeldConnections`).
     /// - Throws: `LinkError` with a sentence for a link that this build, or this machine, does not have.
     public static func central(
-        _ name: LinkName, notifications: NotificationWay? = nil, instruments: LinkInstruments = LinkInstruments()
+        _ name: LinkName, notifications: NotificationWay? = nil, runtimeFolder: String? = nil, instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any CentralLink {
         switch name {
         case .unix(let path): SocketCentralLink(try UnixSocket(path: path), instruments: instruments)
         case .bluez(let adapter):
-            switch notifications {
-            case nil: BlueZCentralLink(adapter: adapter, log: instruments.log)
-            case .socket: BlueZCentralLink(adapter: adapter, notifications: .socket, log: instruments.log)
-            case .signals: BlueZCentralLink(adapter: adapter, notifications: .signals, log: instruments.log)
-            }
+            BlueZCentralLink(
+                adapter: adapter, notifications: notifications == .socket ? .socket : .signals, held: HeldConnections(folder: runtimeFolder),
+                log: instruments.log)
         case .l2cap(let place): SocketCentralLink(try L2CAPDialer(place), instruments: instruments)
         case .capture(let file): try CaptureLink(file: file, hostTime: HostClock.localTime(), instruments: instruments)
         }

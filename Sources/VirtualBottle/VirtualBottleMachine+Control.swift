@@ -48,6 +48,8 @@ public struct BottleStatus: Hashable, Sendable {
     public var central: CentralID?
     public var mtu: Int?
     public var isSubscribed: Bool
+    /// Why nobody can see or reach it; `nil`: it is on the air.
+    public var offAir: LinkError?
 }
 
 extension VirtualBottleMachine {
@@ -135,6 +137,6 @@ extension VirtualBottleMachine {
             goalMl: Int(flash.goalMl), amountMl: Int(amount(at: now)), levelMl: Int(flash.levelMl),
             reminder: ReminderSetting(flash.reminder), light: ReminderLight(flash.light), isRegistered: flash.isRegistered, blinks: blinks,
             connections: connections, central: session?.central, mtu: session?.mtu,
-            isSubscribed: identity.profile.profiles.contains { session?.subscriptions.contains($0.response) == true })
+            isSubscribed: identity.profile.profiles.contains { session?.subscriptions.contains($0.response) == true }, offAir: offAir)
     }
 }

@@ -27,8 +27,11 @@ extension VirtualBottleMachine {
             session?.earliestNext = next
         case .unavailable(let error):
             if session != nil { disconnect(at: now) }
-            log("the link is gone: \(error)")
-        case .available: log("the link is back")
+            offAir = error
+            log("off the air: \(error)")
+        case .available:
+            offAir = nil
+            log("on the air again")
         case .disconnected, .mtuChanged, .subscribed, .unsubscribed, .notified: break
         }
     }
@@ -39,6 +42,7 @@ extension VirtualBottleMachine {
             log("\(central) is refused: \(session?.central.text ?? "somebody") is connected")
             return emit(.link(.disconnect(central)))
         }
+        offAir = nil
         connections += 1
         guard connections > plan.refuse else {
             log("\(central) is dropped: fault 'refuse', connection \(connections)")

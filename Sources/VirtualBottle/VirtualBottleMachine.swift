@@ -31,6 +31,8 @@ public struct VirtualBottleMachine: Sendable {
     var injector: FaultInjector
     var recorded: RecordedAnswers
     var session: Session?
+    /// Why nobody can see or reach the bottle, as the link says; `nil`: it is on the air.
+    var offAir: LinkError?
     /// Connections so far.
     var connections = 0
     /// Values due later: results of calibrations.
@@ -47,11 +49,12 @@ public struct VirtualBottleMachine: Sendable {
 
     /// - Parameters:
     ///   - flash: as a new bottle's, or as saved by an earlier run.
+    ///   - hasRadio: whether centrals see an address of the bottle's; without, it serves one as its serial number.
     ///   - answers: of a recorded bottle, for what this one does not know.
     ///   - hostTime: the host's local wall clock at `now`; the bottle's own clock stands against it as the flash says.
     public init(
         _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(), seed: UInt64 = 0,
-        answers: RecordedAnswers = .none, hostTime: LocalTime, at now: MonotonicInstant
+        answers: RecordedAnswers = .none, hasRadio: Bool = false, hostTime: LocalTime, at now: MonotonicInstant
     ) {
         self.identity = identity
         self.flash = flash
@@ -59,7 +62,7 @@ public struct VirtualBottleMachine: Sendable {
         recorded = answers
         startedAt = now
         injector = FaultInjector(faults, seed: seed)
-        application = GATTShape.application(identity, hasKeepAlive: faults.keepAlive)
+        application = GATTShape.application(identity, hasKeepAlive: faults.keepAlive, hasRadio: hasRadio)
         if let offset = flash.clockOffset {
             clock = RunningClock(LocalTime(milliseconds: hostTime.milliseconds + offset), isLost: false, drift: faults.drift, at: now)
         } else {

@@ -60,8 +60,11 @@ struct Control: ParsableCommand {
         guard isLong else { return [short] }
         let isConnected = (status["connected"] as? Bool) == true
         let connection = isConnected ? "\(text("central")), MTU \(text("mtu"))\((status["subscribed"] as? Bool) == true ? ", subscribed" : "")" : "none"
+        let isOnAir = (status["onAir"] as? Bool) != false
+        let air = isOnAir ? (isConnected ? "yes, and hidden while connected" : "yes") : "no: \(text("offAirReason"))"
         return [
             "\(text("name"))  \(text("address"))  \(text("profile")) \(text("model"))",
+            "on the air    \(air)",
             "connection    \(connection) (\(text("connections")) so far)",
             "log           \(text("records")) records, \(text("acknowledged")) acknowledged, \(text("overwritten")) lost to newer ones",
             "clock         \(text("clock"))",

@@ -45,6 +45,14 @@ extension Run {
         return try Self.failing { try LinkRecorder(path: path, peer: identity.address, epoch: epoch, log: log) }
     }
 
+    /// Whether centrals see an address of the bottle's.
+    var hasRadio: Bool {
+        switch link {
+        case .bluez, .l2cap: true
+        case .unix, .capture: false
+        }
+    }
+
     func peripheral(_ instruments: LinkInstruments) throws -> any PeripheralLink {
         try Self.failing { try LinkFactory.peripheral(link, notifications: notifications, instruments: instruments) }
     }

@@ -93,7 +93,8 @@ struct Run: AsyncParsableCommand {
         let link = try peripheral(instruments)
         let recorded = try Self.failing { try RecordedAnswers(answers, captures: capture, wanted: address) }
         let machine = VirtualBottleMachine(
-            identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
+            identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hasRadio: hasRadio, hostTime: HostClock.localTime(),
+            at: MonotonicClock.system.now())
         let driver = BottleDriver(machine, on: link, save: { try store?.save($0) }, log: log)
         do {
             try await driver.open()

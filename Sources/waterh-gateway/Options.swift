@@ -46,7 +46,8 @@ struct LinkOptions: ParsableArguments {
         }
         let isVerbose = verbose
         do {
-            return try LinkFactory.central(name, notifications: notifications, instruments: LinkInstruments(log: { if isVerbose { Diagnostics.line($0) } }))
+            return try LinkFactory.central(
+                name, notifications: notifications, runtimeFolder: Paths.runtime, instruments: LinkInstruments(log: { if isVerbose { Diagnostics.line($0) } }))
         } catch {
             throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: "\(name)", hasRadio: true).about(error.code))
         }

@@ -25,6 +25,7 @@ struct Send: AsyncParsableCommand {
         let central = try link.open()
         var options = PollOptions(zone: zone)
         options.job = .send([command])
+        if command == .register { options.limits.poll += options.limits.button }
         options.bottle = link.wantedBottle
         options.allowPowerCycle = link.allowPowerCycle
         let watcher = Watcher(verbose: link.verbose)
@@ -40,6 +41,28 @@ struct Send: AsyncParsableCommand {
         if let answer = report.answers.first, !answer.sent {
             throw CommandFailure(.failed, "The bottle refused to be written to.", advice: "Is it a WaterH bottle? Try waterh-gateway poll --verbose.")
         }
+        if let answer = report.answers.first, let registration = Registration(answer), !registration.isDone {
+            throw CommandFailure(.failed, registration.sentence, advice: "Send it again, and press the bottle's button when it asks for that.")
+        }
+    }
+
+    /// How a registration ended.
+    private struct Registration {
+        let isDone: Bool
+        let sentence: String
+
+        init?(_ answer: CommandAnswer) {
+            guard answer.command == .register, let frame = answer.answer, let entries = try? frame.entries(),
+                let code = entries.first(where: { $0.type == .registration })?.byte.map(RegistrationCode.init(rawValue:))
+            else { return nil }
+            switch code {
+            case .confirmed: (isDone, sentence) = (true, "confirmed on the bottle")
+            case .cleared: (isDone, sentence) = (true, "done, and its log cleared")
+            case .failed: (isDone, sentence) = (false, "The bottle says that the registration failed.")
+            case .pressButton: (isDone, sentence) = (false, "The bottle's button was not pressed in time.")
+            default: return nil
+            }
+        }
     }
 
     private static func object(_ answer: CommandAnswer, _ report: PollReport) -> JSONValue {
@@ -51,7 +74,7 @@ struct Send: AsyncParsableCommand {
 
     private static func words(_ answer: CommandAnswer) -> String {
         let came = answer.answer.map { "answer: \(hex($0.encoded))" } ?? (answer.sent ? "sent; no answer came (not every command has one)" : "not sent")
-        return "\(answer.command.meaning): \(came)"
+        return "\(answer.command.meaning): \(came)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")"
     }
 
     private static func hex(_ bytes: [UInt8]) -> String {

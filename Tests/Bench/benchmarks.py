@@ -4,6 +4,7 @@ programs cost while nothing happens. Exit code 1 where a limit is missed. Names 
 import contextlib
 import json
 import os
+import shutil
 import signal
 import statistics
 import subprocess
@@ -57,8 +58,23 @@ def on_the_air(command):
     return {mark: at - first["scan"] for mark, at in first.items()} | {"process": whole}, json.loads(done.stdout)
 
 
-def ours():
-    times, answer = on_the_air([f"{PRODUCTS}/waterh-gateway", "poll", "--link", "bluez:hci0", "--store", store(), "--json"])
+def as_the_service():
+    """What puts a command into the place of hardware/units/waterh-gateway.service: its user, its capabilities, and no more."""
+    units = os.path.join(HERE, "..", "..", "hardware", "units")
+    lines = open(f"{units}/waterh-gateway.service").read().splitlines()
+    granted = next(line.split("=", 1)[1] for line in lines if line.startswith("AmbientCapabilities=")).split()
+    capabilities = ",".join(["-all"] + ["+" + name.removeprefix("CAP_").lower() for name in granted])
+    shutil.copy(f"{units}/waterh-bus-policy.conf", "/etc/dbus-1/system.d/waterh.conf")
+    run("systemd-sysusers", f"{units}/waterh.sysusers")
+    run("busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ReloadConfig")
+    return ["setpriv", "--reuid", "waterh", "--regid", "waterh", "--clear-groups", "--no-new-privs",
+            f"--inh-caps={capabilities}", f"--ambient-caps={capabilities}", f"--bounding-set={capabilities}"]
+
+
+def ours(service):
+    place = store()
+    shutil.chown(os.path.dirname(place), "waterh", "waterh")
+    times, answer = on_the_air([*service, f"{PRODUCTS}/waterh-gateway", "poll", "--link", "bluez:hci0", "--store", place, "--json"])
     expect((answer["new"], answer["acknowledged"], answer["complete"]) == (RECORDS, RECORDS, True), f"{answer}")
     return times
 
@@ -87,11 +103,11 @@ def filled(bottle, poll):
 
 
 def poll():
-    """Both from the same state: 48 records in the bottle, and bluetoothd does not know it."""
-    measured = {"waterh-gateway": [], "bleak": []}
+    """Ours as the service runs, bleak as root. Both from the same state: 48 records in the bottle, and bluetoothd does not know it."""
+    measured, service = {"waterh-gateway": [], "bleak": []}, as_the_service()
     with Emulator("--profile", "retail", "--quiet") as bottle:
         for turn in range(ROUNDS):
-            pair = [("waterh-gateway", ours), ("bleak", theirs)]
+            pair = [("waterh-gateway", lambda: ours(service)), ("bleak", theirs)]
             for name, what in pair if turn % 2 == 0 else reversed(pair):
                 measured[name].append(smooth(name, lambda: filled(bottle, what)))
     medians = {}

@@ -22,7 +22,6 @@ LEFT_OUT = {
         "AcquireWrite", "WriteAcquired",  # With a socket for writes bluetoothd would no longer tell which central wrote.
         "Confirm",  # Of indications; retail and draft bottles notify.
     },
-    DESCRIPTOR: {"Handle", "WriteValue"},  # User Descriptions are read only.
 }
 
 # Where bluetoothctl 5.66 describes less than it answers (client/gatt.c gives no results; doc/gatt-api.txt does).
@@ -107,7 +106,8 @@ def objects_look_like_bluetoothctls():
         ours = objects(name)
         tree = run("busctl", "tree", name)
         shown = run("busctl", "introspect", name, "/waterh/service0/char0")
-    for interface in (SERVICE, CHARACTERISTIC, DESCRIPTOR):
+    expect(not shapes_of(ours, DESCRIPTOR), "no published table of a bottle has descriptors of its own")
+    for interface in (SERVICE, CHARACTERISTIC):
         model, mine = shapes_of(theirs, interface), shapes_of(ours, interface)
         expect(model and mine, f"{interface}: bluetoothctl has {[p for p, _ in model]}, we have {[p for p, _ in mine]}")
         _, model = model[0]
@@ -134,7 +134,8 @@ def values_are_as_the_table_says():
     install_policy()
     with Emulator("--profile", "retail") as bottle:
         name = bus_name(bottle.process)
-        expected = {"0000ffe4-0000-1000-8000-00805f9b34fb": "notify", "0000ffe9-0000-1000-8000-00805f9b34fb": "write-without-response"}
+        # The firmware update, and nothing beside the three: the identity over the air is the address.
+        expected = {"00010203-0405-0607-0809-0a0b0c0d2b12": '"write"', "0000ffe4-0000-1000-8000-00805f9b34fb": "notify", "0000ffe9-0000-1000-8000-00805f9b34fb": "write-without-response"}
         found = {}
         for path in objects(name):
             if not path.rsplit("/", 1)[-1].startswith("char"):
@@ -143,6 +144,7 @@ def values_are_as_the_table_says():
                 return run("busctl", "get-property", name, path, CHARACTERISTIC, member).split(None, 1)[1].strip()
             found[value("UUID").strip('"')] = value("Flags")
             expect(value("Service").strip('"') == path.rsplit("/", 1)[0], f"{path}: {value('Service')}")
+        expect(set(found) == set(expected), f"{found}")
         for uuid, flag in expected.items():
             expect(flag in found.get(uuid, ""), f"{uuid}: {found}")
 

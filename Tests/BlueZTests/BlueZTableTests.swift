@@ -1,4 +1,6 @@
 import Bluetooth
+import Foundation
+import Support
 import Testing
 
 @testable import BlueZ
@@ -31,6 +33,7 @@ import Testing
         ("org.bluez.Error.InvalidArguments", "Invalid Length", "refused", false, 0x0D),
         ("org.bluez.Error.InvalidArguments", "Invalid arguments in method call", "out-of-step", false, nil),
         ("org.freedesktop.DBus.Error.NoReply", "", "timeout", true, nil),
+        ("org.freedesktop.DBus.Error.NoReply", "Message recipient disconnected from message bus without replying", "service-lost", true, nil),
         ("org.freedesktop.DBus.Error.UnknownObject", "", "disconnected", true, nil),
         ("org.freedesktop.DBus.Error.ServiceUnknown", "", "service-lost", true, nil),
         ("org.freedesktop.DBus.Error.AccessDenied", "", "permission-denied", false, nil),
@@ -43,6 +46,21 @@ import Testing
         #expect(error.attError == att)
         #expect(error.sentence.hasPrefix("Trying failed"))
         #expect(error.cause?.hasPrefix(name) == true)
+    }
+}
+
+@Suite struct NamedFileTests {
+    /// A sentence that sends somebody to a file of hardware/ names one that is there.
+    @Test func everyFileThatAdviceNamesIsThere() throws {
+        let root = URL(fileURLWithPath: Program.repository)
+        let sources = try #require(FileManager.default.enumerator(at: root.appending(path: "Sources"), includingPropertiesForKeys: nil))
+        var named: Set<String> = []
+        for case let file as URL in sources where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for match in text.matches(of: #/hardware\/[A-Za-z0-9@_\-\/]+\.[a-z]+/#) { named.insert(String(match.output)) }
+        }
+        #expect(named.contains("hardware/units/waterh-bus-policy.conf"))
+        for path in named { #expect(FileManager.default.fileExists(atPath: root.appending(path: path).path), "\(path) is named and is not there") }
     }
 }
 

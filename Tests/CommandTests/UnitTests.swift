@@ -35,6 +35,15 @@ import Testing
         #expect(result.exitCode == 0, "\(result.output.suffix(400))\(result.error)")
     }
 
+    /// What the gateway needs beyond any program: the management channel's socket and capability, each with its reason beside it.
+    @Test func theGatewayMayHangUpAtOnce() throws {
+        let lines = try String(contentsOfFile: Self.units + "waterh-gateway.service", encoding: .utf8).split(separator: "\n").map(String.init)
+        for wanted in ["CapabilityBoundingSet=CAP_NET_ADMIN", "AmbientCapabilities=CAP_NET_ADMIN"] { #expect(lines.contains(wanted)) }
+        #expect(lines.contains { $0.hasPrefix("RestrictAddressFamilies=") && $0.contains("AF_BLUETOOTH") })
+        let place = try #require(lines.firstIndex(of: "CapabilityBoundingSet=CAP_NET_ADMIN"))
+        #expect(lines[place - 1].hasPrefix("#"), "the capability has its reason above it")
+    }
+
     @Test func theUserIsMade() async throws {
         let tool = try #require(Program(system: "systemd-sysusers"), "this test needs systemd-sysusers: apt-get install systemd")
         let root = try TemporaryFolder()

@@ -47,7 +47,7 @@ public struct ScriptedBottle: ScriptedPeer {
     private var dumped = 0
 
     static let commandHandle: UInt16 = 0x21
-    static let responseHandle: UInt16 = 0x31
+    public static let responseHandle: UInt16 = 0x31
     static let nameHandle: UInt16 = 0x03
     static let serialHandle: UInt16 = 0x13
 

@@ -13,16 +13,24 @@ extension BlueZCentral {
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
                 throw LinkError(.notFound, "bluetoothd does not know \(peer): it has to be seen by a scan first", isTransient: true)
             }
-            session = Session(number: number, peer: peer, device: device)
+            let isShared = isHeldByOthers(device, peer)
+            session = Session(number: number, peer: peer, device: device, isShared: isShared)
+            if !isShared { held.hold(peer.text) }
             // A scan makes attempts slower, and some controllers cannot do both.
             await stopScan()
             try await connect(device, number, limit: limit)
             // Ended meanwhile, and told so.
             guard session?.number == number, session?.isEnding == false else { return }
             session?.isConnected = true
+            if isShared {
+                emit(
+                    .remark(
+                        "Another program on this machine holds the connection to \(peer): it is shared now, and left to that program afterwards. Both hear the bottle's answers; if drinks go missing there, stop one of the two."))
+            }
             emit(.connected(peer, mtu: 23))
         } catch {
             guard session == nil || session?.number == number, session?.isEnding != true else { return }
+            if session?.isShared == false { held.release(peer.text) }
             session = nil
             emit(.connectFailed(error))
         }
@@ -72,6 +80,7 @@ extension BlueZCentral {
         }
         self.session?.isEnding = true
         let device = session.device
+        guard !session.isShared else { return await leave(session) }
         async let asked = service.call(device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
         // What was written last may still be on its way: bluetoothd's patience serves it.
         if session.isConnected, !session.hasUnheardWrite { hangUpNow(device) }
@@ -85,6 +94,27 @@ extension BlueZCentral {
             return
         }
         if !ended { log("bluetoothd still holds the connection to \(session.peer) 5 s after it was asked to end it") }
+        for socket in self.session?.sockets.values ?? [:].values { socket.close() }
+        self.session = nil
+        if ended { held.release(session.peer.text) }
+        emit(.disconnected(nil))
+    }
+
+    /// Whether a connection is there that neither we nor a program of ours that died has begun.
+    func isHeldByOthers(_ device: String, _ peer: PeerID) -> Bool {
+        guard self.device(device, "Connected")?.bool == true else {
+            held.release(peer.text)
+            return false
+        }
+        return !held.isOurs(peer.text)
+    }
+
+    /// Leaves a connection of somebody else's as it was found: what one did not begin one does not end.
+    private func leave(_ session: Session) async {
+        for path in session.subscribed.sorted() {
+            _ = try? await service.call(path, BlueZName.gattCharacteristic, "StopNotify", limit: .seconds(3), "Unsubscribing failed")
+        }
+        guard self.session?.number == session.number else { return }  // Ended meanwhile, and told so.
         for socket in self.session?.sockets.values ?? [:].values { socket.close() }
         self.session = nil
         emit(.disconnected(nil))

@@ -5,6 +5,9 @@ extension BlueZCentral {
     /// ATT's own limit for a transaction (Core 5.4, Vol 3 Part F, 3.3.3), and what a call may therefore take.
     private static let limit = Duration.seconds(30)
 
+    /// How long services may take that are being read anew.
+    private static let patience = Duration.seconds(3)
+
     private static let notConnected = LinkError(.outOfStep, "Nothing is connected")
 
     func discover() async {
@@ -19,6 +22,10 @@ extension BlueZCentral {
         }
         // In 5.66 ServicesResolved comes before the signals that bring the services; the list of objects has them already.
         await service.refresh()
+        // A bottle whose firmware was updated tells that all its services have changed: then there are none for a moment.
+        _ = await wait(limit: Self.patience) { central in
+            central.session?.number != session.number || !central.objects { $0.paths(having: BlueZName.gattCharacteristic, below: device) }.isEmpty
+        }
         guard self.session?.number == session.number else { return }
         let table = objects { RemoteTable(of: device, in: $0) }
         self.session?.table = table
@@ -139,7 +146,7 @@ extension BlueZCentral {
             // Leaving some out would make a log look whole that is not.
             log("\(session.peer) sends faster than its values are taken: hanging up")
             let device = session.device
-            Task { try? await service.call(device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed") }
+            if !session.isShared { Task { try? await service.call(device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed") } }
             return lose(LinkError(.protocolViolation, "\(session.peer) sent more than \(Self.eventLimit) values that nobody took: hung up"))
         }
         emit(.notification(handle: handle, value: value))

@@ -9,10 +9,12 @@ extension BlueZCentral {
             let adapter = try await ready()
             reported = [:]
             isScanning = true
-            // Only LE; every advertisement, so that one that was heard before is heard again.
-            let filter = DBusValue.properties(["Transport": .string("le"), "DuplicateData": .boolean(true)])
-            _ = try await service.call(adapter, BlueZName.adapter, "SetDiscoveryFilter", [filter], limit: Self.limit, "The scan's filter was not taken")
+            let isShared = objects { $0[adapter, BlueZName.adapter]?["Discovering"]?.bool == true }
+            try await setFilter(adapter)
             guard isScanning else { return }
+            if isShared {
+                emit(.remark("Another program on this machine scans with \(Self.short(adapter)) too; what it filters may arrive late here."))
+            }
             do throws(LinkError) {
                 _ = try await service.call(adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "The scan could not be started")
             } catch {
@@ -30,6 +32,26 @@ extension BlueZCentral {
             emit(.scanFailed(error))
         }
     }
+
+    /// Only LE; every advertisement, so that one that was heard before is heard again.
+    ///
+    /// And the pattern that fits everybody: where any client of bluetoothd names a pattern, whoever fits none of the patterns is
+    /// hidden from all clients, also from those without one (BlueZ 5.66–5.87 src/adapter.c, device_is_discoverable).
+    private func setFilter(_ adapter: String) async throws(LinkError) {
+        var filter: [String: DBusValue] = ["Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string("")]
+        let what = "The scan's filter was not taken"
+        do throws(LinkError) {
+            _ = try await service.call(adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
+        } catch {
+            // Before 5.54 there were no patterns.
+            guard error.code == .outOfStep else { throw error }
+            filter["Pattern"] = nil
+            _ = try await service.call(adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
+        }
+    }
+
+    /// `hci0` of `/org/bluez/hci0`.
+    static func short(_ adapter: String) -> String { adapter.split(separator: "/").last.map(String.init) ?? adapter }
 
     func stopScan() async {
         guard isScanning else { return }
@@ -67,6 +89,11 @@ extension BlueZCentral {
             let adapter = try await ready()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
                 return emit(.recovered("bluetoothd does not remember \(peer) any more"))
+            }
+            // It would end with it, and it is not ours to end.
+            guard session?.device == device && session?.isShared == false || !isHeldByOthers(device, peer) else {
+                return emit(
+                    .recovered("another program on this machine holds the connection to \(peer), so bluetoothd was not told to forget it; if nothing needs it: bluetoothctl disconnect \(peer)"))
             }
             if device == session?.device { session?.isEnding = true }
             _ = try await service.call(

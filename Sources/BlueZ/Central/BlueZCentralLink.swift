@@ -21,14 +21,15 @@ public final class BlueZCentralLink: CentralLink {
     }
 
     /// - Parameters:
-    ///   - adapter: `hci0`; `nil`: the first with power.
+    ///   - adapter: `hci0`, or its address; `nil`: the first with power.
     ///   - log: takes a line for a person about something odd.
+    ///   - held: which connections are ours; `nil`: every connection that is there already is somebody else's.
     public init(
-        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .signals,
+        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .signals, held: HeldConnections? = nil,
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         name = adapter.map { "bluez:\($0)" } ?? "bluez"
-        central = BlueZCentral(adapter: adapter, bus: bus, way: notifications, log: log)
+        central = BlueZCentral(adapter: adapter, bus: bus, way: notifications, held: held ?? HeldConnections(folder: nil), log: log)
         events = central.flow.stream()
     }
 
@@ -53,6 +54,7 @@ actor BlueZCentral {
     let service: BlueZService
     let adapterName: String?
     let way: BlueZCentralLink.NotificationWay
+    var held: HeldConnections
     let log: @Sendable (String) -> Void
 
     /// The adapter in use, from the first request that found one.
@@ -81,6 +83,8 @@ actor BlueZCentral {
         var number: UInt64
         var peer: PeerID
         var device: String
+        /// It was there before us: somebody else's.
+        var isShared = false
         var isConnected = false
         /// bluetoothd says that it has connected.
         var isAnswered = false
@@ -102,11 +106,15 @@ actor BlueZCentral {
         var wake: @Sendable (Bool) -> Void
     }
 
-    init(adapter: String?, bus: DBusConnection.Bus, way: BlueZCentralLink.NotificationWay, log: @escaping @Sendable (String) -> Void) {
+    init(
+        adapter: String?, bus: DBusConnection.Bus, way: BlueZCentralLink.NotificationWay, held: HeldConnections,
+        log: @escaping @Sendable (String) -> Void
+    ) {
         executor = QueueExecutor("bluez central")
         service = BlueZService(bus: bus, executor: executor)
         adapterName = adapter
         self.way = way
+        self.held = held
         self.log = log
     }
 
@@ -254,6 +262,7 @@ actor BlueZCentral {
         guard let session else { return }
         self.session = nil
         for socket in session.sockets.values { socket.close() }
+        if !session.isShared { held.release(session.peer.text) }
         switch (session.isConnected, session.isEnding) {
         case (true, let byUs): emit(.disconnected(byUs ? nil : error))
         case (false, false): emit(.connectFailed(error))
@@ -264,10 +273,10 @@ actor BlueZCentral {
     func close() async {
         guard !isClosed else { return }
         isClosed = true
-        if let session, session.isConnected {
+        if let session, session.isConnected, !session.isShared {
             _ = try? await service.call(session.device, BlueZName.device, "Disconnect", limit: .seconds(3), "Disconnecting failed")
             let device = session.device
-            _ = await wait(limit: .seconds(2)) { $0.device(device, "Connected")?.bool != true }
+            if await wait(limit: .seconds(2), until: { $0.device(device, "Connected")?.bool != true }) { held.release(session.peer.text) }
         }
         session?.sockets.values.forEach { $0.close() }
         session = nil

@@ -142,7 +142,7 @@ extension BlueZPeripheral {
             Task { try? await service.call(path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed") }
         case .advertise(let isWanted):
             wantsAdvertisement = isWanted
-            Task { try? await updateAdvertisement() }
+            updateAdvertisement()
         }
     }
 

@@ -66,6 +66,12 @@ actor BlueZPeripheral {
     var isAdvertising = false
     /// Registering and withdrawing one after the other.
     var isChangingAdvertisement = false
+    /// Why the bottle is not to be seen although it should be; `nil`: it is.
+    var advertisingFailure: LinkError?
+    /// Until the next attempt to show the advertisement, after one that failed.
+    var advertisingPause = BlueZPeripheral.shortestPause
+    /// The attempt that waits for its time.
+    var advertisingRetry: Task<Void, Never>?
     /// Device path -> central.
     var centrals: [String: Central] = [:]
     var characteristics: [BluetoothUUID: Characteristic] = [:]
@@ -79,11 +85,13 @@ actor BlueZPeripheral {
     private var isOpen = false
     private var isWatching = false
     /// Until the next attempt to publish, after one that failed.
-    private var pause = Duration.seconds(1)
+    private var pause = BlueZPeripheral.shortestPause
     private var isRetrying = false
 
     /// Reads and writes that wait for the machine; more are refused. Also what may wait to be notified.
     static let pendingLimit = 256
+    /// Pauses between attempts grow from the one to the other: soon enough for a switch, seldom enough for a night without power.
+    static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
     /// Events that may wait for the machine; beyond, writes are refused.
     static let eventLimit = 4096
 
@@ -167,13 +175,14 @@ actor BlueZPeripheral {
             "The GATT application could not be registered")
         isPublished = true
         do throws(LinkError) {
-            try await updateAdvertisement()
+            try await changeAdvertisement()
         } catch {
             isPublished = false
             await withdrawApplication()
             throw error
         }
-        pause = .seconds(1)
+        isOnAir()
+        pause = Self.shortestPause
     }
 
     /// The GAP Device Name (2A00) is bluetoothd's to serve, from the adapter's alias: while we are published it is the bottle's.
@@ -213,6 +222,9 @@ actor BlueZPeripheral {
         case .object(.changed(let path, BlueZName.adapter, let values)) where path == adapter || adapter == nil:
             guard let isOn = values["Powered"]?.bool else { return }
             powerChanged(isOn)
+        case .object(.changed(let path, BlueZName.advertisingManager, let values)) where path == adapter:
+            // Ours is none of those on the air: bluetoothd has dropped it without a word.
+            if values["ActiveInstances"]?.integer == 0, isAdvertising, !isChangingAdvertisement { advertisementReleased() }
         case .object(.changed): break
         }
     }
@@ -231,14 +243,19 @@ actor BlueZPeripheral {
         service.assumeIsolated { $0.objects[path, BlueZName.device]?["Paired"]?.bool == true }
     }
 
-    /// Application and advertisement survive without power; the connections do not.
+    /// The application survives without power, and so does an advertisement that was shown. The connections do not, and an
+    /// advertisement that was withdrawn for one cannot be shown again before there is power.
     private func powerChanged(_ isOn: Bool) {
         guard isPublished else { return isOn ? publishAgain() : () }
         if isOn {
-            emit(.available)
+            advertisingPause = Self.shortestPause
+            if isAdvertising || !wantsAdvertisement { isOnAir(true) }
+            updateAdvertisement()
         } else {
+            let isTold = advertisingFailure == Self.withoutPower
+            advertisingFailure = Self.withoutPower
             for path in centrals.keys.sorted() { connectionChanged(path, false) }
-            emit(.unavailable(LinkError(.poweredOff, "The adapter was switched off", isTransient: true)))
+            if !isTold { emit(.unavailable(Self.withoutPower)) }
         }
     }
 
@@ -248,6 +265,8 @@ actor BlueZPeripheral {
         isPublished = false
         isAdvertising = false
         adapter = nil
+        advertisingFailure = nil
+        advertisingRetry?.cancel()
         if was { emit(.unavailable(error)) }
         // A bus that has gone says nothing when it is back.
         if service.assumeIsolated({ $0.connection == nil }) { publishAgain() }
@@ -266,7 +285,7 @@ actor BlueZPeripheral {
             } catch {
                 isRetrying = false
                 let wait = pause
-                pause = min(pause * 2, .seconds(30))
+                pause = min(pause * 2, Self.longestPause)
                 log("not published yet: \(error)")
                 // A signal may bring it sooner.
                 try? await Task.sleep(for: wait)
@@ -292,33 +311,7 @@ actor BlueZPeripheral {
             forgetSubscriptions(of: path, central.id)
             emit(.disconnected(central.id))
         }
-        Task { try? await updateAdvertisement() }
-    }
-
-    // MARK: - Advertising
-
-    /// Shows or withdraws it, until it is as wanted.
-    func updateAdvertisement() async throws(LinkError) {
-        guard !isChangingAdvertisement else { return }
-        isChangingAdvertisement = true
-        defer { isChangingAdvertisement = false }
-        while let adapter, isPublished, isAdvertising != (wantsAdvertisement && centrals.isEmpty) {
-            let show = !isAdvertising
-            let path = DBusValue.objectPath(PeripheralPaths.advertisement)
-            do throws(LinkError) {
-                _ = try await service.call(
-                    adapter, BlueZName.advertisingManager, show ? "RegisterAdvertisement" : "UnregisterAdvertisement",
-                    show ? [path, .properties([:])] : [path], limit: .seconds(10),
-                    show ? "The advertisement could not be registered" : "The advertisement could not be withdrawn")
-            } catch {
-                // Registered, or gone, already: as wanted.
-                guard error.cause?.contains(show ? "AlreadyExists" : "DoesNotExist") == true else {
-                    log(error.description)
-                    throw error
-                }
-            }
-            isAdvertising = show
-        }
+        updateAdvertisement()
     }
 
     // MARK: - The end
@@ -326,6 +319,7 @@ actor BlueZPeripheral {
     func close() async {
         guard !isClosed else { return }
         isClosed = true
+        advertisingRetry?.cancel()
         if let adapter, isPublished {
             wantsAdvertisement = false
             _ = try? await service.call(

@@ -65,7 +65,7 @@ extension BlueZPeripheral {
         ]
         if !name.isEmpty { properties["LocalName"] = DBusProperty(.string(name)) }
         let release = DBusMethod("Release") { [weak self] _ in
-            self?.assumeIsolated { $0.isAdvertising = false }
+            self?.assumeIsolated { $0.advertisementReleased() }
             return .done
         }
         return PeripheralObject(

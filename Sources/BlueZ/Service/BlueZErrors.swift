@@ -53,6 +53,8 @@ enum BlueZErrors {
         Row(name: "InvalidArguments", text: nil, code: .outOfStep, isTransient: false, meaning: "bluetoothd does not understand the request"),
         Row(name: "InvalidLength", text: nil, code: .outOfStep, isTransient: false, meaning: "it is too long"),
         Row(name: "AlreadyExists", text: nil, code: .inProgress, isTransient: true, meaning: "it is there already"),
+        // The bus answers for somebody who ended before answering.
+        Row(name: DBusFailure.noReply, text: "disconnected from message bus", code: .serviceLost, isTransient: true, meaning: "bluetoothd ended meanwhile"),
         Row(name: DBusFailure.noReply, text: nil, code: .timeout, isTransient: true, meaning: "bluetoothd did not answer in time"),
         Row(name: DBusFailure.disconnected, text: nil, code: .serviceLost, isTransient: true, meaning: "the connection to the system bus has ended"),
         Row(name: DBusFailure.serviceUnknown, text: nil, code: .serviceLost, isTransient: true, meaning: "bluetoothd does not run"),
@@ -60,7 +62,7 @@ enum BlueZErrors {
         Row(name: "org.freedesktop.DBus.Error.FileNotFound", text: nil, code: .serviceLost, isTransient: true, meaning: "there is no system bus"),
         Row(name: "org.freedesktop.DBus.Error.NoServer", text: nil, code: .serviceLost, isTransient: true, meaning: "there is no system bus"),
         Row(name: "org.freedesktop.systemd1.NoSuchUnit", text: nil, code: .serviceLost, isTransient: true, meaning: "bluetoothd is not installed"),
-        Row(name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false, meaning: "the bus policy does not let this user speak to bluetoothd: join the group bluetooth, or install hardware/waterh-bus-policy.conf"),
+        Row(name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false, meaning: "the bus policy does not let this user speak to bluetoothd: join the group bluetooth, or install hardware/units/waterh-bus-policy.conf"),
         // An object that was there a moment ago: the connection went, and its services with it.
         Row(name: DBusFailure.unknownObject, text: nil, code: .disconnected, isTransient: true, meaning: "bluetoothd does not have it any more"),
         Row(name: DBusFailure.unknownMethod, text: nil, code: .disconnected, isTransient: true, meaning: "bluetoothd does not have it any more"),

@@ -65,10 +65,13 @@ struct BlueZObjects {
         }.keys.sorted()
     }
 
-    /// The adapter with that name (`hci1`); without a name the first one with power, or else the first one.
+    /// The adapter with that name (`hci1`) or that address, which it keeps when it is plugged in again; without either the first
+    /// one with power, or else the first one.
     func adapter(named name: String?) -> String? {
         let all = paths(having: BlueZName.adapter)
-        if let name { return all.first { $0.hasSuffix("/" + name) } }
+        if let name {
+            return all.first { $0.hasSuffix("/" + name) || self[$0, BlueZName.adapter]?["Address"]?.text?.uppercased() == name.uppercased() }
+        }
         return all.first { self[$0, BlueZName.adapter]?["Powered"]?.bool == true } ?? all.first
     }
 

@@ -128,6 +128,8 @@ public enum CentralEvent: Hashable, Sendable {
     case disconnected(LinkError?)
     /// `forget` or `powerCycle` is through; the sentence says what was done or why it could not be.
     case recovered(String)
+    /// Something odd about the air or the connection that a person should hear of. Answers no request.
+    case remark(String)
     /// The adapter, bus or socket is gone altogether; the link stays usable and says so again when it is back.
     case unavailable(LinkError)
     case available

@@ -14,6 +14,7 @@ extension GatewayEngine {
 
     mutating func consider(_ advertisement: Advertisement) {
         guard !strangers.contains(advertisement.peer) else { return }
+        heard.note(advertisement)
         if work.hasRadio {
             if let wanted = work.options.bottle {
                 guard BottleSelector(text: wanted).matches(address: advertisement.address, name: advertisement.name) else { return }
@@ -34,10 +35,40 @@ extension GatewayEngine {
 
     mutating func scanTimedOut() {
         work.perform(.stopScan)
-        let who = work.options.bottle ?? "a WaterH bottle"
         if !strangers.isEmpty, work.report.failure != nil { return close(work.report.failure) }
         work.report.history.failedScans += 1
-        fail(LinkError(.notFound, "Could not find bottle. Make sure it's nearby. (\(who), \(work.limits.scan) on \(work.linkName))", isTransient: true))
+        fail(notFound)
+    }
+
+    /// What was looked for, where and how long, and what else was there.
+    private var notFound: LinkError {
+        let seconds = Int((started?.duration(to: work.now) ?? work.limits.scan) / .seconds(1))
+        var facts = ["looked for \(work.options.bottle ?? "a WaterH bottle") on \(work.linkName) for \(seconds) s"]
+        if work.hasRadio { facts.append(heard.words(limit: 6)) }
+        if let remark = heard.remark { facts.append(remark) }
+        return LinkError(.notFound, "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))", isTransient: true)
+    }
+
+    /// Why the time has passed without a word with any bottle; `nil` where that is not why.
+    mutating func absence() -> PollFailure? {
+        switch phase {
+        case .connecting(let peer):
+            let name = work.report.name.map { "\($0) (\(peer))" } ?? "\(peer)"
+            return PollFailure(.connectFailed, "\(name) was seen, and did not connect within \(work.limits.poll).", advice: work.advice.about(.connectFailed))
+        case .scanning, .pausing, .recovering:
+            guard failures.keys.allSatisfy({ $0 == .notFound }) else { return nil }
+            work.report.history.failedScans += 1
+            return PollFailure(.notFound, notFound.description, advice: work.advice.about(.notFound))
+        default:
+            return nil
+        }
+    }
+
+    /// Something odd that the link tells of: about the air it is worth a word when nothing is found, about a connection at once.
+    mutating func remark(_ sentence: String) {
+        guard phase == .scanning else { return work.say(.warning, sentence) }
+        heard.remark = sentence
+        work.say(.info, sentence)
     }
 
     mutating func beginSession(mtu: Int) {

@@ -43,6 +43,7 @@ public struct GatewayEngine {
     var failures: [LinkError.Code: Int] = [:]
     var sessions = 0
     var isOutOfTime = false
+    var heard = HeardPeers()
 
     /// - Parameters:
     ///   - linkName: the link in words, `unix:/tmp/b.sock`; part of a bottle's stand-in identity.
@@ -94,6 +95,7 @@ public struct GatewayEngine {
     }
 
     mutating func take(_ event: CentralEvent) {
+        if case .remark(let sentence) = event { return remark(sentence) }
         if case .unavailable(let error) = event {
             switch phase {
             case .scanning, .connecting, .recovering: return fail(error)
@@ -144,10 +146,11 @@ public struct GatewayEngine {
 
     mutating func outOfTime() {
         isOutOfTime = true
+        if sessions == 0, let failure = absence() { return stop(failure) }
         let hasLog = work.report.received > 0 || session?.hasLog == true
         stop(
             PollFailure(
-                phase == .scanning ? .notFound : .didNotAnswer,
+                .didNotAnswer,
                 hasLog
                     ? "its log was not through after \(work.limits.poll); what had arrived is stored, and nothing of it was acknowledged."
                     : "the poll was not through after \(work.limits.poll).",

@@ -60,6 +60,15 @@ public struct LinkAdvice: Sendable {
         }
     }
 
+    /// For a connection that carries too little at a time.
+    var smallMTU: String {
+        switch way {
+        case .radio: "Poll again; if it stays so, look for ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is usual), and for another program that connects first."
+        case .socket, .channel, .cable: "See that the other end agrees on an MTU of \(BottleSession.logMTU) or more."
+        case .recording(let file): Self.recorded(file)
+        }
+    }
+
     private static func socket(_ code: LinkError.Code, _ path: String) -> String {
         switch code {
         case .notFound, .connectFailed, .timeout:

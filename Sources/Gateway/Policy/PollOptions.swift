@@ -71,6 +71,8 @@ public struct PollLimits: Hashable, Sendable {
     /// Until a command counts as ignored and is sent again: bottles ignore what comes too soon after the subscription,
     /// and owners space commands 0.5–1 s apart.
     public var answer = Duration.milliseconds(1000)
+    /// For a person to press the bottle's button, where a command asks for it.
+    public var button = Duration.seconds(30)
     /// How often a command is sent before its answer is given up.
     public var sendings = 3
     /// Silence in the middle of a log transfer after which it counts as broken off.

@@ -87,7 +87,7 @@ extension BottleSession {
         if running.expectsAnswer, step != .send {
             work.say(.warning, "The bottle did not answer when asked to \(running.command.meaning), \(running.sendings) times.")
         }
-        complete(running, with: nil, &work)
+        complete(running, with: running.interim, &work)
     }
 
     mutating func complete(_ running: CommandExchange, with frame: Frame?, _ work: inout PollWork) {
@@ -109,6 +109,9 @@ extension BottleSession {
         }
         if frame.operation == .report { work.emit(.report(frame)) }
         SettingsPlan.note(message, &work)
+        if exchange?.waitsForButton(message, frame, at: work.now) == true {
+            return work.say(.warning, "Press the button on the bottle: it waits for that, for at most \(work.limits.button).")
+        }
         if let running = exchange, running.isAnswered(by: message, frame) { return complete(running, with: frame, &work) }
         switch message {
         case .logFollows: if let actions = drain?.status(follows: true, at: work.now) { follow(actions, &work) }

@@ -113,7 +113,13 @@ extension BottleSession {
         work.report.acknowledged += drain.acknowledged
         work.report.complete = drain.complete
         if let note = drain.note { work.say(drain.complete ? .info : .warning, "About the log: \(note).") }
-        if drain.unanswered || !drain.complete, work.report.received == 0, junk > 0 {
+        if isCut, !drain.complete {
+            end = .failed(
+                PollFailure(
+                    .unexpectedResponse,
+                    "the connection's MTU is \(mtu), so the bottle's values were cut after \(mtu - 3) bytes; a log needs an MTU of \(Self.logMTU). Nothing that was cut was acknowledged.",
+                    advice: work.advice.smallMTU))
+        } else if drain.unanswered || !drain.complete, work.report.received == 0, junk > 0 {
             end = .failed(
                 PollFailure(
                     .unexpectedResponse, "what came back is not the WaterH protocol (\(junk) unreadable pieces were kept).",

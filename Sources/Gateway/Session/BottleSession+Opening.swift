@@ -16,6 +16,12 @@ extension BottleSession {
                 advance(&work)
             } catch {
                 let seen = work.report.name.map { "'\($0)'" } ?? "the peer at \(work.linkName)"
+                guard !work.hasRadio || work.isRediscovered else {
+                    // The system keeps the tables of those it knows: after a firmware update it may have an empty or an old one.
+                    work.isRediscovered = true
+                    end = .lost(LinkError(.protocolViolation, "\(seen) shows no bottle's services: \(error.sentence)", isTransient: true))
+                    return
+                }
                 end = .stranger(
                     PollFailure(
                         .unexpectedResponse, "\(seen) is no WaterH bottle: \(error.sentence)",

@@ -31,6 +31,18 @@ struct CommandExchange {
 
     mutating func repeated() { deadline = nil }
 
+    /// What came while the bottle waits for its button: the answer, if nothing better follows.
+    private(set) var interim: Frame?
+
+    /// Whether the bottle asks for its button before it answers; from then on there is time to press it.
+    mutating func waitsForButton(_ message: BottleMessage, _ frame: Frame, at now: MonotonicInstant) -> Bool {
+        guard case (.register, .registration(.pressButton)) = (command, message), sendings > 0 else { return false }
+        guard interim == nil else { return true }
+        interim = frame
+        deadline = now.advanced(by: limits.button)
+        return true
+    }
+
     /// Whether it may be sent once more: an answer is due, and doing it twice does no harm.
     var mayRepeat: Bool { expectsAnswer && isRepeatable && sendings < limits.sendings }
 
@@ -65,7 +77,7 @@ struct CommandExchange {
         switch (command, message) {
         case (.snapshot, .snapshot): return true
         case (.snapshot, _): return false
-        case (.recalibrateFull, .report(let entries)), (.recalibrateEmpty, .report(let entries)):
+        case (.recalibrateFull, .report(let entries)), (.recalibrateEmpty, .report(let entries)), (.register, .report(let entries)):
             return entries.contains { $0.type == answerType }
         case (_, .report): return false
         default:

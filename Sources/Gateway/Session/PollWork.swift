@@ -17,6 +17,8 @@ struct PollWork {
     var journaled: Set<[UInt8]> = []
     /// Optional steps in which the connection was lost: left out on the next one.
     var skipped: Set<BottleSession.Step> = []
+    /// A table that was no bottle's has been forgotten and read again: once in a poll.
+    var isRediscovered = false
     /// Values received beside the log.
     var notifications = 0
     /// Who the scan or the connection said it was.

@@ -17,7 +17,9 @@ enum GATTShape {
     static let firmwareService = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)
     static let firmwareUpdate = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12)
 
-    static func application(_ identity: BottleIdentity, hasKeepAlive: Bool) -> GATTApplication {
+    /// - Parameter hasRadio: centrals see an address, which is the identity. Without, a Device Information service tells it, which no
+    ///   published table of a real bottle has.
+    static func application(_ identity: BottleIdentity, hasKeepAlive: Bool, hasRadio: Bool) -> GATTApplication {
         let draft = table(.draft, hasKeepAlive: hasKeepAlive && identity.profile == .draft)
         let retail = table(.retail, hasKeepAlive: hasKeepAlive)
         let serial = LocalCharacteristic(uuid: serialNumber, properties: [.read], constant: Array(identity.address.description.utf8))
@@ -25,7 +27,7 @@ enum GATTShape {
         let firmware = LocalService(
             uuid: firmwareService,
             characteristics: [
-                LocalCharacteristic(uuid: firmwareUpdate, properties: [.read, .write, .writeWithoutResponse], userDescription: "OTA", constant: [0])
+                LocalCharacteristic(uuid: firmwareUpdate, properties: .write)
             ])
         // A bottle on sale advertises no service; clients of the draft look for theirs.
         let advertised = identity.profile.contains(.draft) ? [BluetoothUUID(BottleProfile.draft.commandService)] : []
@@ -35,18 +37,16 @@ enum GATTShape {
             case .retail: retail + [firmware]
             case .both: draft + retail + [firmware]
             }
-        return GATTApplication(name: identity.name, advertisedServices: advertised, services: [information] + tables)
+        return GATTApplication(name: identity.name, advertisedServices: advertised, services: (hasRadio ? [] : [information]) + tables)
     }
 
     /// One profile's services: a command characteristic, and one that answers.
     private static func table(_ profile: BottleProfile, hasKeepAlive: Bool) -> [LocalService] {
         // Real bottles take any write to the response characteristic, and drop the connection on some.
         let response = LocalCharacteristic(
-            uuid: profile.response, properties: profile == .draft ? [.read, .notify] : [.notify],
-            userDescription: "WaterH responses", acceptsAnyWrite: true)
+            uuid: profile.response, properties: profile == .draft ? [.read, .notify] : [.notify], acceptsAnyWrite: true)
         let command = LocalCharacteristic(
-            uuid: profile.command, properties: profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse],
-            userDescription: "WaterH commands")
+            uuid: profile.command, properties: profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse])
         var responses = [response]
         if hasKeepAlive { responses.append(LocalCharacteristic(uuid: keepAlive, properties: [.notify])) }
         guard profile.commandService != profile.responseService else {

@@ -1,0 +1,33 @@
+import Bluetooth
+
+/// Who else was heard while a bottle was looked for: what helps a person most when it is not found.
+struct HeardPeers: Hashable, Sendable {
+    /// What the link found odd about the air.
+    var remark: String?
+    private var names: [PeerID: String?] = [:]
+
+    /// A room full of random addresses must not fill the memory.
+    private static let limit = 1000
+
+    mutating func note(_ advertisement: Advertisement) {
+        guard names[advertisement.peer] != nil || names.count < Self.limit else { return }
+        let name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }.map { String($0.prefix(32)) }
+        let isBottle = BottleSelector.looksLikeBottle(advertisement)
+        names[advertisement.peer] = .some(isBottle ? "\(name ?? "a bottle without a name") (\(advertisement.peer))" : name)
+    }
+
+    /// Bottles first, by name; those without a name are counted.
+    func words(limit: Int) -> String {
+        guard !names.isEmpty else { return "nobody else was heard" }
+        let named = Set(names.values.compactMap { $0 }).sorted { left, right in
+            let (isLeft, isRight) = (Self.isBottle(left), Self.isBottle(right))
+            return isLeft != isRight ? isLeft : left < right
+        }
+        let shown = named.prefix(limit)
+        let others = names.count - shown.count
+        let rest = others > 0 ? [shown.isEmpty ? "\(others) without a name" : "\(others) more"] : []
+        return "heard were " + (shown + rest).joined(separator: ", ")
+    }
+
+    private static func isBottle(_ text: String) -> Bool { text.lowercased().hasPrefix("waterh") || text.hasPrefix("a bottle") }
+}

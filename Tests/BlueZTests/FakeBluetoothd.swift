@@ -1,0 +1,110 @@
+import Support
+import Synchronization
+import Testing
+
+@testable import BlueZ
+
+/// As much of bluetoothd as a link's troubles need, on a bus of its own: one adapter, devices, and refusals when told to.
+/// What the real one does is tried in the bench machine; here it is quick, and can be made to fail at will.
+final class FakeBluetoothd: Sendable {
+    static let adapter = "/org/bluez/hci0"
+    let bus: PrivateBus
+    let connection: DBusConnection
+    /// Calls in the order of coming: `Connect /org/bluez/hci0/dev_…`.
+    let calls = Collected<String>()
+    let filters = Collected<[String: DBusValue]>()
+    private let refusals = Mutex<[String: Int]>([:])
+
+    init() async throws {
+        bus = try await PrivateBus()
+        connection = try await bus.connect()
+        await connection.export("/", isManager: true)
+        await connection.export(Self.adapter, adapterInterfaces())
+        _ = try await connection.requestName(BlueZName.service)
+    }
+
+    /// The next `count` calls of that method fail, as bluetoothd's do without power.
+    func refuse(_ member: String, times count: Int) { refusals.withLock { $0[member] = count } }
+
+    func set(_ property: String, _ value: DBusValue, of interface: String = BlueZName.adapter, at path: String = FakeBluetoothd.adapter) async {
+        await connection.setProperty(path, interface, property, value)
+    }
+
+    static func path(_ address: String) -> String { "\(adapter)/dev_" + address.replacing(":", with: "_") }
+
+    /// A device, and its characteristics below one service: handle -> UUID and flags.
+    func addDevice(_ address: String, name: String, isConnected: Bool = false) async {
+        let path = Self.path(address)
+        let device = DBusInterface(
+            BlueZName.device,
+            methods: [
+                method("Connect") { fake, call in fake.set(call.path, "Connected", .boolean(true)) },
+                method("Disconnect") { fake, call in fake.set(call.path, "Connected", .boolean(false)) },
+            ],
+            properties: [
+                "Address": DBusProperty(.string(address)), "AddressType": DBusProperty(.string("public")), "Name": DBusProperty(.string(name)),
+                "Connected": DBusProperty(.boolean(isConnected)), "ServicesResolved": DBusProperty(.boolean(true)), "RSSI": DBusProperty(.int16(-60)),
+            ])
+        await connection.export(path, [device])
+    }
+
+    func addService(_ address: String, _ uuid: String, characteristic: String, flags: [String]) async {
+        let service = Self.path(address) + "/service000a"
+        await connection.export(
+            service, [DBusInterface(BlueZName.gattService, properties: ["UUID": DBusProperty(.string(uuid)), "Primary": DBusProperty(.boolean(true))])])
+        await connection.export(
+            service + "/char000b",
+            [
+                DBusInterface(
+                    BlueZName.gattCharacteristic, methods: [method("StartNotify"), method("StopNotify")],
+                    properties: [
+                        "UUID": DBusProperty(.string(characteristic)), "Service": DBusProperty(.objectPath(service)), "Flags": DBusProperty(.strings(flags)),
+                        "MTU": DBusProperty(.uint16(247)),
+                    ])
+            ])
+    }
+
+    func stop() async {
+        await connection.close()
+        bus.stop()
+    }
+
+    private func set(_ path: String, _ property: String, _ value: DBusValue) {
+        connection.assumeIsolated { $0.setProperty(path, BlueZName.device, property, value) }
+    }
+
+    private func method(_ name: String, _ input: [DBusArgument] = [], _ act: @escaping @Sendable (FakeBluetoothd, DBusInvocation) -> Void = { _, _ in }) -> DBusMethod {
+        DBusMethod(name, input: input) { [weak self] call in
+            guard let self else { return .done }
+            calls.add("\(name) \(call.path)")
+            let isRefused = refusals.withLock { refusals in
+                guard let left = refusals[name], left > 0 else { return false }
+                refusals[name] = left - 1
+                return true
+            }
+            if isRefused { return .failure("org.bluez.Error.Failed", "Not Powered") }
+            act(self, call)
+            return .done
+        }
+    }
+
+    private func adapterInterfaces() -> [DBusInterface] {
+        let registration: [DBusArgument] = [.init("object", "o"), .init("options", "a{sv}")]
+        return [
+            DBusInterface(
+                BlueZName.adapter,
+                methods: [
+                    method("SetDiscoveryFilter", [.init("filter", "a{sv}")]) { $0.filters.add($1.arguments[0].named ?? [:]) },
+                    method("StartDiscovery"), method("StopDiscovery"), method("RemoveDevice", [.init("device", "o")]),
+                ],
+                properties: [
+                    "Address": DBusProperty(.string("00:AA:01:00:00:00")), "Alias": DBusProperty(.string("bench")) { _ in nil },
+                    "Powered": DBusProperty(.boolean(true)), "Discovering": DBusProperty(.boolean(false)),
+                ]),
+            DBusInterface(BlueZName.gattManager, methods: [method("RegisterApplication", registration), method("UnregisterApplication", [.init("object", "o")])]),
+            DBusInterface(
+                BlueZName.advertisingManager, methods: [method("RegisterAdvertisement", registration), method("UnregisterAdvertisement", [.init("object", "o")])],
+                properties: ["ActiveInstances": DBusProperty(.byte(0))]),
+        ]
+    }
+}

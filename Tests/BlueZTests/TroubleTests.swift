@@ -1,0 +1,182 @@
+import Bluetooth
+import Foundation
+import Support
+import Testing
+
+@testable import BlueZ
+
+/// What goes wrong at bluetoothd while a bottle is published. `Tests/Bench/troubles.py` tries the same on the real one.
+@Suite struct PeripheralTroubleTests {
+    let daemon: FakeBluetoothd
+    let link: BlueZPeripheralLink
+    let events = Collected<PeripheralEvent>()
+    let address = "A4:C1:38:00:00:01"
+
+    init() async throws {
+        daemon = try await FakeBluetoothd()
+        link = BlueZPeripheralLink(adapter: nil, bus: .address(daemon.bus.address))
+        let (link, events) = (link, events)
+        Task { for await event in link.events { events.add(event) } }
+        try await link.open(GATTApplication(name: "WaterH-Trouble", services: []))
+        await daemon.addDevice(address, name: "phone")
+    }
+
+    private func count(_ call: String) -> Int { daemon.calls.items.count { $0.hasPrefix(call + " ") } }
+
+    private func count(_ call: String, reaches number: Int) async -> Bool {
+        await event(within: 20) { count(call) >= number ? true : nil } == true
+    }
+
+    /// The fault of 008786f: the registration after the connection's end failed once, and was never tried again.
+    @Test func anAdvertisementThatFailedIsTriedAgain() async throws {
+        await daemon.set("Connected", .boolean(true), of: BlueZName.device, at: FakeBluetoothd.path(address))
+        #expect(await count("UnregisterAdvertisement", reaches: 1))
+        daemon.refuse("RegisterAdvertisement", times: 2)
+        await daemon.set("Connected", .boolean(false), of: BlueZName.device, at: FakeBluetoothd.path(address))
+        await daemon.set("Powered", .boolean(false))
+        // Two fail; the third is through, and that is told.
+        #expect(await count("RegisterAdvertisement", reaches: 1 + 2))
+        await daemon.set("Powered", .boolean(true))
+        #expect(await count("RegisterAdvertisement", reaches: 1 + 3))
+        #expect(await event(within: 20) { events.items.last == .available ? true : nil } == true, "\(events.items)")
+        let told = events.items.compactMap { if case .unavailable(let error) = $0 { error } else { nil } }
+        #expect(told.contains { $0.code == .poweredOff }, "\(told)")
+        await link.close()
+        await daemon.stop()
+    }
+
+    /// bluetoothd let it go without being asked: a controller that was reset.
+    @Test func anAdvertisementThatBluetoothdDroppedIsShownAgain() async throws {
+        await daemon.set("ActiveInstances", .byte(1), of: BlueZName.advertisingManager)
+        #expect(await count("RegisterAdvertisement", reaches: 1))
+        await daemon.set("ActiveInstances", .byte(0), of: BlueZName.advertisingManager)
+        #expect(await count("RegisterAdvertisement", reaches: 2))
+        await link.close()
+        await daemon.stop()
+    }
+
+    @Test func withoutPowerItIsNotOnTheAir() async throws {
+        await daemon.set("Powered", .boolean(false))
+        #expect(await event(within: 20) { events.items.contains { if case .unavailable = $0 { true } else { false } } ? true : nil } == true)
+        // The machine asks for what it has already: that brings no power.
+        link.perform(.advertise(true))
+        await daemon.set("Powered", .boolean(true))
+        #expect(await event(within: 20) { events.items.contains(.available) ? true : nil } == true, "\(events.items)")
+        #expect(events.items.count { $0 == .available } == 1, "\(events.items)")
+        await link.close()
+        await daemon.stop()
+    }
+}
+
+/// Other programs on the same adapter, and tables that are not there yet.
+@Suite struct CentralTroubleTests {
+    let daemon: FakeBluetoothd
+    let folder: TemporaryFolder
+    let peer = PeerID("A4:C1:38:00:00:02")
+
+    init() async throws {
+        daemon = try await FakeBluetoothd()
+        folder = try TemporaryFolder()
+    }
+
+    private func central() -> (BlueZCentralLink, Collected<CentralEvent>) {
+        let link = BlueZCentralLink(adapter: "00:aa:01:00:00:00", bus: .address(daemon.bus.address), held: HeldConnections(folder: folder.path))
+        let events = Collected<CentralEvent>()
+        Task { for await event in link.events { events.add(event) } }
+        return (link, events)
+    }
+
+    private func wait(_ events: Collected<CentralEvent>, _ fits: @Sendable (CentralEvent) -> Bool) async -> Bool {
+        await event(within: 20) { events.items.contains(where: fits) ? true : nil } == true
+    }
+
+    private func connect(_ link: BlueZCentralLink, _ events: Collected<CentralEvent>) async {
+        link.perform(.startScan)
+        #expect(await wait(events) { if case .advertised = $0 { true } else { false } }, "\(events.items)")
+        link.perform(.connect(peer, limit: .seconds(10)))
+        #expect(await wait(events) { if case .connected = $0 { true } else { false } }, "\(events.items)")
+    }
+
+    private var isRemarked: @Sendable (CentralEvent) -> Bool { { if case .remark(let text) = $0 { text.contains("Another program") } else { false } } }
+
+    @Test func aConnectionOfSomebodyElsesIsSharedAndLeft() async throws {
+        await daemon.addDevice(peer.text, name: "WaterH-Shared", isConnected: true)
+        let (link, events) = central()
+        await connect(link, events)
+        #expect(events.items.contains(where: isRemarked), "\(events.items)")
+        link.perform(.disconnect)
+        #expect(await wait(events) { $0 == .disconnected(nil) })
+        link.perform(.forget(peer))
+        #expect(await wait(events) { if case .recovered(let text) = $0 { text.contains("another program") } else { false } }, "\(events.items)")
+        await link.close()
+        #expect(!daemon.calls.items.contains { $0.hasPrefix("Disconnect") || $0.hasPrefix("RemoveDevice") }, "\(daemon.calls.items)")
+        await daemon.stop()
+    }
+
+    @Test func aConnectionOfOursIsEnded() async throws {
+        await daemon.addDevice(peer.text, name: "WaterH-Ours")
+        let (link, events) = central()
+        await connect(link, events)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+        link.perform(.disconnect)
+        #expect(await wait(events) { $0 == .disconnected(nil) })
+        #expect(daemon.calls.items.contains { $0.hasPrefix("Disconnect") } && !events.items.contains(where: isRemarked))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        await link.close()
+        await daemon.stop()
+    }
+
+    /// A program of ours that was killed leaves its file, and no lock on it.
+    @Test func whatADeadProgramOfOursLeftIsEnded() async throws {
+        await daemon.addDevice(peer.text, name: "WaterH-Left", isConnected: true)
+        try Data().write(to: folder.url("waterh-\(geteuid())-connection-A4C138000002"))
+        let (link, events) = central()
+        await connect(link, events)
+        link.perform(.disconnect)
+        #expect(await wait(events) { $0 == .disconnected(nil) })
+        #expect(daemon.calls.items.contains { $0.hasPrefix("Disconnect") } && !events.items.contains(where: isRemarked), "\(events.items)")
+        await link.close()
+        await daemon.stop()
+    }
+
+    /// Of a program that lives.
+    @Test func aLockedFileIsSomebodyElses() throws {
+        var (one, other) = (HeldConnections(folder: folder.path), HeldConnections(folder: folder.path))
+        #expect(!one.isOurs("A"))
+        one.hold("A")
+        other.hold("A")
+        #expect(one.isOurs("A") && !other.isOurs("A"))
+        other.release("A")
+        #expect(one.isOurs("A"))
+        one.release("A")
+        #expect(!one.isOurs("A") && !other.isOurs("A"))
+        for hostile in ["../A", String(repeating: "A", count: 300)] {
+            one.hold(hostile)
+            #expect(!one.isOurs(hostile))
+        }
+    }
+
+    /// Where one client names a pattern, bluetoothd hides the others' devices from everybody but for who names the empty one.
+    @Test func everyScanNamesThePatternThatFitsAll() async throws {
+        await daemon.set("Discovering", .boolean(true))
+        let (link, events) = central()
+        link.perform(.startScan)
+        #expect(await wait(events, isRemarked), "\(events.items)")
+        #expect(await daemon.filters.wait(for: 1).first == ["Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string("")])
+        await link.close()
+        await daemon.stop()
+    }
+
+    /// After a firmware update the services go and come again.
+    @Test func aTableThatComesLateIsWaitedFor() async throws {
+        await daemon.addDevice(peer.text, name: "WaterH-Updated")
+        let (link, events) = central()
+        await connect(link, events)
+        link.perform(.discover)
+        #expect(await event(within: 0.3) { events.items.contains { if case .discovered = $0 { true } else { false } } ? true : nil } == nil)
+        await daemon.addService(peer.text, "0000ffe0-0000-1000-8000-00805f9b34fb", characteristic: "0000ffe4-0000-1000-8000-00805f9b34fb", flags: ["notify"])
+        #expect(await wait(events) { if case .discovered(let services) = $0 { services.first?.uuid == 0xFFE0 } else { false } }, "\(events.items)")
+        await link.close()
+        await daemon.stop()
+    }
+}

@@ -1,0 +1,131 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Testing
+
+/// A bottle behind an air of its own: what passes is changed on its way.
+private struct Air: ScriptedPeer {
+    var bottle = ScriptedBottle(records: drinks(4))
+    /// Who else is heard.
+    var others: [Advertisement] = []
+    /// Answers a request in the bottle's place.
+    var instead: (CentralRequest, inout Self) -> [(after: Duration, event: CentralEvent)]? = { _, _ in nil }
+    var change: (CentralEvent) -> CentralEvent = { $0 }
+    var discoveries = 0
+
+    init() {
+        bottle.advertisement = Advertisement(peer: PeerID("A4:C1:38:00:00:01"), address: BluetoothAddress("A4:C1:38:00:00:01"), name: "WaterH-Boost-24oz")
+        bottle.snapshot = boostSnapshot()
+    }
+
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+        if case .discover = request { discoveries += 1 }
+        if let answer = instead(request, &self) { return answer }
+        let heard = request == .startScan ? others.map { (Duration.milliseconds(1), CentralEvent.advertised($0)) } : []
+        return heard + bottle.handle(request, at: now).map { ($0.after, change($0.event)) }
+    }
+}
+
+@Suite struct AirTests {
+    private func other(_ number: UInt64, _ name: String?) -> Advertisement {
+        Advertisement(peer: PeerID("other \(number)"), address: BluetoothAddress(number), name: name)
+    }
+
+    /// The commonest failure of a bench day: three scans of 10 s do not fit into a poll of 30 s.
+    @Test func notFoundSaysWhatWasLookedForAndWhatWasHeard() throws {
+        var air = Air()
+        air.bottle.isSilent = true
+        air.others = [other(1, "Kettle\u{1B}[2J"), other(2, nil), other(3, "Lamp"), other(4, "WaterH-Other")]
+        var rig = EngineRig(options: options { $0.bottle = "WaterH-Mine" }, peer: air, start: evening, hasRadio: true)
+        let failure = try #require(try rig.run().failure)
+        #expect(failure.kind == .notFound)
+        #expect(
+            failure.sentence
+                == "Could not find bottle. Make sure it's nearby. (looked for WaterH-Mine on unix:test.sock for 30 s; heard were WaterH-Other (other 4), Lamp, 2 more)")
+        #expect(failure.advice.contains("Wake") == true || failure.advice.contains("waterh-emulator"))
+    }
+
+    @Test func nobodyAtAllIsSaid() throws {
+        var air = Air()
+        air.bottle.isSilent = true
+        air.instead = { request, _ in
+            request == .startScan ? [(.milliseconds(1), .remark("Another program on this machine scans with hci0 too."))] : nil
+        }
+        var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
+        let failure = try #require(try rig.run().failure)
+        #expect(failure.sentence.contains("looked for a WaterH bottle") && failure.sentence.contains("nobody else was heard; Another program"))
+    }
+
+    /// The system's memory of a bottle whose firmware was updated: empty, until it is told to forget.
+    @Test func anEmptyTableIsForgottenAndReadAgain() throws {
+        var air = Air()
+        air.instead = { request, air in
+            guard case .discover = request, !air.isForgotten else { return nil }
+            return [(.milliseconds(1), .discovered([]))]
+        }
+        var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.new == 4, "\(String(describing: report.failure))")
+        #expect(report.recovery.map(\.rung) == [.forget])
+        #expect(rig.peer.discoveries == 2)
+    }
+
+    /// Once: what stays without services is no bottle.
+    @Test func anEmptyTableThatStaysIsAStranger() throws {
+        var air = Air()
+        air.instead = { request, _ in
+            guard case .discover = request else { return nil }
+            return [(.milliseconds(1), .discovered([]))]
+        }
+        var rig = EngineRig(options: options { $0.bottle = "A4:C1:38:00:00:01" }, peer: air, start: evening, hasRadio: true)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .unexpectedResponse && report.failure?.sentence.contains("is no WaterH bottle") == true)
+        #expect(rig.peer.discoveries == 2)
+    }
+
+    @Test(arguments: [23, 64])
+    func aSmallMTUIsNamed(_ mtu: Int) throws {
+        var air = Air()
+        air.bottle.mtu = mtu
+        air.bottle.records = drinks(40)
+        air.change = { event in
+            guard case .notification(let handle, let value) = event else { return event }
+            return .notification(handle: handle, value: Array(value.prefix(mtu - 3)))
+        }
+        var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
+        let report = try rig.run()
+        #expect(report.failure?.sentence.contains("MTU is \(mtu)") == true, "\(String(describing: report.failure))")
+        #expect(report.acknowledged == 0 && rig.peer.bottle.records.count == 40)
+    }
+
+    /// The button's report comes seconds after the first answer: nil is that it is not pressed.
+    @Test(arguments: [(RegistrationCode.confirmed, 12), (.failed, 12), (nil as RegistrationCode?, 0), (.confirmed, 0)])
+    func aRegistrationWaitsForTheButton(_ code: RegistrationCode?, _ seconds: Int) throws {
+        var air = Air()
+        air.instead = { request, _ in
+            guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .register else { return nil }
+            let asks = Frame(.response, [Entry(.registration, [RegistrationCode.pressButton.rawValue])]).encoded
+            var events: [(after: Duration, event: CentralEvent)] = [
+                (.milliseconds(1), .wrote(handle: handle)), (.milliseconds(2), .notification(handle: ScriptedBottle.responseHandle, value: asks)),
+            ]
+            if let code {
+                let report = Frame(.report, [Entry(.registration, [code.rawValue])]).encoded
+                events.append((.seconds(seconds) + .milliseconds(5), .notification(handle: ScriptedBottle.responseHandle, value: report)))
+            }
+            return events
+        }
+        var rig = EngineRig(options: options { $0.job = .send([.register]); $0.limits.poll += $0.limits.button }, peer: air, start: evening, hasRadio: true)
+        let report = try rig.run()
+        let answer = try #require(report.answers.first?.answer)
+        let entries = try answer.entries()
+        #expect(entries.first?.byte == (code ?? .pressButton).rawValue)
+        #expect(rig.diagnostics.contains { $0.sentence.contains("Press the button") })
+        #expect(report.duration < .seconds(code == nil ? 35 : 15) && report.failure == nil)
+        #expect(rig.written == [.register], "a registration is asked for once")
+    }
+}
+
+extension Air {
+    fileprivate var isForgotten: Bool { discoveries > 1 }
+}
