@@ -136,6 +136,15 @@ import TrackerCore
         }
     }
 
+    /// Promise 1 against a power cut, which no test can make: SQLite waits for the disk at each commit (2 is FULL).
+    @Test func aCommitWaitsForTheDisk() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let (mode, synchronous) = try store.read { db in
+            (try String.fetchOne(db, sql: "PRAGMA journal_mode"), try Int.fetchOne(db, sql: "PRAGMA synchronous"))
+        }
+        #expect(mode == "wal" && synchronous == 2)
+    }
+
     @Test func severalOpenersOfANewFileAgree() async throws {
         let path = scratch.path
         try await withThrowingTaskGroup(of: Void.self) { group in
