@@ -76,7 +76,7 @@ let package = Package(
                 "CommandStore",
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle", "Emulation", "Links", "HostController"]),
-        command("waterh-tracker", ["TrackerCore", "Store", "Sync", "CommandStore"]),
+        command("waterh-tracker", ["TrackerCore", "Store", "Sync", "Gateway", "CommandStore"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -96,7 +96,7 @@ let package = Package(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
             path: "Tests/GatewaySupport", swiftSettings: strict),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
-        tests("StoreTests", ["Store", "TrackerCore", grdb]),
+        tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", grdb]),
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),

@@ -113,7 +113,13 @@ struct DemoGateway: Sendable {
 
     func poll() async throws(CommandFailure) -> (report: PollReport, new: [JournalEntry]) {
         taken.entries.withLock { $0 = [] }
-        let report = await driver.poll(depot.pollOptions(dialect: nil))
+        let options: PollOptions
+        do {
+            options = try depot.pollOptions(dialect: nil)
+        } catch {
+            throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
+        }
+        let report = await driver.poll(options)
         if let failure = report.commandFailure { throw failure }
         return (report, taken.entries.withLock { $0 })
     }

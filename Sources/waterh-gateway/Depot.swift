@@ -1,3 +1,4 @@
+import Bluetooth
 import BottleProtocol
 import CommandKit
 import CommandStore
@@ -41,16 +42,35 @@ struct Depot: Sendable {
     }
 
     /// What a poll is to do, from the settings; flags come on top.
-    func pollOptions(dialect: RecordDialect?) -> PollOptions {
-        var options = PollOptions(zone: settings.bottleZone.flatMap { try? Zone($0) } ?? zone)
-        options.dialect = dialect ?? RecordDialect(rawValue: settings.recordDialect.rawValue) ?? .calendar
-        options.amountWidth = settings.amountWidth.flatMap { BottleProtocol.AmountWidth(rawValue: $0.rawValue) }
-        options.alias = settings.bottleAlias
-        options.maxRecordAgeDays = settings.maxRecordAgeDays
-        options.limits.scan = .seconds(settings.scanTimeoutSeconds)
-        options.limits.connect = .seconds(settings.connectTimeoutSeconds)
-        options.limits.beforeRead = .seconds(settings.readDelaySeconds)
+    func pollOptions(dialect: RecordDialect?) throws -> PollOptions {
+        var options = PollOptions(settings: settings, zone: zone)
+        if let dialect { options.dialect = dialect }
+        options.own = try Self.own(store)
         return options
+    }
+
+    /// The bottles of a store, as a poll tells them.
+    static func own(_ store: TrackerStore) throws -> [OwnBottle] {
+        try explained { try store.bottles() }.map {
+            OwnBottle(identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities), advertisedName: $0.advertisedName)
+        }
+    }
+
+    /// Who is meant by a word of `--bottle`: an alias means the bottle's address.
+    static func meant(_ text: String?, among own: [OwnBottle]) -> String? {
+        guard let text, let bottle = own.first(where: { $0.aliases.contains(text) }) else { return text }
+        return bottle.identities.sorted().first { BluetoothAddress($0) != nil } ?? bottle.identities.sorted().first ?? text
+    }
+
+    /// Looks again at what is stored without a date, where no bottle answered whose session would have done so.
+    func lookAgain(_ options: PollOptions) throws -> Int {
+        let now = Host.now()
+        return try Self.explained {
+            // Behind what the store has received, this computer's clock dates nothing.
+            if let newest = try store.newestReceipt(), now.seconds(to: newest) > RecordResolver.aheadSeconds { return 0 }
+            let done = try SecondLook.run(store, bottles: try store.bottles().map(\.name), options: options, now: now)
+            return done.filter { $0.outcome == .promoted }.count
+        }
     }
 
     func outlets() -> GatewayDriver.Outlets {

@@ -20,9 +20,12 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         let way = try link.name
         let file = try Configuration.load(nil)
-        var findings = DoctorChecks.store(try place.place(file)) + [DoctorChecks.zone(place.namedZone(file))]
-        findings.append(await DoctorChecks.link(link))
-        let wanted = link.wantedBottle
+        let store = try place.place(file)
+        var findings = DoctorChecks.store(store) + [DoctorChecks.zone(place.namedZone(file))]
+        let own = OwnBottles.look(store)
+        findings.append(DoctorChecks.bottles(own))
+        findings.append(await DoctorChecks.link(link, own))
+        let wanted = Depot.meant(link.wantedBottle, among: own)
         let facts = await BluetoothFacts.gather()
         findings += BluetoothDiagnosis(facts, link: way) { name, address in
             wanted.map { BottleSelector(text: $0).matches(address: BluetoothAddress(address), name: name) } == true
@@ -105,8 +108,16 @@ enum DoctorChecks {
         return Finding("time zone", .good, "\(zone.id), now \(zone.wall(at: Host.now()))")
     }
 
+    /// Which bottles a poll drains.
+    static func bottles(_ own: [OwnBottle]) -> Finding {
+        let names = own.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
+        return own.isEmpty
+            ? Finding("bottles", .note, "none yet; the first that answers a poll is this store's own")
+            : Finding("bottles", .good, names.joined(separator: ", "))
+    }
+
     /// Whether somebody is there, by a scan of at most three seconds.
-    static func link(_ options: LinkOptions) async -> Finding {
+    static func link(_ options: LinkOptions, _ own: [OwnBottle]) async -> Finding {
         let central: any CentralLink
         do {
             central = try options.open()
@@ -127,8 +138,12 @@ enum DoctorChecks {
         look: for await event in central.events {
             switch event {
             case .advertised(let seen) where !central.hasRadio || BottleSelector.looksLikeBottle(seen):
-                finding = Finding(check, .good, "a bottle is there: \(seen.name ?? seen.peer.text)")
-                break look
+                let isOther = !own.isEmpty && OwnBottles.isOwn(seen, own) == false
+                finding = Finding(
+                    check, isOther ? .note : .good, "a \(isOther ? "bottle that is not this store's" : "bottle") is there: \(seen.name ?? seen.peer.text)",
+                    advice: isOther ? "Polls leave it alone. If it is yours: waterh-gateway adopt \(seen.address?.description ?? seen.peer.text)" : nil)
+                // Its own may be seen yet.
+                if !isOther { break look }
             case .scanFailed(let error), .unavailable(let error):
                 finding = Finding(check, .bad, error.description, advice: advice.about(error.code), isAbsence: error.code != .permissionDenied)
                 break look

@@ -20,6 +20,9 @@ struct Poll: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Set the bottle's clock when it is more than 120 s off.")
     var setClock = true
 
+    @Flag(help: "This computer's clock is right, whatever store and bottle say: date and acknowledge by it, and set the bottle's.")
+    var trustClock = false
+
     @Flag(help: "One JSON object on standard output.")
     var json = false
 
@@ -27,11 +30,16 @@ struct Poll: AsyncParsableCommand {
         let central = try link.open()
         let file = try Configuration.load(nil)
         let depot = try Depot(try place.place(file), zone: place.namedZone(file))
-        var options = depot.pollOptions(dialect: place.dialect)
-        options.bottle = link.wantedBottle
+        var options = try depot.pollOptions(dialect: place.dialect)
+        options.bottle = Depot.meant(link.wantedBottle, among: options.own)
         options.allowPowerCycle = link.allowPowerCycle
         options.keep = keep
         if !setClock { options.correctClockBeyond = nil }
+        options.trustsClock = trustClock
+        if case .capture = try link.name {
+            // A recording is of another day, and named by its file.
+            (options.trustsClock, options.correctClockBeyond, options.own) = (true, nil, [])
+        }
 
         let taken = Mutex<[JournalEntry]>([])
         let watcher = Watcher(verbose: link.verbose)
@@ -47,11 +55,15 @@ struct Poll: AsyncParsableCommand {
         await driver.close()
         watcher.clear()
 
+        if report.failure != nil, let resolved = try? depot.lookAgain(options), resolved > 0 {
+            Diagnostics.line("\(resolved) records of earlier polls got a date and count now.")
+        }
         let state = try depot.state()
         if json {
             TextOutput.standard.line(try PollJSON(report: report, state: state).text)
         } else {
             for line in PollText.lines(report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state) { TextOutput.standard.line(line) }
+            if let line = PollText.adoption(report) { TextOutput.standard.line(line) }
         }
         if let failure = report.commandFailure { throw failure }
     }

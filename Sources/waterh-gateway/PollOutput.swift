@@ -13,7 +13,7 @@ struct PollJSON: Encodable {
 
     enum CodingKeys: String, CodingKey {
         case bottle, name, profile, model, batteryPercent, clockDriftSeconds, received, new, duplicates, suspect, quarantined
-        case acknowledged, complete, seconds, state, recovery, error, reason, hint
+        case acknowledged, complete, seconds, state, address, resolved, adopted, recovery, error, reason, hint
     }
 
     private struct Step: Encodable {
@@ -39,6 +39,9 @@ struct PollJSON: Encodable {
         try keys.encode(report.complete, forKey: .complete)
         try keys.encode(report.seconds, forKey: .seconds)
         try keys.encode(state, forKey: .state)
+        try keys.encode(report.identity, forKey: .address)
+        try keys.encode(report.resolved, forKey: .resolved)
+        if report.isAdopted { try keys.encode(true, forKey: .adopted) }
         if !report.recovery.isEmpty {
             try keys.encode(report.recovery.map { Step(rung: $0.rung.rawValue, reason: $0.reason, outcome: $0.outcome) }, forKey: .recovery)
         }
@@ -70,9 +73,16 @@ enum PollText {
             lines.append(([report.name.map { "\($0) (\(bottle))" } ?? bottle] + facts).joined(separator: ", "))
             lines.append(counts(report))
         }
+        if report.resolved > 0 { lines.append("\(report.resolved) of earlier polls got a date and count\(report.resolved == 1 ? "s" : "") now") }
         lines += drinks(entries)
         if let state { lines.append(day(state)) }
         return lines
+    }
+
+    /// The first bottle of a store.
+    static func adoption(_ report: PollReport) -> String? {
+        guard report.isAdopted, let identity = report.identity else { return nil }
+        return "This store's own bottle from now on: \(report.name.map { "\($0) (\(identity))" } ?? identity). Another one is drained after: waterh-gateway adopt ADDRESS"
     }
 
     private static func counts(_ report: PollReport) -> String {
@@ -122,6 +132,7 @@ extension PollReport {
         switch failure.kind {
         case .interrupted: return .interrupted
         case .unexpectedResponse: return .badInput
+        case .notOurs: return .refused
         default: return .failed
         }
     }

@@ -107,11 +107,21 @@ actor PollService {
             guard !Task.isCancelled else { return }
             guard !isHurried else { continue }
             let wait = secondsToNextPoll()
-            let pause = Task { _ = try? await Task.sleep(for: .seconds(wait)) }
+            let pause = Task { await Self.rest(wait) }
             self.pause = pause
             pauseEnds = .now + .seconds(wait)
             await pause.value
             pauseEnds = nil
+        }
+    }
+
+    /// Waits, but not on when the clock has been set: then what could not be dated is worth another look, at once.
+    private static func rest(_ seconds: Double) async {
+        let end = ContinuousClock.now + .seconds(seconds)
+        let clock = WallClockJump()
+        while ContinuousClock.now < end, !clock.hasJumped {
+            let slice = min(.seconds(30), ContinuousClock.now.duration(to: end))
+            guard (try? await Task.sleep(for: slice)) != nil else { return }
         }
     }
 
@@ -143,14 +153,20 @@ actor PollService {
     private func poll() async {
         // Read anew each time: another process may have changed the settings, or SIGHUP says so.
         let fresh = (try? depot.reread(zone: plan.zone)) ?? depot
-        var options = fresh.pollOptions(dialect: plan.dialect)
-        options.bottle = plan.link.wantedBottle
+        // A store that cannot be read: then nothing is drained, or another's bottle might be.
+        guard var options = try? fresh.pollOptions(dialect: plan.dialect) else {
+            return tell(PollReport(failure: PollFailure(.cannotStore, "the store cannot be read.", advice: "Nothing was taken from the bottle. See: waterh-gateway doctor")))
+        }
+        options.bottle = Depot.meant(plan.link.wantedBottle, among: options.own)
         options.keep = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
         options.history = history
         let report = await driver.poll(options)
         history = report.history
         tell(report)
+        if report.failure != nil, let resolved = try? fresh.lookAgain(options), resolved > 0 {
+            Diagnostics.line("\(resolved) records of earlier polls got a date and count now.")
+        }
     }
 
     /// One line where something happened; a failure is said once, until it changes.
@@ -161,6 +177,7 @@ actor PollService {
             lastFailure = failure
             return Diagnostics.error("\(failure.kind.text): \(sentence(failure.sentence))", advice: failure.advice)
         }
+        if let line = PollText.adoption(report) { Diagnostics.line(line) }
         if lastFailure != nil { Diagnostics.line("The bottle answers again.") }
         lastFailure = nil
         guard report.received > 0 || report.quarantined > 0 else { return }

@@ -1,12 +1,16 @@
 import ArgumentParser
 import Bluetooth
 import CommandKit
+import CommandStore
 import Gateway
 
 struct Scan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Who is there: bottles, and with --all everybody else.")
 
     @OptionGroup var link: LinkOptions
+
+    @Option(help: ArgumentHelp("The store whose bottles are told from others. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    var store: String?
 
     @Option(help: "How long to look, 1–600 s.")
     var seconds = 10
@@ -23,7 +27,9 @@ struct Scan: AsyncParsableCommand {
 
     func run() async throws {
         let central = try link.open()
-        let (isAll, isJSON, wanted, limit) = (all, json, link.wantedBottle, seconds)
+        let (isAll, isJSON, limit) = (all, json, seconds)
+        let own = OwnBottles.look(try StorePlace.find(store, try Configuration.load(nil)))
+        let wanted = Depot.meant(link.wantedBottle, among: own)
         let end = Task {
             try await Task.sleep(for: .seconds(limit))
             await central.close()
@@ -31,7 +37,7 @@ struct Scan: AsyncParsableCommand {
         defer { end.cancel() }
         let outcome = await Interruptible.run { () -> Result<Int, LinkError> in
             await withTaskCancellationHandler {
-                await Self.look(central, isAll: isAll, isJSON: isJSON, wanted: wanted)
+                await Self.look(central, isAll: isAll, isJSON: isJSON, wanted: wanted, own: own)
             } onCancel: {
                 Task { await central.close() }
             }
@@ -48,7 +54,7 @@ struct Scan: AsyncParsableCommand {
     }
 
     /// Reports everybody once, and again when more becomes known of them. Ends when the link is closed.
-    private static func look(_ central: any CentralLink, isAll: Bool, isJSON: Bool, wanted: String?) async -> Result<Int, LinkError> {
+    private static func look(_ central: any CentralLink, isAll: Bool, isJSON: Bool, wanted: String?, own: [OwnBottle]) async -> Result<Int, LinkError> {
         var seen: [PeerID: Advertisement] = [:]
         central.perform(.startScan)
         for await event in central.events {
@@ -58,7 +64,7 @@ struct Scan: AsyncParsableCommand {
                 if let wanted, central.hasRadio, !BottleSelector(text: wanted).matches(address: found.address, name: found.name) { continue }
                 guard isAll || isBottle || wanted != nil, seen[found.peer] != found else { continue }
                 seen[found.peer] = found
-                TextOutput.standard.line(isJSON ? object(found, isBottle: isBottle).text : words(found, isBottle: isBottle))
+                TextOutput.standard.line(isJSON ? object(found, isBottle: isBottle, own).text : words(found, isBottle: isBottle, own))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 return .failure(error)
@@ -69,17 +75,18 @@ struct Scan: AsyncParsableCommand {
         return .success(seen.count)
     }
 
-    private static func object(_ found: Advertisement, isBottle: Bool) -> JSONValue {
+    private static func object(_ found: Advertisement, isBottle: Bool, _ own: [OwnBottle]) -> JSONValue {
         [
             "peer": .string(found.peer.text), "address": JSONValue(found.address?.description), "name": JSONValue(found.name),
             "services": .array(found.services.map { .string($0.description) }), "rssi": JSONValue(found.rssi), "bottle": .bool(isBottle),
+            "own": JSONValue(isBottle ? OwnBottles.isOwn(found, own) : nil), "privateAddress": .bool(found.isAddressPrivate),
         ]
     }
 
-    private static func words(_ found: Advertisement, isBottle: Bool) -> String {
+    private static func words(_ found: Advertisement, isBottle: Bool, _ own: [OwnBottle]) -> String {
         [
             found.address?.description ?? found.peer.text, found.name.map { printable($0) } ?? "(no name)", found.rssi.map { "\($0) dBm" },
-            found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "), isBottle ? "bottle" : nil,
+            found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "), isBottle ? OwnBottles.words(found, own) : nil,
         ].compactMap { $0 }.joined(separator: "  ")
     }
 

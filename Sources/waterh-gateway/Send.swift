@@ -85,7 +85,8 @@ struct Send: AsyncParsableCommand {
 /// For jobs that store nothing.
 struct NoJournal: Journal {
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { throw Unused() }
-    func lastCompletePoll(of bottle: String) throws -> Instant? { nil }
+    func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
+    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] { [] }
     func finishPoll(_ report: PollRecord) throws {}
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}
 

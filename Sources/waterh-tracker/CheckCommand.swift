@@ -76,6 +76,7 @@ private enum Doctor {
     private static func store(_ desk: Desk) throws -> [Finding] {
         let problems = try desk.store.integrityProblems()
         let counts = try desk.store.journalCounts()
+        let doubts = try desk.store.doubts()
         let quarantine = try desk.store.quarantineCounts()
         let unreadable = try desk.store.unreadableRows()
         let (_, refused) = try desk.store.settingsAndRefused()
@@ -86,12 +87,13 @@ private enum Doctor {
                 advice: problems.isEmpty ? nil : "Copy it away, then: sqlite3 \(desk.store.path) .recover | sqlite3 repaired.sqlite"),
             Finding(
                 name: "journal", ok: counts.quarantined == 0,
-                detail: "\(counts.drinks) drinks, \(counts.notDrinks) other records, \(counts.quarantined) without a believable date",
-                advice: counts.quarantined == 0 ? nil : "They are tried again at each poll; set the bottle's clock if they stay."),
+                detail: "\(counts.drinks) drinks, \(counts.notDrinks) other records, \(counts.quarantined) not counted"
+                    + (doubts.isEmpty ? "" : " (\(doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")))"),
+                advice: counts.quarantined == 0 ? nil : "They are kept and tried again at each poll. See them with: waterh-tracker journal list"),
             Finding(
                 name: "quarantine", ok: quarantine.received == 0,
                 detail: "\(quarantine.received) undecodable deliveries, \(quarantine.evicted) of them no longer kept",
-                advice: quarantine.received == 0 ? nil : "Keep the store: a better decoder may read them."),
+                advice: quarantine.received == 0 ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
             Finding(
                 name: "readable", ok: unreadable.isEmpty,
                 detail: unreadable.isEmpty
@@ -105,7 +107,7 @@ private enum Doctor {
             Finding(
                 name: "bottles", ok: true,
                 detail: bottles.isEmpty ? "none yet" : bottles.map { bottle in
-                    bottle.name + (bottle.batteryPercent.map { " (battery \($0) %)" } ?? "")
+                    bottle.name + (bottle.identities.contains(bottle.name) || bottle.identities.isEmpty ? "" : " = \(bottle.identities.joined(separator: ", "))") + (bottle.batteryPercent.map { " (battery \($0) %)" } ?? "")
                 }.joined(separator: ", "), advice: nil),
         ]
     }

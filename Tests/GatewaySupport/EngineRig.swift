@@ -98,23 +98,3 @@ public struct EngineRig<Peer: ScriptedPeer> {
         return done
     }
 }
-
-extension Journal {
-    /// Performs an engine's request, as a driver does.
-    public func answer(_ request: JournalRequest) -> JournalReply {
-        do {
-            switch request {
-            case .lastCompletePoll(let bottle): return .lastCompletePoll(try lastCompletePoll(of: bottle))
-            case .append(let entries): return .appended(try append(entries))
-            case .quarantine(let bottle, let bytes, let reason, let received):
-                try quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
-                return .quarantined
-            case .finishPoll(let record):
-                try finishPoll(record)
-                return .finished
-            }
-        } catch {
-            return .failed("\(error)")
-        }
-    }
-}

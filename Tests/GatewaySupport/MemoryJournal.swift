@@ -1,15 +1,25 @@
 import Synchronization
 import TrackerCore
 
-/// The journal's memory twin: the same promises without a disk, and writes that fail when told to.
+/// The journal's memory twin: the same promises without a disk, and writes that fail when told to. It obeys the same suite
+/// as the one on disk (`JournalConformanceTests`), because the simulation proves its promises on this one.
 public final class MemoryJournal: Journal {
-    /// What identifies a record: the bottle's own fields, or its bytes where they are no date (`tracker.md` A6).
-    public struct Key: Hashable, Sendable {
-        var bottle: String
-        var wall: WallTime?
-        var amountMl: Int
-        var isDrink: Bool
-        var raw: [UInt8]?
+    /// One record for ever.
+    struct Row {
+        var id: Int64
+        var bottle: Int
+        var entry: JournalEntry
+        var isSuperseded = false
+
+        var isDated: Bool { if case .quarantined = entry.verdict { false } else { true } }
+        var doubt: String? { if case .quarantined(let reason) = entry.verdict { reason } else { nil } }
+    }
+
+    struct Bottle {
+        var origin: String
+        var names: Set<String>
+        var alias: String?
+        var lastCompletePoll: Instant?
     }
 
     public struct WriteFailed: Error, CustomStringConvertible {
@@ -17,12 +27,26 @@ public final class MemoryJournal: Journal {
     }
 
     struct State {
-        var entries: [Key: JournalEntry] = [:]
+        var rows: [Row] = []
+        /// Rows by bottle and first eight bytes.
+        var index: [Index: [Int]] = [:]
+        var bottles: [Bottle] = []
+        var newestReceipt: Instant?
+        /// Zones that exist: reading one's rules takes long.
+        var zones: Set<String> = ["UTC"]
         var appends = 0
         var quarantine: [[UInt8]] = []
         var polls: [PollRecord] = []
         var writes = 0
     }
+
+    struct Index: Hashable {
+        var bottle: Int
+        var identity: [UInt8]
+    }
+
+    /// As many pieces of junk as the journal on disk keeps.
+    public static let junkLimit = 1000
 
     private let state = Mutex(State())
     private let failsAt: @Sendable (Int) -> Bool
@@ -32,58 +56,158 @@ public final class MemoryJournal: Journal {
         self.failsAt = failsAt
     }
 
-    public var entries: [JournalEntry] { state.withLock { Array($0.entries.values) } }
+    /// Every record, with its present reading and date.
+    public var entries: [JournalEntry] { state.withLock { $0.rows.filter { !$0.isSuperseded }.map(\.entry) } }
     public var polls: [PollRecord] { state.withLock { $0.polls } }
+    /// Bytes that are no record.
     public var quarantine: [[UInt8]] { state.withLock { $0.quarantine } }
     public var appends: Int { state.withLock { $0.appends } }
 
-    /// Every record that the journal holds in some form: entries and quarantined bytes.
+    /// Whether the journal has these bytes as a record, in some form. Junk is no record, also where it equals one.
     public func holds(_ raw: [UInt8]) -> Bool {
-        state.withLock { state in state.entries.values.contains { $0.raw == raw } || state.quarantine.contains(raw) }
-    }
-
-    public static func key(_ entry: JournalEntry) -> Key {
-        if case .notADrink(reason: "flag") = entry.verdict {
-            return Key(bottle: entry.bottle, wall: entry.wall, amountMl: entry.amountMl, isDrink: false, raw: entry.wall == nil ? entry.raw : nil)
-        }
-        return Key(bottle: entry.bottle, wall: entry.wall, amountMl: entry.amountMl, isDrink: true, raw: entry.wall == nil ? entry.raw : nil)
+        state.withLock { state in state.rows.contains { $0.entry.raw == raw } }
     }
 
     public func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
         try write { state in
             state.appends += 1
-            return entries.map { entry in
-                let key = Self.key(entry)
-                guard let known = state.entries[key] else {
-                    state.entries[key] = entry
-                    return .stored
+            return try entries.map { entry in
+                if case .drink(_, let zone) = entry.verdict, !state.zones.contains(zone) {
+                    _ = try Zone(zone)
+                    state.zones.insert(zone)
                 }
-                if case .quarantined = known.verdict, case .drink = entry.verdict {
-                    state.entries[key] = entry
-                    return .promoted
-                }
-                return .duplicate
+                return state.take(entry)
             }
         }
     }
 
-    public func lastCompletePoll(of bottle: String) throws -> Instant? {
-        state.withLock { $0.polls.last { $0.bottle == bottle && $0.complete }?.endedAt }
+    public func recall(_ names: BottleNames) throws -> BottleMemory {
+        if let memory = state.withLock({ $0.isKnown(names) ? $0.memory(of: names.identity) : nil }) { return memory }
+        return try write { state in
+            state.introduce(names)
+            return state.memory(of: names.identity)
+        }
+    }
+
+    public func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+        state.withLock { state in
+            guard let bottle = state.known(bottle) else { return [] }
+            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && $0.isWorthALook(reading) }
+            return rows.prefix(limit).map {
+                UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt)
+            }
+        }
     }
 
     public func finishPoll(_ report: PollRecord) throws {
-        try write { $0.polls.append(report) }
+        try write { state in
+            state.polls.append(report)
+            let bottle = state.identifier(of: report.bottle)
+            guard !report.isClockDoubtful else { return }
+            state.newestReceipt = report.endedAt
+            if report.complete {
+                state.bottles[bottle].lastCompletePoll = report.endedAt
+            } else if let last = state.bottles[bottle].lastCompletePoll, last > report.endedAt {
+                state.bottles[bottle].lastCompletePoll = nil
+            }
+        }
     }
 
     public func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
-        try write { $0.quarantine.append(bytes) }
+        try write { state in
+            guard !state.quarantine.contains(bytes) else { return }
+            state.quarantine.append(bytes)
+            if state.quarantine.count > Self.junkLimit { state.quarantine.removeFirst() }
+        }
     }
 
+    /// All or nothing.
     private func write<Result: Sendable>(_ body: (inout sending State) throws -> sending Result) throws -> Result {
         try state.withLock { state in
-            defer { state.writes += 1 }
+            let before = state
+            defer { state.writes = before.writes + 1 }
             if failsAt(state.writes) { throw WriteFailed() }
-            return try body(&state)
+            do {
+                return try body(&state)
+            } catch {
+                state = before
+                throw error
+            }
         }
+    }
+}
+
+extension MemoryJournal.Row {
+    fileprivate func isWorthALook(_ reading: String) -> Bool {
+        guard let doubt else { return entry.reading.map { $0 != reading } ?? false }
+        if doubt == JournalDoubt.bottleClock { return false }
+        return !(["impossibleDate", "implausibleYear", JournalDoubt.refused].contains(doubt) && entry.reading == reading)
+    }
+}
+
+extension MemoryJournal.State {
+    fileprivate func known(_ name: String) -> Int? { bottles.firstIndex { $0.names.contains(name) } }
+
+    fileprivate mutating func identifier(of name: String) -> Int {
+        if let known = known(name) { return known }
+        bottles.append(MemoryJournal.Bottle(origin: name, names: [name]))
+        return bottles.count - 1
+    }
+
+    fileprivate func isKnown(_ names: BottleNames) -> Bool {
+        guard let bottle = known(names.identity) else { return false }
+        guard let alias = names.alias else { return true }
+        return known(alias) != nil || bottles[bottle].alias != nil
+    }
+
+    fileprivate mutating func introduce(_ names: BottleNames) {
+        let bottle = identifier(of: names.identity)
+        guard let alias = names.alias, alias != names.identity, known(alias) == nil, bottles[bottle].alias == nil else { return }
+        bottles[bottle].names.insert(alias)
+        bottles[bottle].alias = alias
+    }
+
+    fileprivate func memory(of name: String) -> BottleMemory {
+        BottleMemory(lastCompletePoll: known(name).flatMap { bottles[$0].lastCompletePoll }, newestReceipt: newestReceipt)
+    }
+
+    fileprivate mutating func take(_ entry: JournalEntry) -> JournalOutcome {
+        let bottle = identifier(of: entry.bottle)
+        let key = MemoryJournal.Index(bottle: bottle, identity: Array(entry.identity))
+        let same = index[key] ?? []
+        let dated = same.first { rows[$0].isDated && rows[$0].entry.isFlaggedDrink == entry.isFlaggedDrink }
+        let waiting = same.first { !rows[$0].isDated && !rows[$0].isSuperseded && rows[$0].entry.raw == entry.raw }
+        if case .quarantined = entry.verdict {
+            if let dated {
+                rows[dated].entry.reading = entry.reading ?? rows[dated].entry.reading
+                return .duplicate
+            }
+            if let waiting {
+                guard rows[waiting].doubt != JournalDoubt.bottleClock else { return .duplicate }
+                let received = rows[waiting].doubt == JournalDoubt.hostClock ? entry.received : rows[waiting].entry.received
+                rows[waiting].entry = entry
+                rows[waiting].entry.received = received
+                return .duplicate
+            }
+        } else if let dated {
+            if let waiting { rows[waiting].isSuperseded = true }
+            if let reading = entry.reading, reading != rows[dated].entry.reading { reread(dated, entry) }
+            return .duplicate
+        } else if let waiting {
+            rows[waiting].entry = entry
+            return .promoted
+        }
+        rows.append(MemoryJournal.Row(id: Int64(rows.count + 1), bottle: bottle, entry: entry))
+        index[key, default: []].append(rows.count - 1)
+        return .stored
+    }
+
+    /// An untouched wall clock keeps its instant.
+    private mutating func reread(_ row: Int, _ entry: JournalEntry) {
+        let old = rows[row].entry
+        rows[row].entry = entry
+        rows[row].entry.raw = old.raw
+        rows[row].entry.received = old.received
+        if case .drink = entry.verdict, case .drink = old.verdict, old.wall == entry.wall { rows[row].entry.verdict = old.verdict }
     }
 }

@@ -75,10 +75,12 @@ extension BlueZCentral {
         let properties = objects { $0[path, BlueZName.device] } ?? [:]
         guard let text = properties["Address"]?.text, let address = BluetoothAddress(text) else { return }
         let rssi = properties["RSSI"]?.integer
-        let advertisement = Advertisement(
+        var advertisement = Advertisement(
             peer: PeerID(address.description), address: address, name: properties["Name"]?.text,
             services: (properties["UUIDs"]?.texts ?? []).compactMap(BluetoothUUID.init),
             rssi: rssi == 127 ? nil : rssi)  // 127: not known (Core 5.4, Vol 4 Part E, 7.7.65.2).
+        // A random address is static where its two highest bits are set, else it changes (Core 5.4, Vol 6 Part B, 1.3.2).
+        advertisement.isAddressPrivate = properties["AddressType"]?.text == "random" && address.value >> 46 != 0b11
         guard reported[path] != advertisement, reported[path] != nil || reported.count < Self.reportedLimit else { return }
         reported[path] = advertisement
         emit(.advertised(advertisement))

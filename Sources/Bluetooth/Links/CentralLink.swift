@@ -28,6 +28,8 @@ public struct Advertisement: Hashable, Sendable {
     public var peer: PeerID
     /// `nil` on links without a radio: there the bottle's identity is read from the Serial Number String (2A25).
     public var address: BluetoothAddress?
+    /// The address is a private one: it changes every few minutes, and says nothing of who it is (Core 5.4, Vol 6 Part B, 1.3.2.2).
+    public var isAddressPrivate = false
     public var name: String?
     public var services: [BluetoothUUID]
     /// dBm, where the link knows it.

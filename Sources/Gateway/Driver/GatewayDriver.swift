@@ -87,7 +87,7 @@ public actor GatewayDriver {
             for effect in running.handle(event, at: clock.now(), wall: clock.wall()) {
                 switch effect {
                 case .link(let request): link.perform(request)
-                case .journal(let request): events.append(.journal(answer(request)))
+                case .journal(let request): events.append(.journal(journal.answer(request)))
                 case .askTodayTotal: events.append(.todayTotal(todayTotal()))
                 case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
                 case .report(let frame): outlets.report(frame)
@@ -107,25 +107,6 @@ public actor GatewayDriver {
         timer = nil
         waiter?.resume(returning: report)
         waiter = nil
-    }
-
-    private func answer(_ request: JournalRequest) -> JournalReply {
-        do {
-            switch request {
-            case .lastCompletePoll(let bottle):
-                return .lastCompletePoll(try journal.lastCompletePoll(of: bottle))
-            case .append(let entries):
-                return .appended(try journal.append(entries))
-            case .quarantine(let bottle, let bytes, let reason, let received):
-                try journal.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
-                return .quarantined
-            case .finishPoll(let record):
-                try journal.finishPoll(record)
-                return .finished
-            }
-        } catch {
-            return .failed("\(error)")
-        }
     }
 
     private func todayTotal() -> Int? {

@@ -37,19 +37,43 @@ public enum EngineEffect: Hashable, Sendable {
 }
 
 public enum JournalRequest: Hashable, Sendable {
-    case lastCompletePoll(bottle: String)
+    case recall(BottleNames)
     case append([JournalEntry])
     case quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant)
+    case unsettled(bottle: String, reading: String, after: Int64, limit: Int)
     case finishPoll(PollRecord)
 }
 
 public enum JournalReply: Hashable, Sendable {
-    case lastCompletePoll(Instant?)
+    case recalled(BottleMemory)
     case appended([JournalOutcome])
     case quarantined
+    case unsettled([UnsettledRecord])
     case finished
     /// The request failed; none of it is stored. The sentence says why.
     case failed(String)
+}
+
+extension Journal {
+    /// Performs an engine's request.
+    public func answer(_ request: JournalRequest) -> JournalReply {
+        do {
+            switch request {
+            case .recall(let names): return .recalled(try recall(names))
+            case .append(let entries): return .appended(try append(entries))
+            case .quarantine(let bottle, let bytes, let reason, let received):
+                try quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
+                return .quarantined
+            case .unsettled(let bottle, let reading, let id, let limit):
+                return .unsettled(try unsettled(of: bottle, reading: reading, after: id, limit: limit))
+            case .finishPoll(let record):
+                try finishPoll(record)
+                return .finished
+            }
+        } catch {
+            return .failed("\(error)")
+        }
+    }
 }
 
 /// A sentence for people, and how much it matters.

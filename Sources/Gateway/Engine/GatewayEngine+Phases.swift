@@ -21,9 +21,13 @@ extension GatewayEngine {
             } else {
                 guard BottleSelector.looksLikeBottle(advertisement) else { return }
             }
+            if case .poll = work.options.job, !Ownership(work.options).mayBeOwn(advertisement) {
+                if others.count < 16 { others[advertisement.peer] = advertisement }
+                return
+            }
         }
         peer = advertisement.peer
-        work.address = advertisement.address
+        work.seen = advertisement
         work.report.name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }
         work.perform(.stopScan)
         phase = .connecting(advertisement.peer)
@@ -46,7 +50,7 @@ extension GatewayEngine {
         var facts = ["looked for \(work.options.bottle ?? "a WaterH bottle") on \(work.linkName) for \(seconds) s"]
         if work.hasRadio { facts.append(heard.words(limit: 6)) }
         if let remark = heard.remark { facts.append(remark) }
-        return LinkError(.notFound, "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))", isTransient: true)
+        return LinkError(.notFound, "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(othersSeen)", isTransient: true)
     }
 
     /// Why the time has passed without a word with any bottle; `nil` where that is not why.
@@ -69,6 +73,15 @@ extension GatewayEngine {
         guard phase == .scanning else { return work.say(.warning, sentence) }
         heard.remark = sentence
         work.say(.info, sentence)
+    }
+
+    /// Sentences about bottles that are here and are not this store's; empty where none was seen.
+    var othersSeen: String {
+        others.values.sorted { $0.peer.text < $1.peer.text }.prefix(3).map { other in
+            let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
+            let address = other.address?.description ?? other.peer.text
+            return " \(name) (\(address)) is here, but is not this store's: if it is yours, waterh-gateway adopt \(address)."
+        }.joined()
     }
 
     mutating func beginSession(mtu: Int) {
@@ -103,6 +116,8 @@ extension GatewayEngine {
             work.report.failure = failure
             if let peer { strangers.insert(peer) }
             let goesOn = work.hasRadio && work.options.bottle == nil && sessions < work.limits.sessions
+            // The next one is another: nothing of this one is remembered.
+            if goesOn { (work.report.bottle, work.report.identity) = (nil, nil) }
             if goesOn { work.say(.info, failure.sentence + " Looking further.") }
             disconnect(then: goesOn ? .scan : .finish)
         case .lost(let error):

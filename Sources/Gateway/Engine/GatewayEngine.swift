@@ -40,6 +40,8 @@ public struct GatewayEngine {
     var phaseDeadline: MonotonicInstant?
     var peer: PeerID?
     var strangers: Set<PeerID> = []
+    /// Bottles that are not this store's.
+    var others: [PeerID: Advertisement] = [:]
     var failures: [LinkError.Code: Int] = [:]
     var sessions = 0
     var isOutOfTime = false
@@ -153,7 +155,7 @@ public struct GatewayEngine {
                 .didNotAnswer,
                 hasLog
                     ? "its log was not through after \(work.limits.poll); what had arrived is stored, and nothing of it was acknowledged."
-                    : "the poll was not through after \(work.limits.poll).",
+                    : "the poll was not through after \(work.limits.poll).\(othersSeen)",
                 advice: work.advice.brokenOff("what is not acknowledged is still in the bottle.")))
     }
 
@@ -188,7 +190,7 @@ public struct GatewayEngine {
         if failure?.kind == .notFound, work.hasRadio, work.options.allowPowerCycle == false, work.report.history.failedScans >= 3 {
             work.say(.info, "Three scans in a row found nothing: switching the adapter off and on may help (--allow-power-cycle).")
         }
-        guard let bottle = work.report.bottle, work.options.job == .poll, failure?.kind != .cannotStore else { return finish() }
+        guard let bottle = work.report.identity, work.isRecalled, work.options.job == .poll, failure?.kind != .cannotStore else { return finish() }
         phase = .finishing
         phaseDeadline = work.now.advanced(by: work.limits.closing)
         let report = work.report
@@ -197,7 +199,8 @@ public struct GatewayEngine {
                 .finishPoll(
                     PollRecord(
                         bottle: bottle, name: report.name, model: report.model?.rawValue, batteryPercent: report.batteryPercent,
-                        clockDriftSeconds: report.clockDriftSeconds, endedAt: work.wall, complete: report.complete))))
+                        clockDriftSeconds: report.clockDriftSeconds, endedAt: work.wall, complete: report.complete,
+                        isClockDoubtful: work.clock?.isBelieved == false))))
     }
 
     mutating func finish() {

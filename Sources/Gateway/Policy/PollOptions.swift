@@ -13,8 +13,10 @@ public struct PollOptions: Sendable {
     public var job = Job.poll
     /// The bottle meant: its address or its name. `nil`: the first one found.
     public var bottle: String?
-    /// The identity under which its drinks are kept, instead of its own (`bottle.alias`).
+    /// What a person calls it (`bottle.alias`); its drinks are kept under its own identity all the same.
     public var alias: String?
+    /// The bottles of this store. Where there are any and none is named by `bottle`, no other one is drained.
+    public var own: [OwnBottle] = []
     public var dialect = BottleProtocol.RecordDialect.calendar
     /// `nil`: what the dialect says.
     public var amountWidth: BottleProtocol.AmountWidth?
@@ -27,6 +29,8 @@ public struct PollOptions: Sendable {
     /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the light
     /// blink, so small drift is left alone (`waterh-protocol.md` section 3, habits).
     public var correctClockBeyond: Duration? = .seconds(120)
+    /// The host's clock is right, whatever store and bottle say: a person has looked.
+    public var trustsClock = false
     /// Goal and reminder, where the owner wants the gateway to manage them.
     public var settings: ManagedSettings?
     /// Show the day's total on the bottle's screen, before and after the log, where somebody keeps one.
@@ -42,6 +46,27 @@ public struct PollOptions: Sendable {
     }
 
     var resolver: RecordResolver { RecordResolver(zone: zone, maxAgeDays: maxRecordAgeDays) }
+}
+
+/// A bottle that belongs to the store.
+public struct OwnBottle: Hashable, Sendable {
+    /// Addresses, serial numbers and what stood in for them. Empty where it was only ever known by an alias.
+    public var identities: Set<String>
+    /// What people call it.
+    public var aliases: Set<String>
+    /// The name that it shows on the air.
+    public var advertisedName: String?
+
+    public init(identities: Set<String>, aliases: Set<String> = [], advertisedName: String? = nil) {
+        self.identities = identities
+        self.aliases = aliases
+        self.advertisedName = advertisedName
+    }
+
+    /// Whether somebody who shows this identity, and is called so, is this bottle.
+    func answers(to identity: String, alias: String?) -> Bool {
+        identities.contains(identity) || identities.isEmpty && alias.map(aliases.contains) == true
+    }
 }
 
 /// Settings that the gateway writes to the bottle when they differ from what it says.

@@ -4,8 +4,12 @@ import TrackerCore
 
 /// What a poll came to. Also when it failed: what was received until then counts.
 public struct PollReport: Hashable, Sendable {
-    /// The bottle's identity: its address, or what stands for one on links without a radio. `nil`: none was met.
+    /// What the bottle is called: its alias, or else its identity. `nil`: none was met.
     public var bottle: String?
+    /// The bottle's identity, under which its records are kept: its address, its serial number, or what stands in for them.
+    public var identity: String?
+    /// The store had no bottle before; this one is its own from now on.
+    public var isAdopted = false
     public var name: String?
     public var profile: BottleProfile?
     public var model: BottleModel?
@@ -21,6 +25,8 @@ public struct PollReport: Hashable, Sendable {
     public var duplicates = 0
     /// Of those, kept but not counted because their date cannot be trusted.
     public var suspect = 0
+    /// Records of earlier polls that have got a date now.
+    public var resolved = 0
     /// Pieces of bytes that could not be understood; kept, with the reason, as far as the limit allows.
     public var quarantined = 0
     /// Records that the bottle was told to forget, and did.
@@ -38,7 +44,8 @@ public struct PollReport: Hashable, Sendable {
     /// For the next poll.
     public var history = PollHistory()
 
-    public init() {}
+    /// - Parameter failure: what ended the poll before it began.
+    public init(failure: PollFailure? = nil) { self.failure = failure }
 }
 
 /// What came back for a command that was sent.
@@ -62,6 +69,8 @@ public struct PollFailure: Error, Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
         case connectionLost, cannotStore, interrupted
+        /// Another bottle than the store's; and a clock that cannot be right.
+        case notOurs, clockDoubtful
 
         /// The words of `tracker.md` A8.
         public var text: String {
@@ -76,6 +85,8 @@ public struct PollFailure: Error, Hashable, Sendable {
             case .connectionLost: "Connection lost"
             case .cannotStore: "Cannot store"
             case .interrupted: "Interrupted"
+            case .notOurs: "Not this store's bottle"
+            case .clockDoubtful: "The clocks disagree"
             }
         }
 

@@ -16,6 +16,12 @@ enum BottleIdentity {
         name.map { "\($0) at \(link)" } ?? "bottle at \(link)"
     }
 
+    /// What stands in where a bottle hides behind an address that changes (a private one) and has no usable serial number:
+    /// its name, which the next address will show too.
+    static func standIn(privateName name: String?) -> String? {
+        name.map { "\($0) (private address)" }
+    }
+
     /// A device name as it may be shown: printable, at most 248 bytes (Core 5.4, Vol 3 Part C, 12.1).
     static func name(_ value: [UInt8]) -> String? {
         printable(Array(value.prefix(248)))
@@ -37,8 +43,11 @@ public struct BottleSelector: Hashable, Sendable {
 
     public init(text: String) { self.text = text }
 
+    /// The address, where it is one.
+    var address: BluetoothAddress? { BluetoothAddress(text) }
+
     public func matches(address: BluetoothAddress?, name: String?) -> Bool {
-        if let wanted = BluetoothAddress(text) { return wanted == address }
+        if let wanted = self.address { return wanted == address }
         return name?.lowercased() == text.lowercased()
     }
 

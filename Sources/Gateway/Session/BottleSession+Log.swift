@@ -78,7 +78,7 @@ extension BottleSession {
     mutating func unreadable(_ bytes: [UInt8], _ reason: String, _ work: inout PollWork) {
         junk += 1
         if junk <= 3 { work.say(.warning, "Bytes that could not be understood were kept apart: \(reason).") }
-        keeper.quarantine(bytes, reason, bottle: work.report.bottle ?? work.linkName, &work)
+        keeper.quarantine(bytes, reason, bottle: work.bottle, &work)
     }
 
     mutating func follow(_ actions: [LogDrain.Action], _ work: inout PollWork) {
@@ -104,7 +104,9 @@ extension BottleSession {
     mutating func settle(_ work: inout PollWork) {
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
-        keeper.store(round.sequence + round.loose, bottle: work.report.bottle ?? work.linkName, &work)
+        let records = round.sequence + round.loose
+        judgeClock(records, &work)
+        keeper.store(records, bottle: work.bottle, &work)
         if keeper.isSettled, let actions = drain?.settled() { follow(actions, &work) }
     }
 
@@ -112,6 +114,7 @@ extension BottleSession {
         guard let drain else { return }
         work.report.acknowledged += drain.acknowledged
         work.report.complete = drain.complete
+        judgeClock([], &work)
         if let note = drain.note { work.say(drain.complete ? .info : .warning, "About the log: \(note).") }
         if isCut, !drain.complete {
             end = .failed(
@@ -134,9 +137,31 @@ extension BottleSession {
                 PollFailure(
                     .didNotAnswer, "its log did not come through whole: \(drain.note ?? "it broke off").",
                     advice: work.advice.brokenOff("what was whole is stored, and nothing uncertain was acknowledged.")))
+        } else if case .contradicted(let sentence) = work.clock {
+            end = .failed(PollFailure(.clockDoubtful, sentence + ".", advice: HostClock.advice))
         } else {
             advance(&work)
         }
+    }
+}
+
+// The host's clock, judged once a poll: when the first records are there, or the log turned out empty.
+extension BottleSession {
+    func judge(_ records: [[UInt8]], _ work: PollWork) -> HostClock.Verdict {
+        if work.options.trustsClock { return SettingsPlan.isFarOff(work) && work.options.correctClockBeyond != nil ? .bottleIsWrong : .believed }
+        let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall, drift: work.report.clockDriftSeconds)
+        return HostClock.judge(
+            host: work.wall, drift: work.report.clockDriftSeconds, newestReceipt: keeper.memory.newestReceipt, log: dating.instants(records))
+    }
+
+    mutating func judgeClock(_ records: [[UInt8]], _ work: inout PollWork) {
+        if work.clock == nil {
+            work.clock = judge(records, work)
+            if case .undecided(let sentence) = work.clock {
+                work.say(.warning, "\(sentence): no clock is set. If this computer's is right: waterh-gateway poll --trust-clock")
+            }
+        }
+        if work.clock?.isContradicted == true { drain?.withhold() }
     }
 }
 

@@ -39,7 +39,7 @@ extension BottleSession {
         case .read(_, let value):
             if step == .readName { work.report.name = BottleIdentity.name(value) }
             if step == .readSerial {
-                work.report.bottle = BottleIdentity.from(serialNumber: value)
+                work.report.identity = BottleIdentity.from(serialNumber: value)
             }
             advance(&work)
         case .readFailed(_, let error):
@@ -57,15 +57,15 @@ extension BottleSession {
     }
 
     mutating func identify(_ work: inout PollWork) {
-        if let address = work.address { work.report.bottle = address.description }
-        if work.report.bottle == nil {
-            let identity = BottleIdentity.standIn(name: work.report.name, link: work.linkName)
-            work.report.bottle = identity
-            work.say(.warning, "The bottle gives no usable serial number; its drinks are kept under '\(identity)', as long as name and link stay the same.")
-        }
-        if let wanted = work.options.bottle, let found = work.report.bottle {
+        let identity = work.address?.description ?? work.report.identity ?? standIn(&work)
+        work.report.identity = identity
+        work.report.bottle = identity
+        if let wanted = work.options.bottle {
+            let found = identity
             let selector = BottleSelector(text: wanted)
-            let isWanted = found == wanted || selector.matches(address: BluetoothAddress(found), name: work.report.name)
+            let isWanted =
+                found == wanted || selector.matches(address: BluetoothAddress(found), name: work.report.name)
+                || work.seen?.isAddressPrivate == true && selector.matches(address: work.seen?.address, name: work.report.name)
             guard isWanted else {
                 let name = work.report.name.map { " (\($0))" } ?? ""
                 end = .stranger(
@@ -75,8 +75,31 @@ extension BottleSession {
                 return
             }
         }
-        if let alias = work.options.alias { work.report.bottle = alias }
+        if case .poll = work.options.job {
+            guard Ownership(work.options).allows(identity: identity, name: work.report.name) else {
+                end = .stranger(Ownership(work.options).refusal(name: work.report.name, identity: identity))
+                return
+            }
+            work.report.isAdopted = work.options.own.isEmpty
+        }
+        // Two bottles never share an alias: the other one of this store keeps it.
+        if let alias = work.options.alias, !work.options.own.contains(where: { $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias) }) {
+            work.report.bottle = alias
+        }
         advance(&work)
+    }
+
+    /// What a bottle without an address of its own and without a serial number is known by.
+    private func standIn(_ work: inout PollWork) -> String {
+        if work.seen?.isAddressPrivate == true, let name = BottleIdentity.standIn(privateName: work.report.name) {
+            work.say(
+                .warning,
+                "The bottle hides its address (\(work.seen?.address?.description ?? "it is private") changes) and gives no usable serial number; its drinks are kept under '\(name)', and those of any other bottle of that name that hides would be too.")
+            return name
+        }
+        let identity = BottleIdentity.standIn(name: work.report.name, link: work.linkName)
+        work.say(.warning, "The bottle gives no usable serial number; its drinks are kept under '\(identity)', as long as name and link stay the same.")
+        return identity
     }
 
     mutating func subscribed(_ event: CentralEvent, _ work: inout PollWork) {

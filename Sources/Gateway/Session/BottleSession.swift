@@ -9,14 +9,15 @@ import TrackerCore
 /// snapshot, settings, amount) gives up with a warning; the log and what it needs end the session.
 struct BottleSession {
     enum Step: String, Hashable, Sendable {
-        case discover, readName, readSerial, identify, recall, subscribe, snapshot, settings, askTotal, amount, log, askTotalAfter, amountAfter, send
+        case discover, readName, readSerial, identify, recall, subscribe, snapshot, settings, askTotal, amount, log, lookAgain, settingsAfter
+        case askTotalAfter, amountAfter, send
 
         /// Steps without which the log can be read all the same. Name and serial number are not among them: an identity
         /// that depends on which answers got lost today would make every drink a new one tomorrow (promise 2).
         var isComfort: Bool {
             switch self {
-            case .snapshot, .settings, .askTotal, .amount, .askTotalAfter, .amountAfter: true
-            case .discover, .readName, .readSerial, .identify, .recall, .subscribe, .log, .send: false
+            case .snapshot, .settings, .askTotal, .amount, .settingsAfter, .askTotalAfter, .amountAfter: true
+            case .discover, .readName, .readSerial, .identify, .recall, .subscribe, .log, .lookAgain, .send: false
             }
         }
     }
@@ -46,6 +47,8 @@ struct BottleSession {
     var commands: [HostCommand] = []
     var junk = 0
     var mtu: Int
+    /// Settings and clock were written before the log.
+    var isSettingDone = false
     /// A notification filled a small MTU: its rest may be lost, and then the bytes after it are out of step. Whole frames
     /// prove themselves by their length; of unfinished ones the bytes are kept, not the records.
     var isCut = false
@@ -98,7 +101,7 @@ struct BottleSession {
         guard end == nil else { return }
         if giveUpIfJournalFailed(&work) { return }
         guard keeper.isSettled else { return }
-        if step == .recall { return advance(&work) }
+        if step == .recall || step == .lookAgain { return advance(&work) }
         if drain?.phase == .settling, let actions = drain?.settled() { follow(actions, &work) }
     }
 
@@ -150,7 +153,8 @@ struct BottleSession {
         case .identify:
             identify(&work)
         case .recall:
-            keeper.recall(bottle: work.report.bottle ?? "", &work)
+            work.isRecalled = true
+            keeper.recall(BottleNames(work.bottle, alias: work.options.alias), &work)
         case .subscribe:
             guard table.responseNotifies else { return advance(&work) }
             expect(.subscribe(handle: table.response), &work, within: work.limits.request)
@@ -158,7 +162,16 @@ struct BottleSession {
             work.show(.polling)
             start(.snapshot, &work)
         case .settings:
+            // Before the log is read nobody can say whose clock is right, where they are far apart.
+            guard judge([], work).isBelieved, !SettingsPlan.isFarOff(work) else { return advance(&work) }
             guard let command = SettingsPlan.command(work) else { return advance(&work) }
+            isSettingDone = true
+            start(command, &work)
+        case .lookAgain:
+            guard work.clock?.isBelieved == true else { return advance(&work) }
+            keeper.lookAgain(bottle: work.bottle, &work)
+        case .settingsAfter:
+            guard !isSettingDone, work.clock?.isBelieved == true, let command = SettingsPlan.command(work) else { return advance(&work) }
             start(command, &work)
         case .askTotal, .askTotalAfter:
             work.emit(.askTodayTotal)
@@ -181,8 +194,8 @@ struct BottleSession {
         let opening: [Step] = [.readName, .readSerial, .identify]
         if case .send = work.options.job { return opening + [.subscribe, .send] }
         let amount = work.options.managesTodayAmount
-        guard table.profile == .retail else { return opening + [.recall, .subscribe, .log] }
-        return opening + [.recall, .subscribe, .snapshot, .settings] + (amount ? [.askTotal, .amount] : []) + [.log]
+        guard table.profile == .retail else { return opening + [.recall, .subscribe, .log, .lookAgain] }
+        return opening + [.recall, .subscribe, .snapshot, .settings] + (amount ? [.askTotal, .amount] : []) + [.log, .lookAgain, .settingsAfter]
             + (amount ? [.askTotalAfter, .amountAfter] : [])
     }
 
@@ -212,10 +225,11 @@ struct BottleSession {
 
     /// Journals what has arrived and is not journaled yet. Nothing of it is acknowledged on this connection any more.
     mutating func keepRest(_ work: inout PollWork) {
-        guard let bottle = work.report.bottle, drain != nil else { return }
+        guard work.report.identity != nil, drain != nil else { return }
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
-        keeper.store(round.sequence + round.loose, bottle: bottle, &work)
+        judgeClock(round.sequence + round.loose, &work)
+        keeper.store(round.sequence + round.loose, bottle: work.bottle, &work)
     }
 
     @discardableResult

@@ -2,40 +2,44 @@ import BottleProtocol
 import TrackerCore
 
 /// Hands records and unreadable bytes to the journal and keeps account of what came back (promise 1): only what is in
-/// `PollWork.journaled` may be acknowledged.
+/// `PollWork.journaled`, which the journal has as a record, may be acknowledged. Junk is kept too and proves nothing.
 struct JournalKeeper {
     private enum Pending {
-        case lastPoll
+        case recall
         case append([JournalEntry])
-        /// Bytes of a record that the dialect refused, or of anything else.
-        case quarantine([UInt8])
+        /// Bytes that are no record.
+        case quarantine
+        case unsettled(bottle: String)
+        /// Records of the store that were looked at again.
+        case again([JournalEntry])
     }
 
     private var pending: [Pending] = []
-    private(set) var lastPoll: Instant?
+    private(set) var memory = BottleMemory()
     /// The journal said no; nothing is acknowledged from then on.
     private(set) var failure: String?
 
     /// Everything asked for has been answered.
     var isSettled: Bool { pending.isEmpty }
+    /// End of this bottle's last complete poll.
+    var lastPoll: Instant? { memory.lastCompletePoll }
 
-    mutating func recall(bottle: String, _ work: inout PollWork) {
-        pending.append(.lastPoll)
-        work.emit(.journal(.lastCompletePoll(bottle: bottle)))
+    mutating func recall(_ names: BottleNames, _ work: inout PollWork) {
+        pending.append(.recall)
+        work.emit(.journal(.recall(names)))
     }
 
     /// Journals the records that this poll has not journaled yet, in the order in which the bottle sent them.
     mutating func store(_ records: [[UInt8]], bottle: String, _ work: inout PollWork) {
-        var dating = RecordDating(bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll)
+        var dating = RecordDating(
+            bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll, clock: work.clock ?? .believed,
+            drift: work.report.clockDriftSeconds)
         var entries: [JournalEntry] = []
         for raw in records {
-            let outcome = dating.date(raw)
+            let entry = dating.date(raw)
             guard !work.journaled.contains(raw) else { continue }
             work.report.received += 1
-            switch outcome {
-            case .entry(let entry): entries.append(entry)
-            case .refused(let reason): keep(raw, "a record that the \(work.options.dialect.rawValue) dialect refuses: \(reason)", bottle, &work)
-            }
+            entries.append(entry)
         }
         guard !entries.isEmpty else { return }
         pending.append(.append(entries))
@@ -43,32 +47,41 @@ struct JournalKeeper {
         work.emit(.journal(.append(entries)))
     }
 
-    /// Keeps bytes that nobody understood, up to the poll's limit; beyond, they are counted.
+    /// Keeps bytes that are no record, up to the poll's limit; beyond, they are counted.
     mutating func quarantine(_ bytes: [UInt8], _ reason: String, bottle: String, _ work: inout PollWork) {
-        guard work.report.quarantined < work.limits.quarantined else {
-            work.report.quarantined += 1
-            return
-        }
-        keep(bytes, reason, bottle, &work)
+        work.report.quarantined += 1
+        guard work.report.quarantined <= work.limits.quarantined else { return }
+        pending.append(.quarantine)
+        work.emit(.journal(.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: work.wall)))
     }
 
-    private mutating func keep(_ bytes: [UInt8], _ reason: String, _ bottle: String, _ work: inout PollWork) {
-        work.report.quarantined += 1
-        pending.append(.quarantine(bytes))
-        work.emit(.journal(.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: work.wall)))
+    /// Looks again at what the store has of this bottle without a date, or read in another way (`tracker.md` A2 rule 5).
+    mutating func lookAgain(bottle: String, after id: Int64 = 0, _ work: inout PollWork) {
+        pending.append(.unsettled(bottle: bottle))
+        work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, after: id, limit: SecondLook.page)))
     }
 
     mutating func take(_ reply: JournalReply, _ work: inout PollWork) {
         guard !pending.isEmpty else { return }
         switch (pending.removeFirst(), reply) {
-        case (.lastPoll, .lastCompletePoll(let instant)):
-            lastPoll = instant
+        case (.recall, .recalled(let memory)):
+            self.memory = memory
         case (.append(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
             count(entries, outcomes, &work)
             work.journaled.formUnion(entries.map(\.raw))
             work.emit(.journaled(entries, outcomes))
-        case (.quarantine(let bytes), .quarantined):
-            work.journaled.insert(bytes)
+        case (.quarantine, .quarantined):
+            break
+        case (.unsettled(let bottle), .unsettled(let rows)):
+            let entries = SecondLook.entries(rows, bottle: bottle, options: work.options, now: work.wall)
+            if !entries.isEmpty {
+                pending.append(.again(entries))
+                work.emit(.journal(.append(entries)))
+            }
+            if rows.count == SecondLook.page, let last = rows.last { lookAgain(bottle: bottle, after: last.id, &work) }
+        case (.again(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
+            work.report.resolved += outcomes.filter { $0 == .promoted }.count
+            work.emit(.journaled(entries, outcomes))
         case (_, .failed(let sentence)):
             failure = failure ?? sentence
         default:

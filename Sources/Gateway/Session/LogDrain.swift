@@ -25,7 +25,8 @@ struct LogDrain {
     var acknowledged = 0
 
     let profile: BottleProfile
-    let keep: Bool
+    /// Nothing is acknowledged.
+    private(set) var keep: Bool
     let limits: PollLimits
     private let linger: Duration
     private let reads: Bool
@@ -56,6 +57,9 @@ struct LogDrain {
     var question: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
 
     mutating func begin() -> [Action] { ask() }
+
+    /// From now on nothing is acknowledged.
+    mutating func withhold() { keep = true }
 
     /// The question has left.
     mutating func asked(at now: MonotonicInstant) {

@@ -15,15 +15,23 @@ struct PollWork {
     /// Records that the journal has taken in this poll: delivered once more (a second dump, a second connection) they are
     /// neither counted nor journaled again.
     var journaled: Set<[UInt8]> = []
+    /// Whether the host's clock can be right; `nil` before the log has been looked at.
+    var clock: HostClock.Verdict?
     /// Optional steps in which the connection was lost: left out on the next one.
     var skipped: Set<BottleSession.Step> = []
     /// A table that was no bottle's has been forgotten and read again: once in a poll.
     var isRediscovered = false
     /// Values received beside the log.
     var notifications = 0
-    /// Who the scan or the connection said it was.
-    var address: BluetoothAddress?
+    /// The journal knows of this bottle; nothing is noted of one that was only looked at.
+    var isRecalled = false
+    /// What the scan showed of the peer.
+    var seen: Advertisement?
+    /// The peer's address, where it is one that stays.
+    var address: BluetoothAddress? { seen?.isAddressPrivate == true ? nil : seen?.address }
 
+    /// What the bottle's records are kept under.
+    var bottle: String { report.identity ?? linkName }
     var limits: PollLimits { options.limits }
     var advice: LinkAdvice { LinkAdvice(linkName: linkName, hasRadio: hasRadio) }
 

@@ -3,42 +3,111 @@ import TrackerCore
 
 /// From a record's 13 bytes to what the journal takes: read in the dialect, dated by the rules of `tracker.md` A2.
 struct RecordDating {
-    enum Outcome: Hashable {
-        case entry(JournalEntry)
-        /// The dialect does not take these bytes for a drink record; they go to quarantine as they are.
-        case refused(DecodeFailure)
-    }
-
     let bottle: String
     let options: PollOptions
     let received: Instant
     /// End of this bottle's last complete poll: what it did not return is newer (rule R3).
     let lastPoll: Instant?
+    let clock: HostClock.Verdict
+    /// Bottle's clock minus ours, seconds.
+    let drift: Int?
     /// Instant of the record before, in the order in which the bottle sends them (rule R2).
     private var previous: Instant?
+    /// The records have gone back in time: from here on the bottle wrote them with another clock.
+    private var isAfterJump = false
 
-    init(bottle: String, options: PollOptions, received: Instant, lastPoll: Instant?) {
+    init(
+        bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil
+    ) {
         self.bottle = bottle
         self.options = options
         self.received = received
-        self.lastPoll = lastPoll
+        // A poll that ended in the future was one of a clock that was ahead: no evidence.
+        self.lastPoll = lastPoll.flatMap { $0 > received ? nil : $0 }
+        self.clock = clock
+        self.drift = drift
     }
 
-    mutating func date(_ raw: [UInt8]) -> Outcome {
-        let record: DrinkRecord
-        do {
-            record = try DrinkRecord(decoding: raw, dialect: options.dialect, amountWidth: options.amountWidth)
-        } catch {
-            return .refused(error)
-        }
-        let fields = RecordFields(
-            year: record.year, month: record.month, day: record.day, hour: record.hour, minute: record.minute, second: record.second)
+    /// A record of a log, in its order.
+    mutating func date(_ raw: [UInt8]) -> JournalEntry {
+        guard let record = read(raw) else { return refused(raw) }
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
-        let resolution = options.resolver.resolve(fields, received: received, evidence: evidence)
-        previous = resolution.doubt == nil ? resolution.instant ?? previous : previous
-        return .entry(
-            JournalEntry(
-                bottle: bottle, raw: raw, wall: resolution.wall, amountMl: record.amountMl, received: received,
-                verdict: resolution.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)))
+        let resolution = options.resolver.resolve(record.fields, received: received, evidence: evidence)
+        if let instant = resolution.instant {
+            if let previous, instant.seconds(to: previous) > Self.jumpSeconds { isAfterJump = true }
+            if resolution.doubt == nil { previous = instant }
+        }
+        var entry = entry(raw, record, resolution)
+        switch clock {
+        case .contradicted:
+            entry.verdict = .quarantined(reason: JournalDoubt.hostClock)
+        case .bottleIsWrong:
+            guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift) else { break }
+            entry.verdict = .quarantined(reason: JournalDoubt.bottleClock)
+            entry.about = instant.advanced(seconds: Double(-drift))
+        case .believed, .undecided:
+            break
+        }
+        return entry
     }
+
+    /// A record that is stored already: read anew, and dated if it has no date. The time of its receipt stays what it was,
+    /// unless that came from a clock that could not be right.
+    func dateAgain(_ row: UnsettledRecord) -> JournalEntry {
+        let isReceiptWrong = row.doubt == JournalDoubt.hostClock
+        guard let record = read(row.raw) else { return refused(row.raw, isReceiptWrong ? received : row.received) }
+        // A record without a year that waited for most of one would be taken for a fresh one.
+        let limit = isReceiptWrong || record.year != nil ? received : min(received, row.received.advanced(seconds: Self.yearlessSeconds))
+        let resolution = options.resolver.resolve(record.fields, received: row.doubt == nil ? row.received : limit)
+        var entry = entry(row.raw, record, resolution)
+        entry.received = isReceiptWrong ? received : row.received
+        return entry
+    }
+
+    /// When the records of a log were made by their own account; those without a possible date are left out. A record without
+    /// a year takes it from the bottle's clock, where that is known: whose clock is right is yet to be found out.
+    func instants(_ records: [[UInt8]]) -> [Instant] {
+        let now = received.advanced(seconds: Double(drift ?? 0))
+        return records.compactMap { raw in read(raw).flatMap { options.resolver.resolve($0.fields, received: now).instant } }
+    }
+
+    private func read(_ raw: [UInt8]) -> DrinkRecord? {
+        try? DrinkRecord(decoding: raw, dialect: options.dialect, amountWidth: options.amountWidth)
+    }
+
+    /// Made after the clock went wrong: behind the record before it, or before a poll that did not return it; or ahead of us.
+    private func wroteWithWrongClock(_ instant: Instant, _ drift: Int) -> Bool {
+        guard drift < 0 else { return received.seconds(to: instant) > RecordResolver.aheadSeconds }
+        return isAfterJump || lastPoll.map { instant.seconds(to: $0) > RecordResolver.aheadSeconds } == true
+    }
+
+    private func entry(_ raw: [UInt8], _ record: DrinkRecord, _ resolution: RecordResolver.Resolution) -> JournalEntry {
+        JournalEntry(
+            bottle: bottle, raw: raw, wall: resolution.wall, amountMl: record.amountMl, received: received,
+            verdict: resolution.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone), reading: options.reading)
+    }
+
+    /// A record that the dialect does not take: a row like any other, for the day on which another dialect reads it.
+    private func refused(_ raw: [UInt8], _ received: Instant? = nil) -> JournalEntry {
+        let amount = (try? DrinkRecord(decoding: raw, dialect: .calendar, amountWidth: options.amountWidth))?.amountMl ?? 0
+        return JournalEntry(
+            bottle: bottle, raw: raw, wall: nil, amountMl: amount, received: received ?? self.received,
+            verdict: .quarantined(reason: JournalDoubt.refused), reading: options.reading)
+    }
+
+    /// A log is in order; an hour back is a change of clocks for the winter.
+    private static let jumpSeconds: Double = 2 * 3600
+    /// Longer than any clock of a host that lost the time by a shutdown, shorter than a year less 180 days.
+    private static let yearlessSeconds: Double = 90 * 86_400
+}
+
+extension DrinkRecord {
+    fileprivate var fields: RecordFields {
+        RecordFields(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+    }
+}
+
+extension PollOptions {
+    /// How records are read, as the journal notes it: `calendar/u16be`.
+    var reading: String { "\(dialect.rawValue)/\((amountWidth ?? AmountWidth(dialect)).rawValue)" }
 }

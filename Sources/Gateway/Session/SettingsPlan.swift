@@ -17,6 +17,11 @@ enum SettingsPlan {
         return isClockOff(work) ? .clock(clock) : nil
     }
 
+    /// The bottle's clock shows another day than ours: one of them is wrong, and by much.
+    static func isFarOff(_ work: PollWork) -> Bool {
+        work.report.clockDriftSeconds.map { Double($0.magnitude) > HostClock.tolerance } ?? false
+    }
+
     /// The bottle's clock was lost, or is further off than is left alone.
     private static func isClockOff(_ work: PollWork) -> Bool {
         guard let limit = work.options.correctClockBeyond, work.report.snapshot?.clock != nil else { return false }
@@ -61,7 +66,7 @@ enum SettingsPlan {
             return
         }
         work.report.clockDriftSeconds = drift
-        guard let limit = work.options.correctClockBeyond else { return }
+        guard let limit = work.options.correctClockBeyond, !isFarOff(work) else { return }
         if Int64(drift.magnitude) > limit.components.seconds {
             work.say(.warning, "The bottle's clock is \(drift.magnitude) s \(drift < 0 ? "slow" : "fast") and is set.")
         }

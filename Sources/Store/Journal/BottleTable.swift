@@ -1,15 +1,62 @@
 import GRDB
+import TrackerCore
 
 /// Bottles by the identities they are or were known by.
 enum BottleTable {
+    /// The counter that holds `BottleMemory.newestReceipt`, ms UTC.
+    static let newestReceipt = "journal.newestReceipt"
+
     /// The row of the bottle that goes or went by `name`; a new bottle where nobody did.
     static func identifier(of name: String, _ db: Database) throws -> Int64 {
-        let known = try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [name])
-        if let known { return known }
+        if let known = try known(name, db) { return known }
         try db.execute(sql: "INSERT INTO bottle (origin, name) VALUES (?, ?)", arguments: [name, name])
         let id = db.lastInsertedRowID
         try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [name, id])
         return id
+    }
+
+    static func known(_ name: String, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [name])
+    }
+
+    /// Whether a poll that shows these names tells nothing new.
+    static func isKnown(_ names: BottleNames, _ db: Database) throws -> Bool {
+        guard let id = try known(names.identity, db) else { return false }
+        guard let alias = names.alias else { return true }
+        return try known(alias, db) != nil || hasAlias(id, db)
+    }
+
+    /// Makes a bottle known. Its identity is always stored, beside any alias. An alias belongs to the first bottle that
+    /// bore it; a bottle that has one keeps it (`renameBottle` changes it).
+    static func introduce(_ names: BottleNames, _ db: Database) throws {
+        if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db), try !hasIdentity(bottle, db) {
+            // Its history was kept under the alias alone: this is who it is.
+            try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [names.identity, bottle])
+        }
+        let id = try identifier(of: names.identity, db)
+        guard let alias = names.alias, alias != names.identity, try known(alias, db) == nil, try !hasAlias(id, db) else { return }
+        try db.execute(sql: "INSERT INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [alias, id])
+        try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [alias, id])
+    }
+
+    static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
+        let newest = try Int64.fetchOne(db, sql: """
+            SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))
+            """, arguments: [newestReceipt])
+        let complete = try Int64.fetchOne(db, sql: """
+            SELECT lastCompletePoll FROM bottle WHERE id = (SELECT bottle FROM bottle_name WHERE name = ?)
+            """, arguments: [bottle])
+        return BottleMemory(
+            lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
+            newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil })
+    }
+
+    private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 1)", arguments: [bottle]) ?? false
+    }
+
+    private static func hasIdentity(_ bottle: Int64, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 0)", arguments: [bottle]) ?? false
     }
 }
 
@@ -19,6 +66,8 @@ public struct KnownBottle: Hashable, Sendable {
     public var name: String
     /// Every identity it is or was known by, `name` among them.
     public var names: [String]
+    /// Those of them that it has by itself: addresses, serial numbers. The others are aliases that people gave.
+    public var identities: [String]
     public var advertisedName: String?
     public var model: String?
     public var batteryPercent: Int?
@@ -38,10 +87,39 @@ extension TrackerStore {
                     name: row["name"],
                     names: try String.fetchAll(
                         db, sql: "SELECT name FROM bottle_name WHERE bottle = ? ORDER BY name", arguments: [row["id"]]),
+                    identities: try String.fetchAll(
+                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [row["id"]]),
                     advertisedName: row["advertisedName"], model: row["model"],
                     batteryPercent: row["batteryPercent"], clockDriftSeconds: row["clockDriftSeconds"],
                     lastPollMilliseconds: row["lastPoll"], lastCompletePollMilliseconds: row["lastCompletePoll"])
             }
+        }
+    }
+
+    /// Makes a bottle this store's own before it has delivered anything, or gives a bottle that is here another identity
+    /// under which it answers.
+    /// - Parameters:
+    ///   - identity: its address, or what `scan` and a poll call it.
+    ///   - other: the bottle of this store that it is; `nil` for one of its own.
+    /// - Returns: `false` where it was this store's own already.
+    /// - Throws: `Refusal` where nobody goes by `other`, or the identity already is another bottle with a history.
+    @discardableResult
+    public func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
+        try write { db in
+            let known = try BottleTable.known(identity, db)
+            guard let other else {
+                if known == nil { _ = try BottleTable.identifier(of: identity, db) }
+                return known == nil
+            }
+            guard let bottle = try BottleTable.known(other, db) else {
+                throw Refusal("unknownBottle", "No bottle is known as \"\(other)\". See the known ones with: waterh-tracker check --doctor")
+            }
+            if known == bottle { return false }
+            guard known == nil else {
+                throw Refusal("bottleNameTaken", "\"\(identity)\" already is another bottle with a history of its own.")
+            }
+            try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [identity, bottle])
+            return true
         }
     }
 
@@ -65,7 +143,7 @@ extension TrackerStore {
                 "bottleNameTaken",
                 "\"\(new)\" already is another bottle with a history of its own. Choose another name.")
         }
-        try db.execute(sql: "INSERT OR IGNORE INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [new, id])
+        try db.execute(sql: "INSERT OR IGNORE INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [new, id])
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])
     }
 }

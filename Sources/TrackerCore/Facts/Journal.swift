@@ -1,9 +1,9 @@
 /// A drink record as a bottle delivered it, decoded and dated: what the gateway hands to the journal.
 ///
-/// Identity is the bottle's: `bottle`, `wall` (the record's own date-time fields with the resolved year), `amountMl`
-/// and whether it is a drink at all. Never when or how often it was received (promise 2).
+/// Identity is the bottle's: `bottle` and the record's own bytes of date, time and amount, and whether it is a drink at
+/// all. Never when or how often it was received, nor in which dialect it was read (promise 2).
 public struct JournalEntry: Hashable, Sendable {
-    /// The bottle's identity: its address, upper case with colons, or its alias.
+    /// The bottle's identity: its address, upper case with colons, or what stands in for one.
     public var bottle: String
     /// The 13 bytes as received, kept for ever so that a better decoder can run over the past (promise 3).
     public var raw: [UInt8]
@@ -13,31 +13,64 @@ public struct JournalEntry: Hashable, Sendable {
     /// When we received it.
     public var received: Instant
     public var verdict: Verdict
+    /// How the bytes were read, for example `calendar/u16be`; `nil` where nobody says. The same bytes read in another way
+    /// change their row instead of making a second one.
+    public var reading: String?
+    /// When it probably was, where the date is not believed and something better is known.
+    public var about: Instant?
 
     public enum Verdict: Hashable, Sendable {
         /// A drink at this instant; counts. `zone` is the IANA id it was resolved in.
         case drink(at: Instant, zone: String)
         /// A well-formed record that is not a drink: flag not zero (`reason` "flag"), or 0 ml ("zero").
         case notADrink(reason: String)
-        /// Kept, not counted, resolved anew at the next delivery: impossible date, implausible year or age.
+        /// Kept without a limit, not counted, resolved anew at each poll: impossible date, implausible year or age, refused
+        /// by the dialect. See `JournalDoubt` for the reasons.
         case quarantined(reason: String)
     }
 
-    public init(bottle: String, raw: [UInt8], wall: WallTime?, amountMl: Int, received: Instant, verdict: Verdict) {
+    public init(
+        bottle: String, raw: [UInt8], wall: WallTime?, amountMl: Int, received: Instant, verdict: Verdict, reading: String? = nil,
+        about: Instant? = nil
+    ) {
         self.bottle = bottle
         self.raw = raw
         self.wall = wall
         self.amountMl = amountMl
         self.received = received
         self.verdict = verdict
+        self.reading = reading
+        self.about = about
     }
+
+    /// The part of the bytes that says which drink it is: date, time and amount. The rest is not known to stay.
+    public static let identityLength = 8
+
+    /// Date, time and amount as the bottle wrote them.
+    public var identity: ArraySlice<UInt8> { raw.prefix(Self.identityLength) }
+    /// Whether the record says of itself that it is a drink (byte 12 is zero), be it one of 0 ml: bookkeeping of the same
+    /// second and amount is another record.
+    public var isFlaggedDrink: Bool {
+        if case .notADrink(reason: "flag") = verdict { return false }
+        return raw.count <= 12 || raw[12] == 0
+    }
+}
+
+/// Why a record is kept but not counted: the reasons that the gateway gives beside those of `RecordResolver.Doubt`.
+public enum JournalDoubt {
+    /// The dialect does not take these bytes for a drink record.
+    public static let refused = "refusedByDialect"
+    /// The host's clock cannot be right, so nothing was dated.
+    public static let hostClock = "hostClock"
+    /// The bottle's clock was wrong when it wrote this: its date is not to be believed, whatever it says.
+    public static let bottleClock = "bottleClock"
 }
 
 /// What became of one entry.
 public enum JournalOutcome: Hashable, Sendable {
     /// New, and durably stored.
     case stored
-    /// Was there already: counts as stored.
+    /// Was there already, as a record: counts as stored.
     case duplicate
     /// Was there in quarantine, and now has a date: counts from now on.
     case promoted
@@ -46,15 +79,67 @@ public enum JournalOutcome: Hashable, Sendable {
 /// The one door for sips (promise 1: the bottle is told to forget only what came back from `append`).
 ///
 /// Synchronous: when `append` returns, the entries are on the disk; when it throws, none of this batch is.
+///
+/// A record has one row for ever. Its first date is final; a row without one takes the first that is brought, and a row
+/// that was read in another way (`JournalEntry.reading`) takes what the new reading says. Nothing takes a date away.
 public protocol Journal: Sendable {
     /// Appends a batch in one transaction. One outcome an entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
-    /// End of this bottle's last poll that read the whole log (evidence for rule R3 of A2).
-    func lastCompletePoll(of bottle: String) throws -> Instant?
+    /// Makes a bottle known by its identity and its alias, and says what is remembered of it.
+    func recall(_ names: BottleNames) throws -> BottleMemory
+    /// Records of a bottle that are worth another look when records are read as `reading` says: those without a date, and
+    /// those that were read in another way. Ascending by `id`, after the given one.
+    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     /// Remembers a poll's end and what the bottle said of itself.
     func finishPoll(_ report: PollRecord) throws
-    /// Keeps bytes that could not be understood, with the reason: never dropped in silence.
+    /// Keeps bytes that are no record, with the reason: never dropped in silence, and never a proof that something is stored.
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws
+}
+
+/// Who a bottle is, as it showed itself in one poll.
+public struct BottleNames: Hashable, Sendable {
+    /// Its address, its serial number, or what stands in for them: what its records are kept under.
+    public var identity: String
+    /// What a person calls it (`bottle.alias`). Two bottles never share one: the first keeps it.
+    public var alias: String?
+
+    public init(_ identity: String, alias: String? = nil) {
+        self.identity = identity
+        self.alias = alias
+    }
+}
+
+/// What a journal remembers when a bottle answers.
+public struct BottleMemory: Hashable, Sendable {
+    /// End of this bottle's last poll that read the whole log (evidence for rule R3 of A2).
+    public var lastCompletePoll: Instant?
+    /// The last time at which anything was received from any bottle by a clock that could be believed.
+    public var newestReceipt: Instant?
+
+    public init(lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil) {
+        self.lastCompletePoll = lastCompletePoll
+        self.newestReceipt = newestReceipt
+    }
+}
+
+/// A stored record that could be read or dated otherwise by now.
+public struct UnsettledRecord: Hashable, Sendable {
+    /// The row's number: where to go on.
+    public var id: Int64
+    /// The identity that its bottle was first seen under.
+    public var bottle: String
+    public var raw: [UInt8]
+    public var received: Instant
+    /// Why it has no date; `nil` where it has one.
+    public var doubt: String?
+
+    public init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?) {
+        self.id = id
+        self.bottle = bottle
+        self.raw = raw
+        self.received = received
+        self.doubt = doubt
+    }
 }
 
 /// What a poll leaves behind beside the drinks.
@@ -68,10 +153,13 @@ public struct PollRecord: Hashable, Sendable {
     public var endedAt: Instant
     /// Whether the whole log was read.
     public var complete: Bool
+    /// The host's clock contradicted store or bottle: `endedAt` is no evidence of anything.
+    public var isClockDoubtful: Bool
 
     public init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
-        clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool
+        clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool,
+        isClockDoubtful: Bool = false
     ) {
         self.bottle = bottle
         self.name = name
@@ -80,5 +168,6 @@ public struct PollRecord: Hashable, Sendable {
         self.clockDriftSeconds = clockDriftSeconds
         self.endedAt = endedAt
         self.complete = complete
+        self.isClockDoubtful = isClockDoubtful
     }
 }

@@ -1,0 +1,48 @@
+import Bluetooth
+
+/// Which bottles a poll may drain: those of its store. The first that answers an empty store becomes its own; another one
+/// is left alone until a person says that it belongs here too, by `adopt` or by naming it. A neighbour's bottle, drained
+/// once, has lost its log for its owner.
+public struct Ownership: Sendable {
+    private let options: PollOptions
+
+    public init(_ options: PollOptions) {
+        self.options = options
+    }
+
+    /// The bottles among which a poll must stay; `nil`: any will do.
+    private var candidates: [OwnBottle]? {
+        guard let wanted = options.bottle else { return options.own.isEmpty ? nil : options.own }
+        // An address says who is meant. A name may be borne by several: then it means the one that is known by it.
+        guard BluetoothAddress(wanted) == nil else { return nil }
+        let known = options.own.filter { $0.advertisedName?.lowercased() == wanted.lowercased() }
+        return known.isEmpty ? nil : known
+    }
+
+    /// Whether this bottle, whose identity is certain, may be drained.
+    func allows(identity: String, name: String?) -> Bool {
+        guard let candidates else { return true }
+        if options.bottle == identity { return true }
+        return candidates.contains { $0.answers(to: identity, alias: options.alias) }
+    }
+
+    /// Whether somebody seen by a scan may be one of them: an address that changes, or a bottle of which no address is
+    /// known, shows itself only on a connection.
+    public func mayBeOwn(_ advertisement: Advertisement) -> Bool {
+        guard let candidates else { return true }
+        if let address = advertisement.address?.description, candidates.contains(where: { $0.identities.contains(address) }) { return true }
+        return candidates.contains { bottle in
+            let hasAddress = bottle.identities.contains { BluetoothAddress($0) != nil }
+            return !hasAddress || advertisement.isAddressPrivate && (advertisement.name == nil || advertisement.name == bottle.advertisedName)
+        }
+    }
+
+    /// Why a bottle was left alone, and what to do.
+    func refusal(name: String?, identity: String) -> PollFailure {
+        let who = name.map { "\($0) (\(identity))" } ?? identity
+        let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(separator: ", ")
+        return PollFailure(
+            .notOurs, "\(who) is here, but this store belongs to \(own); nothing was taken from it.",
+            advice: "If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) under a new name: waterh-gateway adopt '\(identity)' --as NAME.")
+    }
+}

@@ -1,0 +1,35 @@
+import TrackerCore
+
+/// What is stored without a date, or read in another dialect, is read and dated again: at each poll, when the clock has
+/// jumped, and when a person asks (`tracker.md` A2 rule 5).
+public enum SecondLook {
+    /// Records that are looked at in one go.
+    static let page = 500
+
+    /// The records that come out otherwise than they stand in the store.
+    static func entries(_ rows: [UnsettledRecord], bottle: String, options: PollOptions, now: Instant) -> [JournalEntry] {
+        let dating = RecordDating(bottle: bottle, options: options, received: now)
+        return rows.compactMap { row in
+            let entry = dating.dateAgain(row)
+            if case .quarantined(let reason) = entry.verdict, let doubt = row.doubt, doubt == reason || doubt == JournalDoubt.hostClock { return nil }
+            return entry
+        }
+    }
+
+    /// Looks again at all records of some bottles.
+    /// - Returns: what was looked at, with what became of it: `promoted` are those that have a date now.
+    public static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
+        var done: [(entry: JournalEntry, outcome: JournalOutcome)] = []
+        for bottle in bottles {
+            var last: Int64 = 0
+            while true {
+                let rows = try journal.unsettled(of: bottle, reading: options.reading, after: last, limit: page)
+                let entries = entries(rows, bottle: bottle, options: options, now: now)
+                done += zip(entries, try journal.append(entries)).map { (entry: $0, outcome: $1) }
+                guard rows.count == page, let end = rows.last else { break }
+                last = end.id
+            }
+        }
+        return done
+    }
+}

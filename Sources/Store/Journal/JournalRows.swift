@@ -1,0 +1,102 @@
+import GRDB
+import TrackerCore
+
+/// A record as the journal holds it, for people who look after those without a date.
+public struct JournalRow: Hashable, Sendable {
+    public var id: Int64
+    /// What the bottle goes by now.
+    public var bottle: String
+    public var raw: [UInt8]
+    /// The wall clock that it was read to, where it was.
+    public var wall: String?
+    public var amountMl: Int
+    /// `drink`, `notADrink`, `quarantined` or `superseded`.
+    public var verdict: String
+    public var reason: String?
+    public var received: Instant
+    /// How its bytes were read, `calendar/u16be`.
+    public var reading: String?
+    /// When it probably was, where that is known and the date is not believed.
+    public var about: Instant?
+
+    init(row: Row) {
+        id = row["id"]
+        bottle = row["name"]
+        raw = row.bytes("raw")
+        wall = row["wall"]
+        amountMl = row["amountMl"]
+        verdict = row["verdict"]
+        reason = row["reason"]
+        received = Instant(milliseconds: row["received"])
+        reading = row["reading"]
+        about = (row["about"] as Int64?).map(Instant.init(milliseconds:))
+    }
+}
+
+extension TrackerStore {
+    private static let rows = "SELECT r.*, b.name FROM bottle_record r JOIN bottle b ON b.id = r.bottle"
+
+    /// Records that are kept and not counted, oldest first.
+    public func doubtfulRecords(limit: Int = -1) throws -> [JournalRow] {
+        try read { db in
+            try Row.fetchAll(db, sql: "\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", arguments: [limit])
+                .map(JournalRow.init(row:))
+        }
+    }
+
+    /// How many records are not counted, by reason.
+    public func doubts() throws -> [(reason: String, count: Int)] {
+        try read { db in
+            try Row.fetchAll(db, sql: """
+                SELECT coalesce(reason, 'unknown') AS reason, count(*) AS count FROM bottle_record
+                WHERE verdict = 'quarantined' GROUP BY reason ORDER BY count DESC, reason
+                """).map { ($0["reason"], $0["count"]) }
+        }
+    }
+
+    public func journalRecord(_ id: Int64) throws -> JournalRow? {
+        try read { db in try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]).map(JournalRow.init(row:)) }
+    }
+
+    /// The last time by a believed clock at which anything came from a bottle.
+    public func newestReceipt() throws -> Instant? {
+        try read { db in try BottleTable.memory(of: "", db).newestReceipt }
+    }
+
+    /// Dates a record by hand: it counts from now on, and no reading and no poll moves it any more.
+    /// - Throws: `Refusal` where there is no such record, or it is none that waits for a date.
+    public func dateRecord(_ id: Int64, at instant: Instant, _ context: WriteContext) throws -> StoredDrink {
+        try Self.refuse(instant: instant, now: context.now)
+        return try write { db in
+            guard let row = try Row.fetchOne(db, sql: """
+                SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle WHERE r.id = ?
+                """, arguments: [id])
+            else { throw Refusal("noSuchRecord", "There is no record r\(id). See them with: waterh-tracker journal list") }
+            let record = JournalRow(row: row)
+            guard record.verdict == "quarantined" else {
+                throw Refusal("recordIsDated", "r\(id) does not wait for a date (it is \(record.verdict)). A drink is changed with: waterh-tracker edit")
+            }
+            guard record.raw.count > 12, record.raw[12] == 0, record.amountMl > 0 else {
+                throw Refusal("recordIsNoDrink", "r\(id) is no drink: it has \(record.amountMl) ml\(record.raw.last == 0 ? "" : " and the flag of bookkeeping").")
+            }
+            // Its own bytes stand in its key: no wall clock that another record may have.
+            let name = record.raw.map { String($0, radix: 16) }.joined(separator: " ")
+            try db.execute(
+                sql: "UPDATE bottle_record SET verdict = 'drink', reason = 'byHand', isDrink = 1, wall = ? WHERE id = ?",
+                arguments: [name, id])
+            let day = try dayCalendar(context.zone, db).day(of: instant)
+            try db.execute(sql: """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt) VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?)
+                """, arguments: [
+                    JournalWriter.key(row["origin"], name, record.amountMl), instant.milliseconds, context.zone.id, day.description,
+                    record.amountMl, row["bottle"] as Int64, context.now.milliseconds,
+                ])
+            let number = db.lastInsertedRowID
+            try refreshSummaries(around: [instant], received: context.now, db)
+            guard let drink = try DrinkTable.row(number, db) else {
+                preconditionFailure("the row \(number) was written in this very transaction")
+            }
+            return try StoredDrink(row: drink)
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import GRDB
+import TrackerCore
+
+/// One batch's way into the tables: prepared statements, and what the batch looked up once.
+struct JournalWriter {
+    /// Instants at which drinks came or changed.
+    private(set) var touched: [Instant] = []
+    /// A drink that was stored before has changed.
+    private(set) var hasRewritten = false
+
+    private let db: Database
+    private let dayZone: String?
+    private let boundaryHour: Int
+    private var bottles: [String: (id: Int64, origin: String)] = [:]
+    private var calendars: [String: DayCalendar] = [:]
+    /// Whether a look for records without a date can find anything: there are none on nearly every store.
+    private var hasUndated: Bool
+
+    private let findDated: Statement
+    private let insertRecord: Statement
+    private let insertDrink: Statement
+
+    init(_ db: Database, hostZone: String?) throws {
+        self.db = db
+        dayZone = try String.fetchOne(db, sql: "SELECT value FROM setting WHERE name = 'day.zone'") ?? hostZone
+        boundaryHour = try Int.fetchOne(
+            db, sql: "SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'day.boundaryHour'") ?? 4
+        hasUndated = try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_record WHERE verdict = 'quarantined')") ?? false
+        findDated = try db.cachedStatement(sql: """
+            SELECT id, wall, amountMl, verdict, reason, reading, raw FROM bottle_record
+            WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
+            """)
+        insertRecord = try db.cachedStatement(sql: """
+            INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        insertDrink = try db.cachedStatement(sql: """
+            INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
+            VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?) ON CONFLICT DO NOTHING
+            """)
+    }
+
+    mutating func append(_ entry: JournalEntry) throws -> JournalOutcome {
+        let bottle = try known(entry.bottle)
+        let dated = try Row.fetchOne(findDated, arguments: [bottle.id, DatabaseValue(bytes: Array(entry.identity)), entry.isFlaggedDrink])
+        if case .quarantined(let reason) = entry.verdict {
+            // A record that was accepted once is final (A2 rule 5): growing old, or a narrower dialect, does not bring it here.
+            if let dated {
+                try noteReading(dated, entry)
+                return .duplicate
+            }
+            return try keepUndated(entry, reason, bottle.id)
+        }
+        if let dated {
+            try reread(dated, entry, bottle)
+            if hasUndated { try supersede(entry.raw, bottle.id) }
+            return .duplicate
+        }
+        if hasUndated, let waiting = try undated(bottle.id, entry.raw) {
+            try date(waiting, entry)
+            try addDrink(entry, bottle)
+            return .promoted
+        }
+        try insert(entry, bottle.id)
+        try addDrink(entry, bottle)
+        return .stored
+    }
+
+    // MARK: - Records without a date
+
+    private mutating func keepUndated(_ entry: JournalEntry, _ reason: String, _ bottle: Int64) throws -> JournalOutcome {
+        guard hasUndated, let waiting = try undated(bottle, entry.raw) else {
+            try insert(entry, bottle)
+            hasUndated = true
+            return .stored
+        }
+        // The reason of now, and a time of receipt that can be believed. What a wrong bottle's clock wrote stays that.
+        let update = try db.cachedStatement(sql: """
+            UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, about = :about,
+                received = CASE WHEN reason = 'hostClock' THEN :received ELSE received END
+            WHERE id = :id AND reason IS NOT 'bottleClock' AND (reason IS NOT :reason OR reading IS NOT :reading)
+            """)
+        try update.execute(arguments: [
+            "reason": reason, "reading": entry.reading, "wall": entry.wall?.description, "ml": entry.amountMl,
+            "about": entry.about?.milliseconds, "received": entry.received.milliseconds, "id": waiting,
+        ])
+        return .duplicate
+    }
+
+    private func undated(_ bottle: Int64, _ raw: [UInt8]) throws -> Int64? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT id FROM bottle_record WHERE bottle = ? AND raw = ? AND verdict = 'quarantined'")
+        return try Int64.fetchOne(statement, arguments: [bottle, DatabaseValue(bytes: raw)])
+    }
+
+    private func date(_ row: Int64, _ entry: JournalEntry) throws {
+        let (verdict, reason) = Self.columns(entry.verdict)
+        let update = try db.cachedStatement(sql: """
+            UPDATE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ?, reading = ?, about = NULL
+            WHERE id = ?
+            """)
+        try update.execute(arguments: [
+            Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading, row,
+        ])
+    }
+
+    /// The same drink is stored under its identity, from a delivery whose other bytes differed.
+    private func supersede(_ raw: [UInt8], _ bottle: Int64) throws {
+        let update = try db.cachedStatement(
+            sql: "UPDATE bottle_record SET verdict = 'superseded' WHERE bottle = ? AND raw = ? AND verdict = 'quarantined'")
+        try update.execute(arguments: [bottle, DatabaseValue(bytes: raw)])
+    }
+
+    // MARK: - Records with a date
+
+    /// The same bytes read in another way change their row, and the drink that came of it (promise 3). Read in the same
+    /// way nothing moves: the first resolution is final.
+    private mutating func reread(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
+        let before = (wall: row["wall"] as String?, ml: row["amountMl"] as Int, verdict: row["verdict"] as String, reading: row["reading"] as String?)
+        guard let reading = entry.reading, before.reading != reading, row["reason"] as String? != "byHand" else { return }
+        let (verdict, _) = Self.columns(entry.verdict)
+        let wall = Self.wall(entry)
+        guard before.wall != wall || before.ml != entry.amountMl || before.verdict != verdict else { return try noteReading(row, entry) }
+        try date(row["id"], entry)
+        hasRewritten = true
+        let oldKey = Self.key(bottle.origin, before.wall ?? "", before.ml)
+        switch (before.verdict, entry.verdict) {
+        case ("drink", .drink(let instant, let zone)):
+            let old = try Row.fetchOne(db, sql: "SELECT instant, zone, localDay FROM drink WHERE key = ?", arguments: [oldKey])
+            guard let old else { return try addDrink(entry, bottle) }
+            // An untouched wall clock keeps its instant and its frozen day.
+            let isMoved = before.wall != wall
+            let newZone = isMoved ? dayZone ?? zone : old["zone"]
+            let newInstant = isMoved ? instant.milliseconds : old["instant"]
+            let day = isMoved ? try calendar(newZone).day(of: instant).description : old["localDay"]
+            try db.execute(sql: """
+                UPDATE OR IGNORE drink SET key = ?, ml = ?, instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?
+                """, arguments: [
+                    Self.key(bottle.origin, wall, entry.amountMl), entry.amountMl, newInstant, newZone, day,
+                    entry.received.milliseconds, oldKey,
+                ])
+            touched += [Instant(milliseconds: old["instant"]), Instant(milliseconds: newInstant)]
+        case ("drink", _):
+            if let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey]) {
+                touched.append(Instant(milliseconds: old))
+            }
+            // What a person deleted stays deleted, should the old reading come back.
+            try db.execute(sql: "DELETE FROM drink WHERE key = ? AND deleted = 0", arguments: [oldKey])
+        default:
+            try addDrink(entry, bottle)
+        }
+    }
+
+    private func noteReading(_ row: Row, _ entry: JournalEntry) throws {
+        guard let reading = entry.reading, row["reading"] as String? != reading else { return }
+        try db.cachedStatement(sql: "UPDATE bottle_record SET reading = ? WHERE id = ?").execute(arguments: [reading, row["id"] as Int64])
+    }
+
+    private mutating func addDrink(_ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
+        guard case .drink(let instant, let readIn) = entry.verdict else { return }
+        let zone = dayZone ?? readIn
+        let day = try calendar(zone).day(of: instant).description
+        try insertDrink.execute(arguments: [
+            Self.key(bottle.origin, Self.wall(entry), entry.amountMl), instant.milliseconds, zone, day, entry.amountMl,
+            bottle.id, entry.received.milliseconds,
+        ])
+        touched.append(instant)
+    }
+
+    private func insert(_ entry: JournalEntry, _ bottle: Int64) throws {
+        let (verdict, reason) = Self.columns(entry.verdict)
+        let wall = verdict == "quarantined" ? entry.wall?.description : Self.wall(entry)
+        try insertRecord.execute(arguments: [
+            bottle, DatabaseValue(bytes: entry.raw), wall, entry.amountMl, entry.isFlaggedDrink, verdict, reason,
+            entry.received.milliseconds, entry.reading, entry.about?.milliseconds,
+        ])
+    }
+
+    // MARK: - Words and look-ups
+
+    /// `Drink.bottleKey`, under the identity the bottle was first seen by: a new name changes no key.
+    static func key(_ origin: String, _ wall: String, _ ml: Int) -> String { "\(origin)|\(wall)|\(ml)" }
+
+    /// The wall clock that stands in keys; the bytes where somebody counts a record without one.
+    static func wall(_ entry: JournalEntry) -> String {
+        entry.wall?.description ?? entry.raw.map { String($0, radix: 16) }.joined(separator: " ")
+    }
+
+    private static func columns(_ verdict: JournalEntry.Verdict) -> (verdict: String, reason: String?) {
+        switch verdict {
+        case .drink: ("drink", nil)
+        case .notADrink(let reason): ("notADrink", reason)
+        case .quarantined(let reason): ("quarantined", reason)
+        }
+    }
+
+    private mutating func calendar(_ zone: String) throws -> DayCalendar {
+        if let calendar = calendars[zone] { return calendar }
+        let calendar = DayCalendar(zone: try Zone(zone), boundaryHour: boundaryHour)
+        calendars[zone] = calendar
+        return calendar
+    }
+
+    private mutating func known(_ name: String) throws -> (id: Int64, origin: String) {
+        if let bottle = bottles[name] { return bottle }
+        let id = try BottleTable.identifier(of: name, db)
+        let origin = try String.fetchOne(db, sql: "SELECT origin FROM bottle WHERE id = ?", arguments: [id]) ?? name
+        bottles[name] = (id, origin)
+        return (id, origin)
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import Bluetooth
+import CommandKit
+import CommandStore
+import Store
+
+struct Adopt: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "This bottle belongs to this store: polls may drain it without being told its name.",
+        discussion: "The first bottle that answers an empty store belongs to it by itself. A poll that meets another one leaves it alone and says so.")
+
+    @OptionGroup var place: StoreOptions
+
+    @Option(name: .customLong("as"), help: ArgumentHelp("It is this bottle of the store under a new address: their history is one.", valueName: "name"))
+    var other: String?
+
+    @Flag(help: "One JSON object on standard output.")
+    var json = false
+
+    @Argument(help: "Its address, as scan shows it, or the name that a poll gives it.")
+    var address: String
+
+    func validate() throws {
+        guard !address.isEmpty, address.utf8.count <= 128, address.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw ValidationError("ADDRESS is an address such as A4:C1:38:01:02:03.")
+        }
+    }
+
+    func run() async throws {
+        let file = try Configuration.load(nil)
+        let depot = try Depot(try place.place(file), zone: place.namedZone(file))
+        let identity = BluetoothAddress(address)?.description ?? address
+        let isNew: Bool
+        do {
+            isNew = try Depot.explained { try depot.store.adoptBottle(identity, as: other) }
+        } catch let refusal as Refusal {
+            throw CommandFailure(.refused, refusal.description)
+        }
+        if json {
+            TextOutput.standard.line((["bottle": .string(identity), "adopted": .bool(isNew)] as JSONValue).text)
+        } else {
+            let of = other.map { "\($0) under another address" } ?? "this store's own"
+            TextOutput.standard.line(isNew ? "\(identity) is \(of) from now on." : "\(identity) was \(of) already.")
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import GatewaySupport
+import Store
+import Testing
+import TrackerCore
+
+/// One suite for every journal: what the simulation proves on the memory twin is only worth something where the twin and
+/// the store on disk are the same journal.
+@Suite struct JournalConformanceTests {
+    enum Kind: String, CaseIterable, CustomTestStringConvertible {
+        case memory, sqlite
+        var testDescription: String { rawValue }
+
+        func make() throws -> any Journal {
+            switch self {
+            case .memory: MemoryJournal()
+            case .sqlite: try TrackerStore(inMemory: nil)
+            }
+        }
+    }
+
+    private let calendar = "calendar/u16be"
+    private let strict = "strict/u8"
+
+    /// A record of 2026-02-02 as a dialect reads it.
+    private func read(
+        _ bottle: String = "A4:C1:38:00:00:01", second: Int = 15, ml: Int = 500, tail: UInt8 = 0, as reading: String? = nil,
+        verdict: JournalEntry.Verdict? = nil
+    ) -> JournalEntry {
+        var made = entry(bottle, second: second, ml: ml, tail: tail, verdict: verdict)
+        made.reading = reading ?? calendar
+        if made.reading == strict { made.amountMl = ml & 0xFF }
+        return made
+    }
+
+    private func doubtful(_ reason: String, second: Int = 15, ml: Int = 500, tail: UInt8 = 0, as reading: String? = nil) -> JournalEntry {
+        var made = read(second: second, ml: ml, tail: tail, as: reading, verdict: .quarantined(reason: reason))
+        if reason == JournalDoubt.refused || reason == "impossibleDate" { made.wall = nil }
+        return made
+    }
+
+    private func unsettled(_ journal: any Journal, as reading: String, after: Int64 = 0, limit: Int = 100) throws -> [UnsettledRecord] {
+        try journal.unsettled(of: "A4:C1:38:00:00:01", reading: reading, after: after, limit: limit)
+    }
+
+    @Test(arguments: Kind.allCases) func `append: new, known, and known within the batch`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        #expect(try journal.append([]) == [])
+        #expect(try journal.append([read(), read(ml: 17), read()]) == [.stored, .stored, .duplicate])
+        #expect(try journal.append([read(tail: 9), read(ml: 18), read("b2")]) == [.duplicate, .stored, .stored])
+    }
+
+    @Test(arguments: Kind.allCases) func `a drink, bookkeeping and 0 ml of the same second are told apart`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let flag = read(verdict: .notADrink(reason: "flag"))
+        let zero = read(ml: 0, verdict: .notADrink(reason: "zero"))
+        let zeroFlag = read(ml: 0, verdict: .notADrink(reason: "flag"))
+        #expect(try journal.append([read(), flag, zero, zeroFlag]) == [.stored, .stored, .stored, .stored])
+        #expect(try journal.append([zeroFlag, zero, flag, read()]) == [.duplicate, .duplicate, .duplicate, .duplicate])
+    }
+
+    @Test(arguments: Kind.allCases) func `a record without a date is promoted by the same bytes, once`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let waiting = doubtful("implausibleTimestamp")
+        #expect(try journal.append([waiting, doubtful("implausibleTimestamp", tail: 1), waiting]) == [.stored, .stored, .duplicate])
+        #expect(try unsettled(journal, as: calendar).count == 2)
+        #expect(try journal.append([read()]) == [.promoted])
+        #expect(try journal.append([read(), waiting, read(tail: 1)]) == [.duplicate, .duplicate, .duplicate])
+        #expect(try unsettled(journal, as: calendar).isEmpty)
+    }
+
+    @Test(arguments: Kind.allCases) func `a date once given is never taken away`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        #expect(try journal.append([read()]) == [.stored])
+        for reason in ["implausibleTimestamp", JournalDoubt.refused, JournalDoubt.hostClock] {
+            #expect(try journal.append([doubtful(reason, as: strict)]) == [.duplicate])
+        }
+        #expect(try journal.append([read(as: strict)]) == [.duplicate])
+    }
+
+    /// 1,350 records of 2027 under strict, and then the calendar dialect.
+    @Test(arguments: Kind.allCases) func `records that a dialect refuses are rows like any other, without a limit`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let refused = (0..<1350).map { doubtful(JournalDoubt.refused, second: $0 % 60, ml: 100 + $0, as: strict) }
+        #expect(try journal.append(refused) == Array(repeating: .stored, count: 1350))
+        #expect(try journal.append(refused) == Array(repeating: .duplicate, count: 1350))
+        #expect(try unsettled(journal, as: strict).isEmpty, "nothing is new in the dialect that refused them")
+        var found = 0
+        var last: Int64 = 0
+        while true {
+            let page = try unsettled(journal, as: calendar, after: last, limit: 500)
+            #expect(page.map(\.id) == page.map(\.id).sorted() && page.allSatisfy { $0.id > last && $0.doubt == JournalDoubt.refused })
+            found += page.count
+            guard let end = page.last else { break }
+            last = end.id
+        }
+        #expect(found == 1350)
+        let dated = (0..<1350).map { read(second: $0 % 60, ml: 100 + $0) }
+        #expect(try journal.append(dated) == Array(repeating: .promoted, count: 1350))
+        #expect(try unsettled(journal, as: calendar).isEmpty)
+    }
+
+    @Test(arguments: Kind.allCases) func `another dialect changes the row, and changes it back`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        #expect(try journal.append([read(as: strict)]) == [.stored])
+        for reading in [calendar, strict, calendar] {
+            #expect(try unsettled(journal, as: reading).map(\.doubt) == [nil])
+            #expect(try journal.append([read(as: reading)]) == [.duplicate])
+            #expect(try unsettled(journal, as: reading).isEmpty)
+            let expected = reading == strict ? 500 & 0xFF : 500
+            if let memory = journal as? MemoryJournal { #expect(memory.entries.map(\.amountMl) == [expected]) }
+            if let store = journal as? TrackerStore { #expect(try store.drinks(on: day("2026-02-02")).map(\.ml) == [expected]) }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `what a wrong bottle's clock wrote is left to a person`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        var wrong = doubtful(JournalDoubt.bottleClock)
+        wrong.about = sampleInstant
+        #expect(try journal.append([wrong, doubtful("implausibleTimestamp")]) == [.stored, .duplicate])
+        #expect(try unsettled(journal, as: calendar).isEmpty)
+    }
+
+    @Test(arguments: Kind.allCases) func `a failure in the middle of a batch leaves nothing of it`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        var bad = read(second: 40)
+        bad.verdict = .drink(at: sampleInstant, zone: "No/Where")
+        #expect(throws: (any Error).self) { try journal.append([read(), doubtful("implausibleTimestamp", second: 20), bad]) }
+        #expect(try unsettled(journal, as: calendar).isEmpty)
+        #expect(try journal.append([read(), doubtful("implausibleTimestamp", second: 20)]) == [.stored, .stored])
+    }
+
+    @Test(arguments: Kind.allCases) func `junk that equals a record is no record, and bounded`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        try journal.quarantine(bottle: "A4:C1:38:00:00:01", bytes: read().raw, reason: "r", received: sampleInstant)
+        #expect(try unsettled(journal, as: calendar).isEmpty)
+        #expect(try journal.append([read()]) == [.stored])
+        for number in 0..<1100 {
+            try journal.quarantine(bottle: "b1", bytes: [UInt8(number >> 8), UInt8(number & 255)], reason: "r", received: sampleInstant)
+        }
+        if let memory = journal as? MemoryJournal { #expect(memory.quarantine.count == MemoryJournal.junkLimit) }
+        if let store = journal as? TrackerStore { #expect(try store.quarantinedBytes().count == TrackerStore.quarantineRowLimit) }
+    }
+
+    @Test(arguments: Kind.allCases) func `the last complete poll is the last clock that was believed`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let at = { (seconds: Int64) in Instant(seconds: 1_770_000_000 + seconds) }
+        func end(_ seconds: Int64, complete: Bool = true, doubtful: Bool = false) throws -> BottleMemory {
+            try journal.finishPoll(PollRecord(bottle: "b1", endedAt: at(seconds), complete: complete, isClockDoubtful: doubtful))
+            return try journal.recall(BottleNames("b1"))
+        }
+        #expect(try journal.recall(BottleNames("b1")) == BottleMemory())
+        #expect(try end(10) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(10)))
+        #expect(try end(20, complete: false) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(20)))
+        // A host that was years ahead, known as such, and not known.
+        #expect(try end(9_000_000, doubtful: true) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(20)))
+        #expect(try end(9_000_000) == BottleMemory(lastCompletePoll: at(9_000_000), newestReceipt: at(9_000_000)))
+        #expect(try end(30, complete: false) == BottleMemory(lastCompletePoll: nil, newestReceipt: at(30)))
+        #expect(try end(40) == BottleMemory(lastCompletePoll: at(40), newestReceipt: at(40)))
+        #expect(try journal.recall(BottleNames("b2")) == BottleMemory(lastCompletePoll: nil, newestReceipt: at(40)))
+    }
+
+    @Test(arguments: Kind.allCases) func `an alias names a bottle and is not its identity`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        // Set before the first poll, and unset later: 40 drinks stay 40.
+        _ = try journal.recall(BottleNames("A4:C1:38:00:00:01", alias: "kitchen"))
+        let forty = (0..<40).map { read(second: $0) }
+        #expect(try journal.append(forty) == Array(repeating: .stored, count: 40))
+        _ = try journal.recall(BottleNames("A4:C1:38:00:00:01"))
+        #expect(try journal.append(forty) == Array(repeating: .duplicate, count: 40))
+        #expect(try journal.append([read("kitchen")]) == [.duplicate])
+        // Another bottle is another bottle, whatever the setting says; it keeps an alias of its own.
+        _ = try journal.recall(BottleNames("A4:C1:38:00:00:02", alias: "kitchen"))
+        #expect(try journal.append([read("A4:C1:38:00:00:02")]) == [.stored])
+        _ = try journal.recall(BottleNames("A4:C1:38:00:00:02", alias: "office"))
+        _ = try journal.recall(BottleNames("A4:C1:38:00:00:01", alias: "office"))
+        #expect(try journal.append([read("office"), read("kitchen")]) == [.duplicate, .duplicate])
+        #expect(try journal.append([read("office", second: 50), read("kitchen", second: 51)]) == [.stored, .stored])
+        #expect(try journal.append([read("A4:C1:38:00:00:02", second: 50), read("A4:C1:38:00:00:01", second: 51)]) == [.duplicate, .duplicate])
+    }
+}
