@@ -55,6 +55,8 @@ let package = Package(
         target("Sync", ["Store", "TrackerCore"]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        target("Importing", ["TrackerCore", "CLibXML2"]),
         target("BlueZ", ["Bluetooth", "CDBus"]),
         target("HostController", ["Bluetooth", "Captures", "CBluetooth"]),
 
@@ -76,7 +78,7 @@ let package = Package(
                 "CommandStore",
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle", "Emulation", "Links", "HostController"]),
-        command("waterh-tracker", ["TrackerCore", "Store", "Sync", "Gateway", "CommandStore"]),
+        command("waterh-tracker", ["TrackerCore", "Store", "Sync", "Gateway", "CommandStore", "Importing"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -90,13 +92,14 @@ let package = Package(
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle"]),
         // From a capture file to ATT PDUs and back, with tshark as the judge.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
-        tests("TrackerCoreTests", ["TrackerCore"], exclude: ["Data"]),
+        tests("TrackerCoreTests", ["TrackerCore", "Importing"], exclude: ["Data"]),
+        tests("ImportingTests", ["Importing", "TrackerCore"]),
         tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),
         .target(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
             path: "Tests/GatewaySupport", swiftSettings: strict),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
-        tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", grdb]),
+        tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),

@@ -8,10 +8,22 @@ public enum CommandRunner {
     public static func main<Root: ParsableCommand>(_ root: Root.Type, arguments: [String]? = nil) async -> Never {
         // A reader that closes its pipe must not kill a service; writing then fails and is noticed.
         signal(SIGPIPE, SIG_IGN)
+        occupyStandardDescriptors()
         unblock([SIGINT, SIGTERM, SIGHUP])
         let status = await run(root, arguments ?? Array(CommandLine.arguments.dropFirst()))
         TextOutput.standard.flush()
-        exit(status)
+        guard let trouble = TextOutput.standard.trouble else { exit(status) }
+        Diagnostics.error(
+            "Standard output could not be written: \(trouble).", advice: "The answer is lost or cut. What the command changed is changed all the same.")
+        exit(status == ExitStatus.done.rawValue ? ExitStatus.failed.rawValue : status)
+    }
+
+    /// Where a parent closed one of the three, the next file that we open would take its number, and our output would go into it.
+    private static func occupyStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+            // Each is open the wrong way round on purpose: using it fails, as if it were still closed.
+            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
     }
 
     /// A parent that blocks signals hands that down: then nobody could ask us to end. One thread that takes them is enough.
@@ -46,7 +58,7 @@ public enum CommandRunner {
         let text = root.fullMessage(for: error)
         if code.isSuccess {
             // --help and --version are answers, not diagnostics.
-            if !text.isEmpty { TextOutput.standard.line(text) }
+            if !text.isEmpty { TextOutput.standard.block(text) }
             return ExitStatus.done.rawValue
         }
         guard !(error is ExitCode) else { return code.rawValue }
@@ -56,7 +68,7 @@ public enum CommandRunner {
             Diagnostics.error(what, advice: advice)
             return ExitStatus.wrongUse.rawValue
         }
-        if isWrongUse { Diagnostics.line(text) } else { Diagnostics.error(String(describing: error)) }
+        if isWrongUse { Diagnostics.block(text) } else { Diagnostics.error(String(describing: error)) }
         return isWrongUse ? ExitStatus.wrongUse.rawValue : ExitStatus.failed.rawValue
     }
 }

@@ -1,13 +1,15 @@
 import Foundation
 import Synchronization
 
-/// Text to a file descriptor: whole lines, buffered unless a terminal reads them.
+/// Text to a file descriptor: whole lines, buffered unless a terminal reads them. Nothing but text gets out: control characters
+/// are written out (`TerminalText`).
 public final class TextOutput: Sendable {
     public static let standard = TextOutput(descriptor: STDOUT_FILENO)
 
     private struct State {
         var buffer: [UInt8] = []
         var isClosed = false
+        var trouble: Int32?
     }
 
     private static let capacity = 1 << 16
@@ -23,11 +25,27 @@ public final class TextOutput: Sendable {
     /// Nobody reads any more (`| head`): a command may stop early.
     public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    public func line(_ text: String) {
+    /// Why what was said could not be written, in the system's words (a full disk, a closed descriptor); `nil` while all is
+    /// well, and where a reader has simply gone.
+    public var trouble: String? { state.withLock { $0.trouble }.map { String(cString: strerror($0)) } }
+
+    /// One line; a line break in it is written out like any other control character.
+    public func line(_ text: String) { put(text, keepsLines: false, end: "\n") }
+
+    /// A text of several lines, whose line breaks are meant.
+    public func block(_ text: String) { put(text, keepsLines: true, end: "\n") }
+
+    /// A question: no line break, shown at once.
+    public func prompt(_ text: String) {
+        put(text, keepsLines: false, end: "")
+        flush()
+    }
+
+    private func put(_ text: String, keepsLines: Bool, end: String) {
         let isFull = state.withLock { state in
             guard !state.isClosed else { return false }
-            state.buffer += text.utf8
-            state.buffer.append(UInt8(ascii: "\n"))
+            TerminalText.append(text, to: &state.buffer, keepsLines: keepsLines, isColoured: isTerminal)
+            state.buffer += end.utf8
             return state.buffer.count >= Self.capacity
         }
         if isFull || isTerminal { flush() }
@@ -38,8 +56,10 @@ public final class TextOutput: Sendable {
 
     public func flush() {
         state.withLock { state in
-            let isOpen = writeAll(state.buffer, to: descriptor)
-            state.isClosed = state.isClosed || !isOpen
+            if let trouble = writeAll(state.buffer, to: descriptor) {
+                state.isClosed = true
+                if trouble != EPIPE { state.trouble = trouble }
+            }
             state.buffer.removeAll(keepingCapacity: true)
         }
     }
@@ -50,18 +70,29 @@ public enum Diagnostics {
     /// Whether colour and progress lines are welcome: a terminal, and no `NO_COLOR`.
     public static let isLively = isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-    public static func line(_ text: String) {
-        _ = writeAll(Array((text + "\n").utf8), to: STDERR_FILENO)
-    }
+    public static func line(_ text: String) { put("", text) }
+
+    /// A text of several lines, whose line breaks are meant.
+    public static func block(_ text: String) { put("", text, keepsLines: true) }
 
     /// `error: WHAT` and, on a line of its own, what to try.
     public static func error(_ sentence: String, advice: String? = nil) {
-        line((isLively ? "\u{1B}[31merror:\u{1B}[0m " : "error: ") + sentence)
+        put(label("error:", .red), sentence)
         if let advice { line("  " + advice) }
     }
 
     public static func warning(_ sentence: String) {
-        line((isLively ? "\u{1B}[33mwarning:\u{1B}[0m " : "warning: ") + sentence)
+        put(label("warning:", .amber), sentence)
+    }
+
+    private static func label(_ word: String, _ colour: TextColour) -> String { (isLively ? colour.paint(word) : word) + " " }
+
+    private static func put(_ label: String, _ text: String, keepsLines: Bool = false) {
+        var bytes: [UInt8] = []
+        TerminalText.append(label, to: &bytes, keepsLines: false, isColoured: true)
+        TerminalText.append(text, to: &bytes, keepsLines: keepsLines, isColoured: false)
+        bytes.append(UInt8(ascii: "\n"))
+        _ = writeAll(bytes, to: STDERR_FILENO)
     }
 }
 
@@ -74,6 +105,7 @@ public struct ProgressLine: Sendable {
 
     public mutating func show(_ text: String) {
         guard isShown else { return }
+        let text = TerminalText.safe(text)
         let padding = String(repeating: " ", count: max(0, width - text.count))
         width = text.count
         _ = writeAll(Array("\r\(text)\(padding)".utf8), to: STDERR_FILENO)
@@ -87,8 +119,8 @@ public struct ProgressLine: Sendable {
     }
 }
 
-/// Writes all bytes, however often that takes; false if nobody reads.
-private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+/// Writes all bytes, however often that takes. What stopped it (`errno`), or `nil`.
+private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
         let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
@@ -98,8 +130,8 @@ private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
             var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             poll(&ready, 1, 1000)
         } else if errno != EINTR {
-            return false
+            return errno
         }
     }
-    return true
+    return nil
 }

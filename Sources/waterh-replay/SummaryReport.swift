@@ -24,7 +24,7 @@ struct SummaryReport {
         lines += tables
         lines.append(attCounts)
         lines += unreadable.map { "not read: \($0)" }
-        return lines.joined(separator: "\n") + "\n"
+        return lines.map { TerminalText.safe($0) }.joined(separator: "\n") + "\n"
     }
 
     private var container: String {

@@ -41,7 +41,7 @@ struct Command: ParsableCommand {
         subcommands: [
             Status.self, Log.self, Undo.self, Edit.self, Delete.self, ResetToday.self, HistoryCommand.self, Streak.self,
             DrinkCommand.self, Water.self, SessionCommand.self, PresetCommand.self, SettingsCommand.self, Setup.self,
-            TokenCommand.self, Export.self, Import.self, Purge.self, Check.self, JournalCommand.self,
+            TokenCommand.self, Export.self, Import.self, Backup.self, Restore.self, Purge.self, Check.self, JournalCommand.self,
         ],
         defaultSubcommand: Status.self)
 }

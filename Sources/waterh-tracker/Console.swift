@@ -18,21 +18,13 @@ struct Console {
     func line(_ text: String) { TextOutput.standard.line(text) }
 
     func prompt(_ text: String) {
-        print(text, terminator: "")
-        fflush(nil)
+        TextOutput.standard.prompt(text)
     }
 
-    enum Colour: String {
-        case blue = "34"
-        case amber = "33"
-        case red = "31"
-        case green = "32"
-        case grey = "90"
-        case bold = "1"
-    }
+    typealias Colour = TextColour
 
     func paint(_ text: String, _ colour: Colour) -> String {
-        isLively ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+        isLively ? colour.paint(text) : text
     }
 
     func colour(_ urgency: Urgency) -> Colour {

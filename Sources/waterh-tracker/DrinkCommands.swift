@@ -10,6 +10,17 @@ private struct DrinkOutcome: Encodable {
 }
 
 extension Desk {
+    /// Whether a name means an entry of a session rather than a drink. What our lists show comes first; where a key of
+    /// somebody else's file looks like it, that is said.
+    fileprivate func meansLog(_ name: String) throws -> Bool {
+        let drinks = try store.drinks(named: name)
+        if let shown = drinks.first, name == "d\(shown.number)" {
+            for other in drinks.dropFirst() { Diagnostics.warning("\(name) is also the key of another drink, d\(other.number). This is about \(name) of our lists.") }
+            return false
+        }
+        return try store.hasLog(named: name)
+    }
+
     /// One line on the day after a change.
     func standing(_ snapshot: TrackerSnapshot) -> String {
         let pace = snapshot.pace
@@ -75,7 +86,7 @@ struct Edit: StoreCommand {
 
     func run(_ desk: Desk) throws {
         let at = try at.map { try Moment.parse($0, now: desk.now, zone: desk.zone) }
-        if try desk.store.hasLog(named: name) {
+        if try desk.meansLog(name) {
             guard ml == nil else { throw CommandFailure(.wrongUse, "\(name) is an entry of a session: use --estimate or --oz.") }
             _ = try desk.store.editLog(name, at: at, estimate: estimate, amountOz: try Water.checked(oz), desk.context)
             try SessionWords.tell(desk, "Changed \(name).")
@@ -95,7 +106,7 @@ struct Delete: StoreCommand {
     @Argument(help: "d12 or its key; w7 or its id.") var name: String
 
     func run(_ desk: Desk) throws {
-        if try desk.store.hasLog(named: name) {
+        if try desk.meansLog(name) {
             try desk.store.deleteLog(name, desk.context)
             try SessionWords.tell(desk, "Deleted \(name).")
         } else {

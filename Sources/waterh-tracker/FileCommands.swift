@@ -1,41 +1,46 @@
 import ArgumentParser
 import CommandKit
 import Foundation
+import Importing
 import Store
 import TrackerCore
 
 struct Export: StoreCommand {
     static let configuration = CommandConfiguration(
         abstract: "Write all drinks to a file.",
-        discussion: "apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and spreadsheets; json keeps everything.")
+        discussion: """
+            apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and spreadsheets; json keeps all that a
+            drink has. Everything else that a store has is in a backup: waterh-tracker backup FILE
+            """)
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
-    @Option(help: "apple-health, csv or json.") var format: HealthImport.Format = .appleHealth
+    @Option(help: "apple-health, csv or json.") var format: HealthFiles.Format = .appleHealth
     @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file()) var output: String?
 
     func run(_ desk: Desk) throws {
-        let drinks = try desk.store.allDrinks()
-        let text = switch format {
-        case .appleHealth: HealthExport.appleHealth(drinks)
-        case .csv: HealthExport.csv(drinks)
-        case .json: HealthExport.json(drinks)
-        }
-        guard let output, output != "-" else {
-            desk.console.line(text.hasSuffix("\n") ? String(text.dropLast()) : text)
+        let file = try OutputFile(output ?? "-", sparing: desk.storeFiles)
+        var export = HealthExport(format)
+        var bytes = Array(export.opening.utf8)
+        var count = 0
+        do {
+            try desk.store.forEachDrink { drink in
+                export.append(drink, to: &bytes)
+                count += 1
+                guard bytes.count >= 1 << 16 else { return }
+                try file.write(bytes)
+                bytes.removeAll(keepingCapacity: true)
+            }
+            try file.write(bytes + Array(export.end.utf8))
+            try file.commit()
+        } catch is OutputFile.NobodyReads {
             return
         }
-        do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
-        } catch {
-            throw CommandFailure(
-                .failed, "The export could not be written to \(output): \(error.localizedDescription)",
-                advice: "Check that the directory exists, that you may write there, and that the disk is not full.")
-        }
-        try desk.say(["drinks": drinks.count]) { ["Wrote \(counted(drinks.count, "drink")) to \(output)."] }
+        guard let output, output != "-" else { return }
+        try desk.say(["drinks": count]) { ["Wrote \(counted(count, "drink")) to \(output)."] }
     }
 }
 
-extension HealthImport.Format: ExpressibleByArgument {}
+extension HealthFiles.Format: ExpressibleByArgument {}
 
 struct Import: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -43,9 +48,6 @@ struct Import: StoreCommand {
         discussion: "The format is recognised. What is known already adds nothing, so a file may be read twice.")
     @OptionGroup var options: StoreOptions
     @Argument(help: "The file; - for standard input.", completion: .file()) var file: String
-
-    /// Larger files are refused: an export of Apple Health with years of heart rates stays below it.
-    private static let limitBytes = 2 << 30
 
     private struct Report: Encodable {
         var added: Int
@@ -55,9 +57,14 @@ struct Import: StoreCommand {
     }
 
     func run(_ desk: Desk) throws {
-        let text = try read()
-        let samples = try HealthImport.samples(text)
-        let outcome = try desk.store.importSamples(samples, areOurs: HealthImport.format(of: text) == .json, desk.context)
+        let input = try InputFile(file, sparing: desk.storeFiles)
+        let outcome = try desk.store.importSamples(desk.context) { take in
+            try withoutActuallyEscaping(take) { take in
+                let reader = HealthReader(deliver: take)
+                try input.read { try reader.feed($0) }
+                try reader.finish()
+            }
+        }
         let snapshot = try desk.state()
         let report = Report(added: outcome.added, known: outcome.known, empty: outcome.empty, state: snapshot)
         try desk.say(report) {
@@ -65,29 +72,11 @@ struct Import: StoreCommand {
                 + (outcome.empty > 0 ? ", \(outcome.empty) of 0 ml passed over." : "."), desk.standing(snapshot)]
         }
     }
+}
 
-    private func read() throws -> String {
-        let data: Data
-        do {
-            if file == "-" {
-                data = try FileHandle.standardInput.read(upToCount: Self.limitBytes + 1) ?? Data()
-            } else {
-                let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
-                defer { try? handle.close() }
-                data = try handle.read(upToCount: Self.limitBytes + 1) ?? Data()
-            }
-        } catch {
-            throw CommandFailure(
-                .failed, "\(file) cannot be read: \(error.localizedDescription)", advice: "Check the name and its permissions.")
-        }
-        guard data.count <= Self.limitBytes else {
-            throw CommandFailure(.badInput, "\(file) is larger than 2 GiB.", advice: "Export a shorter time, or only water.")
-        }
-        guard let text = String(validating: data, as: UTF8.self) else {
-            throw CommandFailure(.badInput, "\(file) is not text in UTF-8.", advice: "Nothing was imported. Is it the right file?")
-        }
-        return text
-    }
+extension Desk {
+    /// The files of the open store: nobody but SQLite may open them, or its locks are gone.
+    var storeFiles: [String] { ["", "-wal", "-shm", "-journal"].map { store.path + $0 } }
 }
 
 struct Purge: SyncingCommand {

@@ -15,7 +15,7 @@ struct PresetCommand: ParsableCommand {
 
         func run(_ desk: Desk) throws {
             let presets = try desk.store.presets()
-            try desk.say(presets.map(PresetReport.init)) {
+            try desk.say(["presets": presets.map(PresetReport.init)]) {
                 presets.isEmpty ? ["No presets. Add one with: preset add NAME --type beer"] : presets.map(PresetReport.line)
             }
         }

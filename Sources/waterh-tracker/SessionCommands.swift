@@ -130,7 +130,7 @@ struct SessionCommand: ParsableCommand {
         func run(_ desk: Desk) throws {
             let sessions = try desk.store.pastSessions(limit: limit)
             let views = try sessions.compactMap { try desk.store.session(named: $0.id, at: desk.now) }
-            try desk.say(views.map(SessionReport.init)) {
+            try desk.say(["sessions": views.map(SessionReport.init)]) {
                 guard !sessions.isEmpty else { return ["No past sessions yet. Start one with: session start"] }
                 return sessions.map { session in
                     let summary = session.computedSummary

@@ -43,10 +43,11 @@ struct Setup: StoreCommand {
         var changes = zip(Self.names, [waterEvery, timeReminders, interval, threshold, units, goal])
             .compactMap { name, value in value.map { (name: name, text: $0) } }
         if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
+        let outcome = try allowNotifications(desk, asks: isFirst && asks)
+        // All questions are answered: from here on something is written.
         let settings = try desk.store.changeSettings(changes, desk.context)
         _ = try desk.store.finishOnboarding(desk.context)
         let presets = try desk.store.presets()
-        let outcome = try allowNotifications(desk, asks: isFirst && asks)
         let values = Self.names.map { ($0, settings.value(of: $0) ?? .unset) }
         let report = Report(
             isFirst: isFirst, settings: Dictionary(values, uniquingKeysWith: { first, _ in first }),
@@ -70,7 +71,8 @@ struct Setup: StoreCommand {
         for (name, question) in questions where !given.contains(name) {
             while true {
                 desk.console.prompt("\(question) [\(settings.value(of: name)?.text ?? "")] ")
-                guard let answer = readLine(), !answer.isEmpty else { break }
+                guard let answer = readLine() else { throw Self.unanswered() }
+                guard !answer.isEmpty else { break }
                 do {
                     try settings.set(name, to: answer)
                     changes.append((name, answer))
@@ -83,12 +85,19 @@ struct Setup: StoreCommand {
         return changes
     }
 
+    /// The input ended (Ctrl-D): that answers nothing.
+    private static func unanswered() -> Refusal {
+        TextOutput.standard.line("")
+        return Refusal("unanswered", "The questions were not answered to their end: nothing was set up. Ask nothing with: waterh-tracker setup --yes")
+    }
+
     /// Shows what notifications are for, and sends a test where they are wanted.
     private func allowNotifications(_ desk: Desk, asks: Bool) throws -> String {
         var choice = notifications
         if choice == nil, asks {
             desk.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
-            choice = (readLine() ?? "").lowercased().hasPrefix("s") ? .skip : .enable
+            guard let answer = readLine() else { throw Self.unanswered() }
+            choice = answer.lowercased().hasPrefix("s") ? .skip : .enable
         }
         guard let choice else { return "Notifications: not tried. Try them with: waterh-tracker setup --notifications enable" }
         guard choice == .enable else { return "Notifications: skipped." }

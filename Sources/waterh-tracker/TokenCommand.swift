@@ -49,7 +49,7 @@ struct TokenCommand: ParsableCommand {
             let reports = tokens.map {
                 Report(id: $0.id, label: $0.label, createdAt: $0.createdAt.description, isRevoked: $0.revokedAt != nil)
             }
-            try desk.say(reports) {
+            try desk.say(["tokens": reports]) {
                 tokens.isEmpty ? ["No tokens."] : tokens.map {
                     "\($0.id.prefix(8))  \(desk.dateTime($0.createdAt))  \($0.label)\($0.revokedAt == nil ? "" : "  revoked")"
                 }

@@ -98,7 +98,7 @@ import Testing
         {
             let result = try await shell("waterh-tracker \(verb) --json --now 2026-06-15T15:00", in: scratch)
             #expect(result.exitCode == 0 && result.lines.count == 1, "\(verb): \(result.error)")
-            #expect((try? JSONSerialization.jsonObject(with: Data(result.output.utf8))) != nil, "\(verb)")
+            #expect((try? JSONSerialization.jsonObject(with: Data(result.output.utf8))) is [String: Any], "\(verb)")
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Importing
 import Testing
 import TrackerCore
 
@@ -42,7 +43,7 @@ import TrackerCore
         let folder = scratch.directory.appendingPathComponent("health")
         func keys(_ name: String) throws -> [String] {
             let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
-            return try HealthImport.samples(text).compactMap(\.uuid).sorted()
+            return try HealthReader.samples(text).compactMap(\.uuid).sorted()
         }
         _ = try store.logDrink(ml: 100, now)
         try store.updateHealthFiles()
@@ -54,13 +55,13 @@ import TrackerCore
             try store.updateHealthFiles()
         }
         let stored = { try store.allDrinks().map(\.key).sorted() }
-        #expect(try keys("drinks.xml") == stored() && keys("drinks.csv") == stored())
+        #expect(try keys("waterh.sqlite-drinks.xml") == stored() && keys("waterh.sqlite-drinks.csv") == stored())
         _ = try store.deleteDrink("d1", now)
         try store.updateHealthFiles()
-        #expect(try keys("drinks.xml") == stored() && keys("drinks.csv") == stored())
-        try Data("broken".utf8).write(to: folder.appendingPathComponent("drinks.csv"))
+        #expect(try keys("waterh.sqlite-drinks.xml") == stored() && keys("waterh.sqlite-drinks.csv") == stored())
+        try Data("broken".utf8).write(to: folder.appendingPathComponent("waterh.sqlite-drinks.csv"))
         try store.updateHealthFiles()
-        #expect(try keys("drinks.csv") == stored())
+        #expect(try keys("waterh.sqlite-drinks.csv") == stored())
     }
 
     @Test func aPurgeLeavesEmptyTablesAndNoBytes() throws {
@@ -84,15 +85,15 @@ import TrackerCore
         let now = try context("2026-02-03T18:00:00Z")
         let batch = try (10..<20).map { try sip("2026-02-03T\($0):00:00", $0) }
         _ = try store.append(batch)
-        for text in [HealthExport.appleHealth(try store.allDrinks()), HealthExport.csv(try store.allDrinks()), HealthExport.json(try store.allDrinks())] {
+        for format in HealthFiles.Format.allCases {
             let other = try TrackerStore(inMemory: nil)
-            let samples = try HealthImport.samples(text)
-            #expect(try other.importSamples(samples, areOurs: HealthImport.format(of: text) == .json, now).added == 10)
-            #expect(try other.importSamples(samples, areOurs: false, now).known == 10)
+            let samples = try HealthReader.samples(HealthExport.text(format, store.allDrinks()))
+            #expect(try other.importSamples(samples, now).added == 10)
+            #expect(try other.importSamples(samples, now).known == 10)
             _ = try other.append(batch)
             #expect(try other.allDrinks().map(\.key) == (try store.allDrinks().map(\.key)), "the bottle's own delivery adds nothing")
             _ = try other.resetToday(now)
-            #expect(try other.importSamples(samples, areOurs: false, now).added == 0)
+            #expect(try other.importSamples(samples, now).added == 0)
         }
     }
 }

@@ -54,7 +54,7 @@ import TrackerCore
         Step(testDescription: "onboarding") { _ = try $0.finishOnboarding(try context("2026-02-03T18:00:00Z", counted: true)) },
         Step(testDescription: "import") {
             let sample = HealthSample(at: Instant(seconds: 1000), ml: 5)
-            _ = try $0.importSamples([sample, HealthSample(at: Instant(seconds: 2000), ml: 6)], areOurs: false, try context("2026-02-03T18:00:00Z"))
+            _ = try $0.importSamples([sample, HealthSample(at: Instant(seconds: 2000), ml: 6)], try context("2026-02-03T18:00:00Z"))
         },
         Step(testDescription: "quarantine") {
             try $0.quarantine(bottle: "b1", bytes: [1, 2, 3], reason: "short", received: Instant(seconds: 9))

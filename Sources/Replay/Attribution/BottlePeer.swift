@@ -80,7 +80,10 @@ public final class BottlePeer {
 extension String {
     /// Names come from the air: nothing in them may end a line or colour a terminal.
     public var withoutControls: String {
-        String(String.UnicodeScalarView(unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F && !(0x80...0x9F).contains($0.value) }))
+        String(String.UnicodeScalarView(unicodeScalars.filter { scalar in
+            // Cc: C0, C1; Zl and Zp: line separators; Bidi_Control: what turns the direction of text.
+            ![.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory) && !scalar.properties.isBidiControl
+        }))
     }
 }
 

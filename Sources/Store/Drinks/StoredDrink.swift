@@ -53,6 +53,11 @@ extension TrackerStore {
         }
     }
 
+    /// The drinks that a name may mean, the one that it does mean first.
+    public func drinks(named name: String) throws -> [StoredDrink] {
+        try read { db in try DrinkTable.meanings(of: name, db) }
+    }
+
     /// The last counted drink at all.
     public func lastDrink() throws -> StoredDrink? {
         try read { db in
@@ -89,13 +94,16 @@ enum DrinkTable {
         return try Row.fetchAll(statement, arguments: [first.milliseconds, last.milliseconds]).readable(StoredDrink.init(row:))
     }
 
-    static func find(_ name: String, _ db: Database) throws -> StoredDrink? {
-        let byKey = try Row.fetchOne(db, sql: "SELECT * FROM drink WHERE key = ? AND deleted = 0", arguments: [name])
-        if let byKey { return try StoredDrink(row: byKey) }
+    /// What a name means: first the number that our lists show (`d12`, `12`, `#12`), then a key.
+    static func find(_ name: String, _ db: Database) throws -> StoredDrink? { try meanings(of: name, db).first }
+
+    /// All that a name may mean, what it means first: an imported key may look like a number.
+    static func meanings(of name: String, _ db: Database) throws -> [StoredDrink] {
         let digits = name.first == "d" || name.first == "#" ? name.dropFirst() : Substring(name)
-        guard let number = Int64(digits) else { return nil }
-        return try Row.fetchOne(db, sql: "SELECT * FROM drink WHERE id = ? AND deleted = 0", arguments: [number])
-            .map(StoredDrink.init(row:))
+        return try Row.fetchAll(
+            db, sql: "SELECT * FROM drink WHERE (id = ? OR key = ?) AND deleted = 0 ORDER BY id <> ?",
+            arguments: [Int64(digits) ?? 0, name, Int64(digits) ?? 0]
+        ).readable(StoredDrink.init(row:))
     }
 
     /// The row with this number, tombstone or not.

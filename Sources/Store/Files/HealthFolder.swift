@@ -3,69 +3,154 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Keeps `health/drinks.xml` and `health/drinks.csv` beside the store in step with it (`tracker.md` D4): new drinks
-    /// are appended, after an edit or deletion both are written anew. Does nothing unless `health.enabled`.
+    /// Keeps `health/STORE-drinks.xml` and `.csv` beside the store in step with it (`tracker.md` D4), `STORE` being the
+    /// store's own file name, since a folder may hold several: new drinks are appended, after an edit or deletion both are
+    /// written anew. Does nothing unless `health.enabled`.
     ///
     /// Call it after a commit; the store is right whatever becomes of the files, and the next call mends them.
     public func updateHealthFiles() throws {
         guard path != ":memory:", try settings().healthEnabled else { return }
-        let folder = healthFolder
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let xml = folder.appendingPathComponent("drinks.xml")
-        let csv = folder.appendingPathComponent("drinks.csv")
-        let (through, rewrites, state) = try read { db in
+        let (through, rewrites, state, written) = try read { db in
             (
                 try Int64.fetchOne(db, sql: "SELECT max(id) FROM drink") ?? 0, try Counter.value("drink.rewrites", db),
-                try ["health.through", "health.rewrites", "health.xmlBytes", "health.csvBytes"].map { try Counter.value($0, db) }
+                try HealthCounter.allCases.map { try Counter.value($0.rawValue, db) }, try WrittenFiles.names(db)
             )
         }
-        let isInStep = rewrites == state[1] && size(xml) == state[2] && size(csv) == state[3] && state[2] > 0
+        let files = [HealthFile(.appleHealth, beside: path), HealthFile(.csv, beside: path)]
+        let isInStep = rewrites == state[1] && files.map(\.size) == Array(state[2...]) && state[2] > 0
+        if isInStep, through <= state[0] { return }
+        try remember(files, madeFolder: HealthFile.makeFolder(beside: path), known: written)
         if isInStep {
-            guard through > state[0] else { return }
-            let new = try read { db in
-                try Row.fetchAll(
-                    db, sql: "SELECT * FROM drink WHERE id > ? AND id <= ? AND deleted = 0 ORDER BY instant, key",
-                    arguments: [state[0], through]
-                ).readable { try StoredDrink(row: $0).drink }
+            for file in files {
+                try file.append { take in try forEachDrink(after: state[0], through: Int(through), take) }
             }
-            try append(new.map { HealthExport.record($0) }.joined(), to: xml, before: Self.xmlEnd)
-            let lines = HealthExport.csv(new).split(separator: "\n", omittingEmptySubsequences: true).dropFirst()
-            try append(lines.map { $0 + "\n" }.joined(), to: csv, before: "")
         } else {
-            let all = try allDrinks()
-            try Data(HealthExport.appleHealth(all).utf8).write(to: xml, options: .atomic)
-            try Data(HealthExport.csv(all).utf8).write(to: csv, options: .atomic)
+            for file in files { try file.replace { take in try forEachDrink(take) } }
         }
-        let (xmlBytes, csvBytes) = (size(xml), size(csv))
+        try WrittenFiles.remove(written.intersection(HealthFile.formerNames), beside: path)
         try write { db in
-            for (name, value) in [
-                ("health.through", Int(through)), ("health.rewrites", rewrites), ("health.xmlBytes", xmlBytes),
-                ("health.csvBytes", csvBytes),
-            ] { try Counter.set(name, value, db) }
+            for name in HealthFile.formerNames { try db.execute(sql: "DELETE FROM written_file WHERE name = ?", arguments: [name]) }
+            for (counter, value) in zip(HealthCounter.allCases, [Int(through), rewrites] + files.map(\.size)) { try Counter.set(counter.rawValue, value, db) }
         }
     }
 
-    /// Removes the health files (purge).
+    /// Removes the health files that this store has written, and their folder if it made it and nothing else is in it (purge).
     public func removeHealthFiles() throws {
-        guard path != ":memory:", FileManager.default.fileExists(atPath: healthFolder.path) else { return }
-        try FileManager.default.removeItem(at: healthFolder)
+        guard path != ":memory:" else { return }
+        // A copied store remembers the files of the one it was copied from: those are not its own.
+        let own = [HealthFile(.appleHealth, beside: path).name, HealthFile(.csv, beside: path).name, HealthFile.folder] + HealthFile.formerNames
+        try WrittenFiles.remove(read { db in try WrittenFiles.names(db) }.intersection(own), beside: path)
     }
 
-    private var healthFolder: URL { URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("health") }
-
-    private static let xmlEnd = "</HealthData>\n"
-
-    private func size(_ file: URL) -> Int {
-        ((try? FileManager.default.attributesOfItem(atPath: file.path))?[.size] as? Int) ?? 0
+    /// Before the files are made: whatever happens then, a purge finds them.
+    private func remember(_ files: [HealthFile], madeFolder: Bool, known: Set<String>) throws {
+        let names = files.map(\.name) + (madeFolder ? [HealthFile.folder] : [])
+        guard !known.isSuperset(of: names) else { return }
+        try write { db in
+            for name in names { try db.execute(sql: "INSERT OR IGNORE INTO written_file (name) VALUES (?)", arguments: [name]) }
+        }
     }
 
-    /// Writes text before the file's closing line.
-    private func append(_ text: String, to file: URL, before end: String) throws {
-        let handle = try FileHandle(forWritingTo: file)
+    private func forEachDrink(after first: Int, through last: Int, _ body: (Drink) throws -> Void) throws {
+        try read { db in
+            let rows = try Row.fetchCursor(
+                db, sql: "SELECT * FROM drink WHERE id > ? AND id <= ? AND deleted = 0 AND ml > 0 ORDER BY instant, key", arguments: [first, last])
+            try rows.forEachDrink(body)
+        }
+    }
+}
+
+/// How far the health files are: the last drink in them, the rewrites seen, their sizes.
+private enum HealthCounter: String, CaseIterable {
+    case through = "health.through"
+    case rewrites = "health.rewrites"
+    case xmlBytes = "health.xmlBytes"
+    case csvBytes = "health.csvBytes"
+}
+
+/// Files that the store wrote beside itself.
+private enum WrittenFiles {
+    static func names(_ db: Database) throws -> Set<String> { try Set(String.fetchAll(db, sql: "SELECT name FROM written_file")) }
+
+    /// Ordinary files first, then folders as far as they are empty. What is something else by now is not ours.
+    static func remove(_ names: Set<String>, beside path: String) throws {
+        let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        for name in names.sorted(by: >) {
+            let file = "\(parent)/\(name)"
+            var found = stat()
+            guard lstat(file, &found) == 0 else { continue }
+            if name.hasSuffix("/") {
+                rmdir(file)
+            } else if found.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT {
+                throw StoreError(
+                    .inputOutput, "A health file cannot be deleted: \(String(cString: strerror(errno)))", at: file, advice: "Check the permissions of its folder.")
+            }
+        }
+    }
+}
+
+/// One of the files: for its owner alone, replaced whole, or appended to.
+private struct HealthFile {
+    static let folder = "health/"
+    /// As they were called before they carried the store's name.
+    static let formerNames = ["health/drinks.xml", "health/drinks.csv"]
+
+    let format: HealthFiles.Format
+    /// Relative to the store's folder.
+    let name: String
+    private let path: String
+
+    init(_ format: HealthFiles.Format, beside store: String) {
+        self.format = format
+        let url = URL(fileURLWithPath: store)
+        name = "\(Self.folder)\(url.lastPathComponent)-drinks.\(format == .csv ? "csv" : "xml")"
+        path = url.deletingLastPathComponent().appendingPathComponent(name).path
+    }
+
+    /// - Returns: whether it had to be made.
+    static func makeFolder(beside store: String) throws -> Bool {
+        let folder = URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder)
+        if mkdir(folder.path, 0o700) == 0 { return true }
+        guard errno == EEXIST else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: folder.path]) }
+        return false
+    }
+
+    var size: Int { ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0 }
+
+    /// Writes it anew beside itself, brings it to the disk and puts it in place.
+    func replace(_ drinks: ((Drink) throws -> Void) throws -> Void) throws {
+        let new = path + ".new"
+        unlink(new)
+        guard FileManager.default.createFile(atPath: new, contents: nil, attributes: [.posixPermissions: 0o600]) else {
+            throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: new])
+        }
+        defer { unlink(new) }
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: new))
         defer { try? handle.close() }
-        try handle.seek(toOffset: UInt64(max(0, size(file) - end.utf8.count)))
-        try handle.write(contentsOf: Data((text + end).utf8))
+        var export = HealthExport(format)
+        try write(export.opening, drinks, &export, to: handle)
+        try handle.synchronize()
+        guard rename(new, path) == 0 else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
+    }
+
+    /// Writes further drinks before its last line.
+    func append(_ drinks: ((Drink) throws -> Void) throws -> Void) throws {
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        defer { try? handle.close() }
+        var export = HealthExport(format)
+        try handle.seek(toOffset: UInt64(max(0, size - export.end.utf8.count)))
+        try write("", drinks, &export, to: handle)
+    }
+
+    private func write(_ opening: String, _ drinks: ((Drink) throws -> Void) throws -> Void, _ export: inout HealthExport, to handle: FileHandle) throws {
+        var bytes = Array(opening.utf8)
+        try drinks { drink in
+            export.append(drink, to: &bytes)
+            guard bytes.count >= 1 << 16 else { return }
+            try handle.write(contentsOf: bytes)
+            bytes.removeAll(keepingCapacity: true)
+        }
+        try handle.write(contentsOf: bytes + Array(export.end.utf8))
     }
 }
 

@@ -11,80 +11,100 @@ public struct ImportOutcome: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Every counted drink, oldest first: what an export writes.
+    /// Every counted drink, oldest first.
     public func allDrinks() throws -> [Drink] {
+        var drinks: [Drink] = []
+        try forEachDrink { drinks.append($0) }
+        return drinks
+    }
+
+    /// Hands out every counted drink, oldest first, as it is read: what an export writes, of one state of the store.
+    public func forEachDrink(_ body: (Drink) throws -> Void) throws {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM drink WHERE deleted = 0 ORDER BY instant, key").readable { try StoredDrink(row: $0).drink }
+            try Row.fetchCursor(db, sql: "SELECT * FROM drink WHERE deleted = 0 AND ml > 0 ORDER BY instant, key").forEachDrink(body)
         }
     }
 
-    /// Takes samples in, all in one transaction (`tracker.md` D4).
+    /// Takes samples in: all of them, or none (`tracker.md` D4).
     ///
     /// A sample of ours keeps its key, so that a store restored from an export knows the bottle's records again and a
-    /// deleted drink stays deleted. A foreign one is known by start, value and source: a file read twice adds nothing.
-    public func importSamples(_ samples: [HealthSample], areOurs: Bool, _ context: WriteContext) throws -> ImportOutcome {
-        try write { db in
-            let calendar = try dayCalendar(context.zone, db)
-            let exists = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE key = ?)")
-            let insert = try db.cachedStatement(sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
-                """)
+    /// deleted drink stays deleted; where the file says its zone, day and source, it keeps those too. A foreign one is known
+    /// by start, value and source: a file read twice adds nothing.
+    /// - Parameter produce: hands over the samples one by one; what it throws, too, leaves the store as it was. However long
+    ///   it takes, nobody waits: until the last one has come they lie aside, in a temporary table.
+    public func importSamples(_ context: WriteContext, _ produce: (_ take: (HealthSample) throws -> Void) throws -> Void) throws -> ImportOutcome {
+        try writeWithoutTransaction { db in
             var outcome = ImportOutcome()
-            for sample in samples {
-                guard sample.ml > 0 else {
-                    outcome.empty += 1
-                    continue
+            try db.execute(sql: "PRAGMA temp_store = FILE; \(ImportTable.sql)")
+            defer { try? db.execute(sql: "DROP TABLE temp.sample") }
+            try db.inTransaction(.deferred) {
+                let table = try ImportTable(db)
+                try produce { sample in
+                    if sample.ml > 0 { try table.add(sample) } else { outcome.empty += 1 }
                 }
-                let isOurs = areOurs || sample.sourceName == nil || sample.sourceName == HealthFiles.sourceName
-                let keys = [sample.uuid, sample.importKey].compactMap(\.self)
-                let known = try keys.contains { try Bool.fetchOne(exists, arguments: [$0]) ?? false }
-                guard !known else {
-                    outcome.known += 1
-                    continue
-                }
-                try insert.execute(arguments: [
-                    isOurs ? sample.uuid ?? sample.importKey : sample.importKey, sample.at.milliseconds, context.zone.id,
-                    calendar.day(of: sample.at).description, sample.ml, DrinkSource.health.rawValue, context.now.milliseconds,
-                ])
-                outcome.added += 1
+                return .commit
+            }
+            try db.inTransaction(.immediate) {
+                try ImportTable.land(&outcome, context, dayCalendar(context.zone, db), db)
+                return .commit
             }
             return outcome
         }
     }
 
-    /// Deletes everything: all rows of all tables, settings and outbox too. Back to the welcome.
-    public func purge() throws {
-        try write { db in
-            // Children before parents, as the foreign keys want it.
-            for table in [
-                "log_entry", "excluded_log", "session", "drink", "bottle_record", "bottle_name", "bottle", "quarantine",
-                "counter", "setting", "day", "engine_day", "profile", "token", "preset", "notification", "outbox", "change",
-            ] {
-                try db.execute(sql: "DELETE FROM \(table)")
+    public func importSamples(_ samples: [HealthSample], _ context: WriteContext) throws -> ImportOutcome {
+        try importSamples(context) { take in try samples.forEach(take) }
+    }
+}
+
+extension RowCursor {
+    /// Rows that no program of ours writes are left out, as everywhere; the doctor names them.
+    func forEachDrink(_ body: (Drink) throws -> Void) throws {
+        while let row = try next() {
+            let drink: Drink
+            do { drink = try StoredDrink(row: row).drink } catch is UnreadableRow { continue }
+            try body(drink)
+        }
+    }
+}
+
+/// Samples on their way into the store.
+private struct ImportTable {
+    static let sql = """
+        CREATE TEMPORARY TABLE sample (
+            key TEXT NOT NULL, uuid TEXT, instant INTEGER NOT NULL, ml INTEGER NOT NULL, zone TEXT, localDay TEXT, source TEXT
+        )
+        """
+
+    private let insert: Statement
+
+    init(_ db: Database) throws {
+        insert = try db.makeStatement(sql: "INSERT INTO temp.sample VALUES (?, ?, ?, ?, ?, ?, ?)")
+    }
+
+    func add(_ sample: HealthSample) throws {
+        let key = sample.importKey
+        try insert.execute(arguments: [
+            key, sample.uuid == key ? nil : sample.uuid, sample.at.milliseconds, sample.ml, sample.zone, sample.day?.description, sample.source?.rawValue,
+        ])
+    }
+
+    static func land(_ outcome: inout ImportOutcome, _ context: WriteContext, _ calendar: DayCalendar, _ db: Database) throws {
+        let exists = try db.makeStatement(sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE key = ?)")
+        let insert = try db.makeStatement(sql: """
+            INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
+            """)
+        let rows = try Row.fetchCursor(db, sql: "SELECT key, uuid, instant, ml, zone, localDay, source FROM temp.sample ORDER BY rowid")
+        while let row = try rows.next() {
+            let at = Instant(milliseconds: row[2])
+            let isKnown = try (row[1] as String?).map { try Bool.fetchOne(exists, arguments: [$0]) ?? false } ?? false
+            if !isKnown {
+                try insert.execute(arguments: [
+                    row[0] as String, at.milliseconds, row[4] as String? ?? context.zone.id, row[5] as String? ?? calendar.day(of: at).description,
+                    row[3] as Int, row[6] as String? ?? DrinkSource.health.rawValue, context.now.milliseconds,
+                ])
             }
-        }
-        // The rows are gone from the tables; this takes their bytes out of the file and the log too.
-        try writeWithoutTransaction { db in
-            try db.execute(sql: "VACUUM")
-            if path != ":memory:" { _ = try db.checkpoint(.truncate) }
-        }
-    }
-
-    /// Rows of every table, for the doctor and for proof that a purge left none.
-    public func rowCounts() throws -> [(table: String, rows: Int)] {
-        try read { db in
-            let tables = try String.fetchAll(db, sql: """
-                SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name
-                """)
-            return try tables.map { ($0, try Int.fetchOne(db, sql: "SELECT count(*) FROM \"\($0)\"") ?? 0) }
-        }
-    }
-
-    /// What SQLite finds wrong with the file: empty when nothing is.
-    public func integrityProblems() throws -> [String] {
-        try read { db in
-            try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
-                + Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map { "a row of \($0[0] as String? ?? "?") points nowhere" }
+            if isKnown || db.changesCount == 0 { outcome.known += 1 } else { outcome.added += 1 }
         }
     }
 }

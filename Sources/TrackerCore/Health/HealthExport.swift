@@ -1,99 +1,120 @@
-/// Drinks as files that Apple Health importers, spreadsheets and programs read (`tracker.md` D4). Only drinks that
-/// count are written, oldest first.
-public enum HealthExport {
-    /// One `Record` a drink under `HealthData`, as Apple's own export writes them.
-    public static func appleHealth(_ drinks: [Drink]) -> String {
-        var zones = HealthFiles.Zones()
-        var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<HealthData locale=\"en_US\">\n"
-        for drink in counted(drinks) { text += record(drink, zones(drink.zone)) }
-        return text + "</HealthData>\n"
-    }
+/// Drinks as files that Apple Health importers, spreadsheets and programs read (`tracker.md` D4): an opening, a piece for each
+/// drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table of zones.
+public struct HealthExport {
+    public let format: HealthFiles.Format
+    private var zones: [String: Zone] = [:]
+    private var isFirst = true
 
-    /// One drink's `Record`, for files that grow.
-    public static func record(_ drink: Drink) -> String {
-        var zones = HealthFiles.Zones()
-        return record(drink, zones(drink.zone))
-    }
-
-    private static func record(_ drink: Drink, _ zone: Zone) -> String {
-        let date = HealthFiles.date(drink.at, zone: zone)
-        return """
-             <Record type="\(HealthFiles.waterType)" sourceName="\(HealthFiles.sourceName)" unit="mL" creationDate="\(date)" \
-            startDate="\(date)" endDate="\(date)" value="\(drink.ml)">
-              <MetadataEntry key="HKExternalUUID" value="\(escaped(drink.key))"/>
-             </Record>
-
-            """
-    }
+    public init(_ format: HealthFiles.Format) { self.format = format }
 
     /// The first line of our CSV.
     public static let csvHeader = "startDate,endDate,value_ml,uuid"
 
-    /// With a header line; dates as in the XML.
-    public static func csv(_ drinks: [Drink]) -> String {
-        var zones = HealthFiles.Zones()
-        return counted(drinks).reduce(csvHeader + "\n") { text, drink in
-            let date = HealthFiles.date(drink.at, zone: zones(drink.zone))
-            return text + "\(date),\(date),\(drink.ml),\(quoted(drink.key))\n"
+    /// What stands before the first drink.
+    public var opening: String {
+        switch format {
+        case .appleHealth: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<HealthData locale=\"en_US\">\n"
+        case .csv: Self.csvHeader + "\n"
+        case .json: "["
         }
     }
 
-    /// An array of objects: `startDate`, `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`.
-    public static func json(_ drinks: [Drink]) -> String {
-        var zones = HealthFiles.Zones()
-        let lines = counted(drinks).map { drink in
-            let date = isoDate(drink.at, zones(drink.zone))
-            return "  {\"startDate\": \(JSONText.string(date)), \"endDate\": \(JSONText.string(date)), \"value_ml\": \(drink.ml), "
-                + "\"uuid\": \(JSONText.string(drink.key)), \"zone\": \(JSONText.string(drink.zone)), "
-                + "\"day\": \"\(drink.localDay)\", \"drinkSource\": \(JSONText.string(drink.source.rawValue))}"
+    /// What stands behind the last drink.
+    public var end: String {
+        switch format {
+        case .appleHealth: "</HealthData>\n"
+        case .csv: ""
+        case .json: isFirst ? "]\n" : "\n]\n"
         }
-        return lines.isEmpty ? "[]\n" : "[\n" + lines.joined(separator: ",\n") + "\n]\n"
     }
 
-    private static func counted(_ drinks: [Drink]) -> [Drink] { drinks.filter(\.counts).sorted(by: Drink.isEarlier) }
-
-    /// `2026-10-25T02:30:00+02:00`.
-    private static func isoDate(_ instant: Instant, _ zone: Zone) -> String {
-        let text = HealthFiles.date(instant, zone: zone)
-        return text.prefix(10) + "T" + text.dropFirst(11).prefix(8) + text.suffix(5).prefix(3) + ":" + text.suffix(2)
+    /// Writes one drink.
+    ///
+    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them. json: an object with `startDate`,
+    /// `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink has.
+    public mutating func append(_ drink: Drink, to bytes: inout [UInt8]) {
+        let zone = zone(drink.zone)
+        let ml = String(drink.ml)
+        switch format {
+        case .appleHealth:
+            bytes += " <Record type=\"\(HealthFiles.waterType)\" sourceName=\"\(HealthFiles.sourceName)\" unit=\"mL\"".utf8
+            for name in [" creationDate=\"", "\" startDate=\"", "\" endDate=\""] {
+                bytes += name.utf8
+                HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
+            }
+            bytes += "\" value=\"\(ml)\">\n  <MetadataEntry key=\"HKExternalUUID\" value=\"".utf8
+            Self.appendXML(drink.key, to: &bytes)
+            bytes += "\"/>\n </Record>\n".utf8
+        case .csv:
+            HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
+            bytes.append(UInt8(ascii: ","))
+            HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
+            bytes += ",\(ml),".utf8
+            Self.appendCSV(drink.key, to: &bytes)
+            bytes.append(UInt8(ascii: "\n"))
+        case .json:
+            bytes += (isFirst ? "\n  {\"startDate\": \"" : ",\n  {\"startDate\": \"").utf8
+            HealthFiles.appendDate(drink.at, zone, isISO: true, to: &bytes)
+            bytes += "\", \"endDate\": \"".utf8
+            HealthFiles.appendDate(drink.at, zone, isISO: true, to: &bytes)
+            bytes += "\", \"value_ml\": \(ml), \"uuid\": ".utf8
+            Self.appendJSON(drink.key, to: &bytes)
+            bytes += ", \"zone\": ".utf8
+            Self.appendJSON(drink.zone, to: &bytes)
+            bytes += ", \"day\": \"\(drink.localDay)\", \"drinkSource\": ".utf8
+            Self.appendJSON(drink.source.rawValue, to: &bytes)
+            bytes.append(UInt8(ascii: "}"))
+        }
+        isFirst = false
     }
 
-    private static func escaped(_ text: String) -> String {
-        var result = ""
+    /// A whole file of the drinks that count, oldest first.
+    public static func text(_ format: HealthFiles.Format, _ drinks: [Drink]) -> String {
+        var export = HealthExport(format)
+        var bytes = Array(export.opening.utf8)
+        for drink in drinks.filter(\.counts).sorted(by: Drink.isEarlier) { export.append(drink, to: &bytes) }
+        return String(decoding: bytes, as: UTF8.self) + export.end
+    }
+
+    // MARK: - Parts
+
+    /// Each zone is looked up once; unknown ones are UTC.
+    private mutating func zone(_ id: String) -> Zone {
+        if let zone = zones[id] { return zone }
+        let zone = (try? Zone(id)) ?? .utc
+        zones[id] = zone
+        return zone
+    }
+
+    private static func appendXML(_ text: String, to bytes: inout [UInt8]) {
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "\t", "\n", "\r": result += "&#\(scalar.value);"
-            // XML 1.0 has no other control characters, not even written as numbers.
-            case _ where scalar.value < 32: result += "\u{FFFD}"
-            default: result.unicodeScalars.append(scalar)
+            case "&": bytes += "&amp;".utf8
+            case "<": bytes += "&lt;".utf8
+            case ">": bytes += "&gt;".utf8
+            case "\"": bytes += "&quot;".utf8
+            case "\t", "\n", "\r": bytes += "&#\(scalar.value);".utf8
+            // XML 1.0 has no other control characters and no noncharacters, not even written as numbers.
+            case _ where scalar.value < 32 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: bytes += "\u{FFFD}".utf8
+            default: bytes += String(scalar).utf8
             }
         }
-        return result
     }
 
-    private static func quoted(_ text: String) -> String {
-        text.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text
+    private static func appendCSV(_ text: String, to bytes: inout [UInt8]) {
+        guard text.utf8.contains(where: { ",;\"\t\r\n".utf8.contains($0) }) else { return bytes += text.utf8 }
+        bytes += ("\"" + text.replacing("\"", with: "\"\"") + "\"").utf8
     }
-}
 
-enum JSONText {
-    /// A JSON string with its quotes.
-    static func string(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case _ where scalar.value < 32:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
+    private static func appendJSON(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case 0..<32: bytes += "\\u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8
+            default: bytes.append(byte)
             }
         }
-        return result + "\""
+        bytes.append(UInt8(ascii: "\""))
     }
 }

@@ -6,6 +6,10 @@ public struct HealthSample: Hashable, Sendable {
     public var uuid: String?
     /// What wrote it, where the file says.
     public var sourceName: String?
+    /// Where, on which day and how the drink was counted, where the file says: our JSON does.
+    public var zone: String?
+    public var day: LocalDay?
+    public var source: DrinkSource?
 
     public init(at: Instant, ml: Int, uuid: String? = nil, sourceName: String? = nil) {
         self.at = at
@@ -47,6 +51,9 @@ public struct HealthFileError: Error, Hashable, Sendable, CustomStringConvertibl
 
 /// Names and units that the three formats share.
 public enum HealthFiles {
+    /// What our files are written as, and recognised as.
+    public enum Format: String, Hashable, Sendable, CaseIterable { case appleHealth = "apple-health", csv, json }
+
     public static let sourceName = "waterh-bench"
     public static let waterType = "HKQuantityTypeIdentifierDietaryWater"
 
@@ -62,28 +69,36 @@ public enum HealthFiles {
     }
 
     /// Halves up; `nil` for what cannot be an amount of water: below 0, over 100 litres, no number.
-    static func amount(_ value: Double, unit: String) -> Int? {
+    public static func amount(_ value: Double, unit: String) -> Int? {
         guard let factor = millilitres(per: unit), value.isFinite else { return nil }
         let ml = value * factor
         return ml >= 0 && ml <= 100_000 ? Int((ml + 0.5).rounded(.down)) : nil
     }
 
-    /// `2026-10-25 02:30:00 +0200`: the wall clock of the drink's own zone, with that instant's offset.
-    static func date(_ instant: Instant, zone: Zone) -> String {
-        let wall = zone.wall(at: instant).description.replacing("T", with: " ")
+    /// Whether a file may give amounts in it.
+    public static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
+
+    /// `2026-10-25 02:30:00 +0200`, or `2026-10-25T02:30:00+02:00`: the wall clock of the drink's own zone, with that instant's
+    /// offset.
+    static func appendDate(_ instant: Instant, _ zone: Zone, isISO: Bool, to bytes: inout [UInt8]) {
+        let wall = zone.wall(at: instant)
+        guard (0...9999).contains(wall.year) else { return bytes += "\(instant)".utf8 }
         let offset = zone.offsetSeconds(at: instant)
         let minutes = abs(offset) / 60
-        return "\(wall) \(offset < 0 ? "-" : "+")\(padded(minutes / 60, 2))\(padded(minutes % 60, 2))"
-    }
-
-    /// Zones by id, each looked up once; unknown ones are UTC.
-    struct Zones {
-        private var known: [String: Zone] = [:]
-        mutating func callAsFunction(_ id: String) -> Zone {
-            if let zone = known[id] { return zone }
-            let zone = (try? Zone(id)) ?? .utc
-            known[id] = zone
-            return zone
+        func append(_ number: Int, _ end: StaticString) {
+            bytes.append(UInt8(truncatingIfNeeded: 0x30 + number / 10 % 10))
+            bytes.append(UInt8(truncatingIfNeeded: 0x30 + number % 10))
+            end.withUTF8Buffer { bytes.append(contentsOf: $0) }
         }
+        append(wall.year / 100, "")
+        append(wall.year % 100, "-")
+        append(wall.month, "-")
+        append(wall.day, isISO ? "T" : " ")
+        append(wall.hour, ":")
+        append(wall.minute, ":")
+        append(wall.second, isISO ? "" : " ")
+        bytes.append(offset < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
+        append(minutes / 60, isISO ? ":" : "")
+        append(minutes % 60, "")
     }
 }

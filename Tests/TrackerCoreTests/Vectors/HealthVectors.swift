@@ -1,3 +1,4 @@
+import Importing
 import Testing
 import TrackerCore
 
@@ -6,10 +7,10 @@ import TrackerCore
     static let table: [Vector] = [
         Vector("D4-01") {
             let drinks = try twoDrinks()
-            let xml = HealthExport.appleHealth(drinks)
+            let xml = HealthExport.text(.appleHealth, drinks)
             #expect(xml.contains("startDate=\"2026-10-25 02:30:00 +0200\"") && xml.contains("endDate=\"2026-10-25 02:30:00 +0100\""))
-            for text in [xml, HealthExport.csv(drinks), HealthExport.json(drinks)] {
-                let samples = try HealthImport.samples(text)
+            for text in [xml, HealthExport.text(.csv, drinks), HealthExport.text(.json, drinks)] {
+                let samples = try HealthReader.samples(text)
                 #expect(samples.map(\.at) == drinks.map(\.at))
                 #expect(samples.map(\.ml) == drinks.map(\.ml))
                 #expect(samples.map(\.uuid) == drinks.map(\.key))
@@ -23,10 +24,10 @@ import TrackerCore
                 <Record type="HKQuantityTypeIdentifierDietaryWater" sourceName="Cup &amp; Co" unit="fl_oz_us" value="8" \
                 startDate="2026-10-25 02:30:00 +0200" endDate="2026-10-25 02:30:00 +0200"/></HealthData>
                 """
-            for text in [try HealthExport.appleHealth(twoDrinks()), try HealthExport.csv(twoDrinks()), foreign] {
+            for text in [try HealthExport.text(.appleHealth, twoDrinks()), try HealthExport.text(.csv, twoDrinks()), foreign] {
                 var ledger = DrinkLedger(text == foreign ? [] : try twoDrinks())
                 for _ in 0..<2 {
-                    let samples = try HealthImport.samples(text)
+                    let samples = try HealthReader.samples(text)
                     ledger.ingest(samples.compactMap { sample in
                         sample.drink(known: { ledger.drinks[$0] != nil }, calendar: calendar, now: Instant(seconds: 0))
                     })
@@ -38,7 +39,7 @@ import TrackerCore
         Vector("D4-03") {
             for (unit, value, ml) in [("mL", "250", 250), ("L", "0.25", 250), ("fl_oz_us", "8.5", 251), ("cup_us", "1", 237)] {
                 let text = "<HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"\(unit)\" value=\"\(value)\" startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>"
-                try #expect(HealthImport.samples(text).map(\.ml) == [ml])
+                try #expect(HealthReader.samples(text).map(\.ml) == [ml])
             }
         },
     ]
@@ -56,13 +57,9 @@ import TrackerCore
     /// A file cut anywhere is refused, never half read; cut behind its last mark it is whole.
     @Test func cutFilesAreRefused() throws {
         let drinks = try Self.twoDrinks()
-        for text in [HealthExport.appleHealth(drinks), HealthExport.json(drinks)] {
+        for text in [HealthExport.text(.appleHealth, drinks), HealthExport.text(.json, drinks)] {
             let end = try #require(text.lastIndex { !$0.isWhitespace })
-            for index in text[..<end].indices { #expect(throws: HealthFileError.self) { try HealthImport.samples(String(text[..<index])) } }
-        }
-        let csv = HealthExport.csv(drinks)
-        for index in csv.indices.dropFirst() where csv[csv.index(before: index)] != "\n" {
-            #expect(throws: HealthFileError.self) { try HealthImport.samples(String(csv[..<index])) }
+            for index in text[..<end].indices { #expect(throws: HealthFileError.self) { try HealthReader.samples(String(text[..<index])) } }
         }
     }
 
@@ -75,6 +72,6 @@ import TrackerCore
         "<HealthData></HealthData><HealthData></HealthData>", "<HealthData><a></b></HealthData>", "<HealthData a=\"&bomb;\"/>", "</HealthData>",
     ])
     func otherFilesAreRefused(_ text: String) {
-        #expect(throws: HealthFileError.self) { try HealthImport.samples(text) }
+        #expect(throws: HealthFileError.self) { try HealthReader.samples(text) }
     }
 }

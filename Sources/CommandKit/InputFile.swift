@@ -1,0 +1,65 @@
+import Foundation
+
+/// A file, or `-` for standard input, read chunk by chunk, with a line of progress for who watches.
+public final class InputFile {
+    private let name: String
+    private let descriptor: Int32
+    /// Bytes, where it is an ordinary file.
+    private let size: Int?
+
+    /// - Parameter sparing: files that must not be opened, whatever name they are given by, such as the open store.
+    /// - Throws: `CommandFailure`.
+    public init(_ path: String, sparing: [String] = []) throws {
+        name = path == "-" ? "standard input" : path
+        var found = stat()
+        if path == "-" {
+            descriptor = STDIN_FILENO
+            guard fstat(descriptor, &found) == 0 else { throw Self.failure(name, errno) }
+        } else {
+            guard stat(path, &found) == 0 else { throw Self.failure(name, errno) }
+            for spared in sparing {
+                var other = stat()
+                guard stat(spared, &other) == 0, other.st_dev == found.st_dev, other.st_ino == found.st_ino else { continue }
+                throw CommandFailure(.wrongUse, "\(path) is \(spared) itself, which is in use.", advice: "Name another file to read.")
+            }
+            descriptor = found.st_mode & S_IFMT == S_IFDIR ? -1 : open(path, O_RDONLY | O_CLOEXEC)
+        }
+        if found.st_mode & S_IFMT == S_IFDIR {
+            throw CommandFailure(.badInput, "\(name) is a directory.", advice: "Name a file in it; of Apple Health's export it is export.xml.")
+        }
+        guard descriptor >= 0 else { throw Self.failure(name, errno) }
+        size = found.st_mode & S_IFMT == S_IFREG ? Int(found.st_size) : nil
+    }
+
+    deinit { if descriptor > STDERR_FILENO { close(descriptor) } }
+
+    /// Hands out the bytes to the end.
+    public func read(_ take: (UnsafeRawBufferPointer) throws -> Void) throws {
+        var progress = ProgressLine()
+        defer { progress.clear() }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+        defer { buffer.deallocate() }
+        var done = 0
+        var shown = 0
+        while true {
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if count < 0 {
+                guard errno == EINTR || errno == EAGAIN else { throw Self.failure(name, errno) }
+                var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&ready, 1, 1000)
+                continue
+            }
+            guard count > 0 else { return }
+            try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            done += count
+            guard done - shown >= 4_000_000 else { continue }
+            shown = done
+            let of = size.map { $0 > 0 ? " of \($0 / 1_000_000) MB (\(min(100, done * 100 / $0)) %)" : " MB" } ?? " MB"
+            progress.show("Reading \(name): \(done / 1_000_000)\(of)")
+        }
+    }
+
+    private static func failure(_ name: String, _ trouble: Int32) -> CommandFailure {
+        CommandFailure(.failed, "\(name) cannot be read: \(String(cString: strerror(trouble))).", advice: "Check the name and its permissions.")
+    }
+}

@@ -1,0 +1,73 @@
+/// Text as it may go to a terminal. Names come from the air and from files: a control character among them could move the
+/// cursor, change the title or turn the direction of the line.
+public enum TerminalText {
+    /// The text with every control character written out as `\u001b`: C0 and C1, the ones that set the direction of text,
+    /// line separators, and Unicode's noncharacters. Inside JSON that is the same string.
+    /// - Parameter keepsLines: for blocks of several lines, whose line breaks are meant.
+    public static func safe(_ text: String, keepsLines: Bool = false) -> String {
+        var bytes: [UInt8] = []
+        append(text, to: &bytes, keepsLines: keepsLines, isColoured: false)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// As `safe`; the marks of `TextColour` become colour, or nothing.
+    static func append(_ text: String, to bytes: inout [UInt8], keepsLines: Bool, isColoured: Bool) {
+        var text = text
+        let isPlain = text.withUTF8 { utf8 in
+            guard !utf8.contains(where: isSuspect) else { return false }
+            bytes.append(contentsOf: utf8)
+            return true
+        }
+        guard !isPlain else { return }
+        for scalar in text.unicodeScalars {
+            if let colour = TextColour.escape(of: scalar) {
+                if isColoured { bytes += colour.utf8 }
+            } else if isControl(scalar), !(scalar == "\n" && keepsLines) {
+                let digits = String(scalar.value, radix: 16)
+                bytes += ("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).utf8
+            } else {
+                bytes += UTF8.encode(scalar).unsafelyUnwrapped
+            }
+        }
+    }
+
+    /// Bytes with which what `isControl` names begins, in UTF-8.
+    private static func isSuspect(_ byte: UInt8) -> Bool {
+        byte < 0x20 ? byte != 0x09 : byte >= 0x7F && (byte == 0x7F || byte == 0xC2 || byte == 0xD8 || byte == 0xE2 || byte == 0xEF)
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09: false
+        case 0..<0x20, 0x7F...0x9F: true
+        case 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        case 0xFDD0...0xFDEF, 0xFFFE, 0xFFFF: true
+        default: false
+        }
+    }
+}
+
+/// The colours of the commands. A painted text carries marks, not escapes: only `TextOutput` makes escapes of them, so that
+/// none can come from anywhere else.
+public enum TextColour: String, CaseIterable, Sendable {
+    case blue = "34"
+    case amber = "33"
+    case red = "31"
+    case green = "32"
+    case grey = "90"
+    case bold = "1"
+
+    /// The text between marks.
+    public func paint(_ text: String) -> String { Self.mark(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.mark(Self.end) }
+
+    /// The terminal's escape for a mark; `nil` for any other character.
+    static func escape(of scalar: Unicode.Scalar) -> String? {
+        guard (0xFDD0...0xFDEF).contains(scalar.value) else { return nil }
+        let number = Int(scalar.value - 0xFDD0)
+        return number == end ? "\u{1B}[0m" : number < allCases.count ? "\u{1B}[\(allCases[number].rawValue)m" : nil
+    }
+
+    private static let end = 31
+    /// Noncharacters: Unicode leaves them to programs, for use inside.
+    private static func mark(_ number: Int) -> String { String(Unicode.Scalar(UInt32(0xFDD0 + number)).map(Character.init) ?? " ") }
+}

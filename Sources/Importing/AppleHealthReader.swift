@@ -1,0 +1,120 @@
+import CLibXML2
+import TrackerCore
+
+/// The water records of one `HealthData` document: Apple's export, or ours. libxml2 reads the XML, chunk by chunk; no tree is
+/// built, nothing is fetched, nothing expands.
+final class AppleHealthReader: FormatReader {
+    private let context: xmlParserCtxtPtr
+    private let deliver: (HealthSample) throws -> Void
+    /// Lines before the first one that the parser sees.
+    private let linesBefore: Int
+    private var depth = 0
+    private var current: HealthSample?
+    /// What ended the reading: C cannot be thrown through.
+    private var trouble: (any Error)?
+
+    init(line: Int, deliver: @escaping (HealthSample) throws -> Void) throws(HealthFileError) {
+        self.deliver = deliver
+        linesBefore = line - 1
+        var handler = xmlSAXHandler()
+        handler.initialized = UInt32(XML_SAX2_MAGIC)
+        handler.startElementNs = { reader, name, _, _, _, _, count, _, attributes in
+            AppleHealthReader.of(reader)?.start(name, Attributes(count: Int(count), fields: attributes))
+        }
+        handler.endElementNs = { reader, name, _, _ in AppleHealthReader.of(reader)?.end(name) }
+        guard let context = xmlCreatePushParserCtxt(&handler, nil, nil, 0, nil) else {
+            throw HealthFileError(reason: "There is no memory for reading XML.")
+        }
+        self.context = context
+        // What the file says about its encoding is void: it comes here as UTF-8, or is refused.
+        // Entities are resolved; without a document type there are only XML's own five.
+        let options = [XML_PARSE_NOENT, XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING, XML_PARSE_IGNORE_ENC].reduce(0) { $0 | Int32($1.rawValue) }
+        xmlCtxtUseOptions(context, options)
+        context.pointee.userData = Unmanaged.passUnretained(self).toOpaque()
+    }
+
+    deinit { xmlFreeParserCtxt(context) }
+
+    func feed(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes
+        // The parser counts in 32 bits.
+        while !rest.isEmpty {
+            let part = rest.prefix(1 << 20)
+            xmlParseChunk(context, UnsafeRawBufferPointer(rebasing: part).assumingMemoryBound(to: CChar.self).baseAddress, Int32(part.count), 0)
+            try check()
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+        }
+    }
+
+    func finish() throws {
+        xmlParseChunk(context, nil, 0, 1)
+        try check()
+    }
+
+    private func check() throws {
+        if let trouble { throw trouble }
+        guard context.pointee.wellFormed == 0 else { return }
+        let said = context.pointee.lastError.message.map { String(cString: $0) } ?? ""
+        let words = said.split(separator: "\n").first.map { "\($0.prefix(200)): the" } ?? "The"
+        throw HealthFileError(line: line, reason: "\(words) file is cut or not XML.")
+    }
+
+    // MARK: - Elements
+
+    private static func of(_ reader: UnsafeMutableRawPointer?) -> AppleHealthReader? {
+        reader.map { Unmanaged<AppleHealthReader>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private var line: Int { linesBefore + (context.pointee.input.map { Int($0.pointee.line) } ?? 1) }
+
+    private func start(_ name: UnsafePointer<xmlChar>?, _ attributes: Attributes) {
+        depth += 1
+        do {
+            if depth == 1, !isEqual(name, "HealthData") {
+                throw HealthFileError(line: line, reason: "The document must be one HealthData element, not \(name.map { String(cString: $0).prefix(60) } ?? "").")
+            }
+            if isEqual(name, "Record") {
+                guard attributes["type"].map({ $0.elementsEqual(HealthFiles.waterType.utf8) }) ?? false else { return }
+                let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                current = try SampleFields.sample(
+                    date: attributes["startDate"] ?? none, value: attributes["value"] ?? none, unit: attributes["unit"] ?? none, line: line)
+                current?.sourceName = try attributes["sourceName"].flatMap { try SampleFields.name($0, "sourceName", line: line) }
+            } else if current != nil, isEqual(name, "MetadataEntry"), attributes["key"].map({ $0.elementsEqual("HKExternalUUID".utf8) }) ?? false {
+                current?.uuid = try attributes["value"].flatMap { try SampleFields.name($0, "HKExternalUUID", line: line) }
+            }
+        } catch {
+            stop(error)
+        }
+    }
+
+    private func end(_ name: UnsafePointer<xmlChar>?) {
+        depth -= 1
+        guard let sample = current, isEqual(name, "Record") else { return }
+        current = nil
+        do { try deliver(sample) } catch { stop(error) }
+    }
+
+    private func stop(_ error: any Error) {
+        trouble = trouble ?? error
+        xmlStopParser(context)
+    }
+
+    private func isEqual(_ name: UnsafePointer<xmlChar>?, _ text: StaticString) -> Bool {
+        xmlStrEqual(name, text.utf8Start) != 0
+    }
+}
+
+/// An element's attributes where libxml2 holds them: five pointers each, the last two around the value.
+private struct Attributes {
+    let count: Int
+    let fields: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
+
+    subscript(_ name: StaticString) -> UnsafeRawBufferPointer? {
+        guard let fields else { return nil }
+        for index in 0..<count where xmlStrEqual(fields[5 * index], name.utf8Start) != 0 {
+            guard let start = fields[5 * index + 3], let end = fields[5 * index + 4] else { return nil }
+            return UnsafeRawBufferPointer(start: start, count: end - start)
+        }
+        return nil
+    }
+}

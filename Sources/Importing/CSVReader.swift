@@ -1,0 +1,158 @@
+import TrackerCore
+
+/// Rows of separated text with quotes (RFC 4180), the columns by the names in the first line: `startDate` and `value_ml` must
+/// be among them. A last line without a line break is as good as any other, as long as it has all columns.
+final class CSVReader: FormatReader {
+    /// Longer rows are refused.
+    private static let rowLimit = 1 << 20
+
+    private let header: Header
+    private let deliver: (HealthSample) throws -> Void
+    private var fields = RowBuffer()
+    /// 1-based.
+    private var line: Int
+    private var rowLine: Int
+
+    init(_ header: Header, line: Int, deliver: @escaping (HealthSample) throws -> Void) {
+        self.header = header
+        self.deliver = deliver
+        self.line = line + 1
+        rowLine = line + 1
+    }
+
+    func feed(_ bytes: UnsafeRawBufferPointer) throws {
+        for byte in bytes {
+            if byte == UInt8(ascii: "\n") { line += 1 }
+            guard fields.take(byte, separator: header.separator) else { continue }
+            try row()
+        }
+        guard fields.count <= Self.rowLimit else {
+            throw HealthFileError(line: rowLine, reason: "It is longer than \(Self.rowLimit >> 20) MB: a quoted field does not end, or this is no CSV.")
+        }
+    }
+
+    func finish() throws {
+        if fields.isQuoted { throw HealthFileError(line: rowLine, reason: "A quoted field does not end: the file is cut.") }
+        if !fields.isEmpty {
+            fields.endField()
+            try row()
+        }
+    }
+
+    private func row() throws {
+        defer {
+            fields.clear()
+            rowLine = line
+        }
+        try fields.withFields { fields in
+            if fields.count == 1, fields[0].isEmpty { return }
+            guard fields.count == header.columns.count else {
+                throw HealthFileError(
+                    line: rowLine, reason: "It has \(fields.count) columns where the first line has \(header.columns.count). Is the file cut?")
+            }
+            guard fields.allSatisfy({ String(validating: $0, as: UTF8.self) != nil }) else {
+                throw HealthFileError(line: rowLine, reason: "It is not text in UTF-8. Save the file as UTF-8.")
+            }
+            var sample = try SampleFields.sample(
+                date: fields[header.date], value: fields[header.value], unit: nil, hasDecimalComma: header.separator != UInt8(ascii: ","), line: rowLine)
+            sample.uuid = try header.uuid.flatMap { try SampleFields.name(fields[$0], "uuid", line: rowLine) }
+            sample.sourceName = try header.source.flatMap { try SampleFields.name(fields[$0], "source", line: rowLine) }
+            try deliver(sample)
+        }
+    }
+
+    /// The first line: which separator, and which column is what.
+    struct Header {
+        var separator: UInt8
+        var columns: [String]
+        var date: Int
+        var value: Int
+        var uuid: Int?
+        var source: Int?
+        /// Bytes, the line break included.
+        var length: Int
+
+        /// `nil` while the line has no end yet.
+        init?(_ head: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError) {
+            let end = head.firstIndex(of: UInt8(ascii: "\n"))
+            if end == nil, !isLast, head.count < 10_000 { return nil }
+            let text = head[..<(end ?? head.endIndex)].prefix(10_000)
+            separator = Array(",;\t".utf8).max { left, right in text.count { $0 == left } < text.count { $0 == right } } ?? UInt8(ascii: ",")
+            var row = RowBuffer()
+            for byte in text { _ = row.take(byte, separator: separator) }
+            row.endField()
+            columns = row.withFields { $0.map { String(decoding: $0, as: UTF8.self).lowercased() } }
+            guard let date = columns.firstIndex(of: "startdate"), let value = columns.firstIndex(of: "value_ml") else {
+                throw HealthFileError(
+                    line: 1, reason: "This is no health file: it begins neither with <, [ or {, nor with a line that names the columns, such as \(HealthExport.csvHeader).")
+            }
+            (self.date, self.value) = (date, value)
+            uuid = columns.firstIndex(of: "uuid")
+            source = columns.firstIndex(of: "source")
+            length = (end.map { $0 + 1 } ?? head.endIndex) - head.startIndex
+        }
+    }
+}
+
+/// One row's fields, their bytes one behind the other.
+private struct RowBuffer {
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+    private(set) var isQuoted = false
+    /// A quote was seen in a quoted field: its end, unless another follows.
+    private var isQuoteOpen = false
+    private var hasContent = false
+
+    var isEmpty: Bool { !hasContent }
+    var count: Int { bytes.count + ends.count }
+
+    /// - Returns: whether the row ends here.
+    @inline(__always)
+    mutating func take(_ byte: UInt8, separator: UInt8) -> Bool {
+        if isQuoted {
+            if byte == UInt8(ascii: "\"") {
+                isQuoted = false
+                isQuoteOpen = true
+            } else {
+                bytes.append(byte)
+            }
+            return false
+        }
+        switch byte {
+        case UInt8(ascii: "\n"):
+            endField()
+            return true
+        case separator: endField()
+        case UInt8(ascii: "\"") where isQuoteOpen:
+            bytes.append(byte)
+            isQuoted = true
+        case UInt8(ascii: "\"") where bytes.count == ends.last ?? 0: isQuoted = true
+        case UInt8(ascii: "\r"): return false
+        default: bytes.append(byte)
+        }
+        isQuoteOpen = false
+        hasContent = true
+        return false
+    }
+
+    mutating func endField() {
+        ends.append(bytes.count)
+        isQuoteOpen = false
+    }
+
+    mutating func clear() {
+        bytes.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
+        hasContent = false
+    }
+
+    func withFields<Result>(_ body: ([UnsafeRawBufferPointer]) throws -> Result) rethrows -> Result {
+        try bytes.withUnsafeBytes { all in
+            var start = 0
+            return try body(ends.map { end in
+                defer { start = end }
+                return UnsafeRawBufferPointer(rebasing: all[start..<end])
+            })
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// Writes everything that the store has into a new database file: one consistent state, whoever else reads and writes
+    /// meanwhile. The file is a store itself.
+    /// - Parameter file: must not exist, or be empty.
+    public func backUp(to file: String) throws {
+        // Not one of our writes: the store may have been opened to look.
+        try Self.sentences(at: file) {
+            try database.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [file]) }
+        }
+    }
+
+    /// Whether anything was ever stored here that a restore would replace.
+    public func isUsed() throws -> Bool {
+        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file"].contains($0.table) }
+    }
+
+    /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that have the
+    /// store open see the one or the other. What this store remembers of files that it wrote itself stays.
+    /// - Parameters:
+    ///   - file: a backup of this version or of an earlier one; it is only read.
+    ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is replaced.
+    /// - Throws: `StoreError`, after which the store is as it was.
+    public func restore(from file: String, scratch: String) throws {
+        let copy = scratch + "/restored.sqlite"
+        do {
+            // Through SQLite, changing nothing: others may have it open, and it may be a store in use.
+            let source = try TrackerStore(path: file, for: .looking)
+            guard source.found != .nothing else { throw StoreError(.foreign, "There is no backup in the file", at: file, advice: "Nothing was changed.") }
+            defer { try? source.database.close() }
+            try source.backUp(to: copy)
+        }
+        do {
+            let backup = try TrackerStore(path: copy)
+            let problems = try backup.integrityProblems()
+            guard problems.isEmpty else { throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file, advice: "Nothing was changed.") }
+            guard try backup.read(Self.schema) == read(Self.schema) else {
+                throw StoreError(.foreign, "The file's tables are not those of a store", at: file, advice: "Nothing was changed.")
+            }
+            try backup.database.close()
+        }
+        try writeWithoutTransaction { db in
+            try db.execute(sql: "ATTACH ? AS backup", arguments: [copy])
+            defer { try? db.execute(sql: "DETACH backup") }
+            // The copy was checked: its rows point to each other. Table by table they do not.
+            try db.execute(sql: "PRAGMA foreign_keys = OFF")
+            defer { try? db.execute(sql: "PRAGMA foreign_keys = ON") }
+            try db.inTransaction(.immediate) {
+                for table in try Self.tables(db) where table != "written_file" {
+                    try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
+                }
+                try db.execute(sql: """
+                    DELETE FROM main.sqlite_sequence;
+                    INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence;
+                    DELETE FROM main.counter WHERE name LIKE 'health.%'
+                    """)
+                return .commit
+            }
+        }
+    }
+
+    private static func schema(_ db: Database) throws -> [String] {
+        try String.fetchAll(db, sql: "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 1")
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import CommandKit
+import Foundation
+import Store
+import TrackerCore
+
+/// What a backup holds, in numbers.
+private struct Contents: Encodable {
+    var drinks: Int
+    var sessions: Int
+    var presets: Int
+    var settings: Int
+
+    init(_ store: TrackerStore) throws {
+        let rows = Dictionary(try store.rowCounts().map { ($0.table, $0.rows) }, uniquingKeysWith: { first, _ in first })
+        (drinks, sessions) = (rows["drink"] ?? 0, rows["session"] ?? 0)
+        (presets, settings) = (rows["preset"] ?? 0, rows["setting"] ?? 0)
+    }
+
+    var words: String { "\(counted(drinks, "drink")), \(counted(sessions, "session")), \(counted(presets, "preset")), \(counted(settings, "setting"))" }
+}
+
+struct Backup: StoreCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write everything that the store has to one file.",
+        discussion: "Drinks with their raw records, tombstones, sessions, presets, settings, goals, reminders. It may run while others write.")
+    @OptionGroup var options: StoreOptions
+    var access: TrackerStore.Access { .looking }
+    @Argument(help: "The file to write; - for standard output.", completion: .file()) var file: String
+
+    func run(_ desk: Desk) throws {
+        let output = try OutputFile(file, sparing: desk.storeFiles)
+        let scratch = try ScratchFolder()
+        let copy = scratch.path + "/backup.sqlite"
+        try desk.store.backUp(to: copy)
+        do {
+            try InputFile(copy).read { try output.write($0) }
+            try output.commit()
+        } catch is OutputFile.NobodyReads {
+            throw CommandFailure(.failed, "Nobody read the backup to its end.")
+        }
+        guard file != "-" else { return }
+        let contents = try Contents(desk.store)
+        try desk.say(contents) { ["Wrote \(contents.words) to \(file).", "Take it back with: waterh-tracker restore \(file)"] }
+    }
+}
+
+struct Restore: StoreCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Put a backup in the place of everything that the store has.",
+        discussion: "All of it or nothing. A store that is in use is only replaced with --yes, or when you say so.")
+    @OptionGroup var options: StoreOptions
+    @Argument(help: "The backup; - for standard input.", completion: .file()) var file: String
+    @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
+
+    func run(_ desk: Desk) throws {
+        let scratch = try ScratchFolder()
+        let backup = file == "-" ? scratch.path + "/input.sqlite" : file
+        let input = try InputFile(file, sparing: desk.storeFiles)
+        if file == "-" {
+            let spool = try OutputFile(backup)
+            try input.read { try spool.write($0) }
+            try spool.commit()
+        }
+        if try desk.store.isUsed() {
+            try Confirmation.ask("Replace everything in \(desk.store.path)?", isConfirmed: yes, console: desk.console)
+        }
+        try desk.store.restore(from: backup, scratch: scratch.path)
+        let contents = try Contents(desk.store)
+        try desk.say(contents) { ["Restored \(contents.words).", desk.standing(try desk.state())] }
+    }
+}
+
+/// A folder for its owner alone that goes away with the command.
+private final class ScratchFolder {
+    let path: String
+
+    init() throws {
+        var name = Array((FileManager.default.temporaryDirectory.path + "/waterh-XXXXXX").utf8CString)
+        guard mkdtemp(&name) != nil else {
+            throw CommandFailure(.failed, "There is no place for a copy: \(String(cString: strerror(errno))).", advice: "Name a folder with space in TMPDIR.")
+        }
+        path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}

@@ -1,0 +1,122 @@
+import CommandKit
+import Foundation
+import Support
+import Testing
+
+/// What goes out of the commands arrives, or is told; and it is nothing but text.
+@Suite struct OutputTests {
+    let scratch: TemporaryFolder
+
+    init() throws { scratch = try TemporaryFolder() }
+
+    private func mode(_ path: String) throws -> Int {
+        try #require((try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]) as? Int)
+    }
+
+    private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+    private func write(_ text: String, to path: String) throws {
+        let file = try OutputFile(path)
+        try file.write(Array(text.utf8))
+        try file.commit()
+    }
+
+    @Test func aNewFileIsForItsOwnerAloneAndAnOldOneKeepsItsMode() throws {
+        let path = scratch.file("new")
+        try write("one", to: path)
+        #expect(try text(path) == "one" && mode(path) == 0o600)
+        chmod(path, 0o640)
+        try write("two", to: path)
+        #expect(try text(path) == "two" && mode(path) == 0o640)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["new"], "nothing is left beside it")
+    }
+
+    @Test func aSymbolicLinkStaysOneAndItsTargetIsWritten() throws {
+        try FileManager.default.createDirectory(atPath: scratch.file("elsewhere"), withIntermediateDirectories: false)
+        for target in ["elsewhere/there", "elsewhere/not-yet"] {
+            if target.hasSuffix("there") { try Data("old".utf8).write(to: scratch.url(target)) }
+            try FileManager.default.createSymbolicLink(atPath: scratch.file("middle"), withDestinationPath: target)
+            try FileManager.default.createSymbolicLink(atPath: scratch.file("link"), withDestinationPath: scratch.file("middle"))
+            try write("through", to: scratch.file("link"))
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: scratch.file("middle")) == target)
+            #expect(try text(scratch.file(target)) == "through")
+            for name in ["middle", "link"] { try FileManager.default.removeItem(atPath: scratch.file(name)) }
+        }
+        try FileManager.default.createSymbolicLink(atPath: scratch.file("loop"), withDestinationPath: "loop")
+        #expect(throws: CommandFailure.self) { try OutputFile(scratch.file("loop")) }
+    }
+
+    @Test func aFIFOIsWrittenTo() async throws {
+        let path = scratch.file("fifo")
+        #expect(mkfifo(path, 0o600) == 0)
+        let reading = try Program(path: "/bin/cat").start([path])
+        try write("for whoever reads", to: path)
+        #expect(try await reading.finish().output == "for whoever reads")
+        var found = stat()
+        #expect(stat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFIFO)
+    }
+
+    @Test func whatGoesWrongLeavesTheOldFile() throws {
+        let path = scratch.file("kept")
+        try write("old", to: path)
+        do {
+            let file = try OutputFile(path)
+            try file.write(Array("half".utf8))
+        }
+        #expect(try text(path) == "old")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["kept"])
+        #expect(throws: CommandFailure.self) { try OutputFile(scratch.path) }
+        #expect(throws: CommandFailure.self) { try OutputFile(scratch.file("no/such/folder")) }
+        #expect(throws: CommandFailure.self) { try write("x", to: "/dev/full") }
+        try FileManager.default.createSymbolicLink(atPath: scratch.file("other name"), withDestinationPath: path)
+        #expect(throws: CommandFailure.self, "the same file by another name") { try OutputFile(scratch.file("other name"), sparing: [path]) }
+    }
+
+    @Test(arguments: [
+        "waterh-tracker history", "waterh-tracker status --json", "waterh-tracker export --format csv", "waterh-tracker log 250", "waterh-tracker --help",
+        "waterh-tracker export --format csv --output /dev/full", "waterh-replay info \(Program.repository)/captures/boost_one-record.hex",
+        "waterh-replay drinks \(Program.repository)/captures/boost_one-record.hex", "waterh-replay --help", "waterh-emulator faults",
+        "waterh-gateway --help",
+    ])
+    func anOutputThatCannotBeWrittenIsAFailure(line: String) async throws {
+        for place in [">/dev/full", ">&-"] {
+            let result = try await shell("exec \(line) \(place)")
+            #expect(result.exitCode == 1 && (result.error.contains("be written")), "\(line) \(place): \(result.error)")
+        }
+    }
+
+    @Test func aReaderThatIsGoneIsNoFailure() async throws {
+        let result = try await shell("for i in 1 2 3; do waterh-tracker log 250; done | head -n 1; waterh-tracker export | true; echo ${PIPESTATUS[0]}")
+        #expect(result.error.isEmpty && result.output.hasSuffix("0\n"), "\(result)")
+    }
+
+    /// A name of control characters: a token's label, and what refusals repeat.
+    @Test func noControlCharacterReachesTheTerminal() async throws {
+        let evil = "\u{1B}[2J\u{9B}31m\u{202E}txt\u{7}\u{2066}\u{85}"
+        let environment = ["EVIL": evil]
+        let added = try await shell("waterh-tracker token new --label \"$EVIL\" >/dev/null; waterh-tracker token list; waterh-tracker preset delete \"no $EVIL\"; waterh-tracker log \"$EVIL\"", environment)
+        for output in [added.output, added.error] {
+            #expect(!output.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || evil.unicodeScalars.contains($0) && $0.value > 0x7F }, "\(output.debugDescription)")
+        }
+        #expect(added.output.contains(#"\u001b[2J\u009b31m\u202etxt\u0007"#))
+        let json = try await shell("waterh-tracker token list --json", environment)
+        #expect(!json.output.unicodeScalars.contains { evil.unicodeScalars.contains($0) && $0.value > 0x7E })
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        #expect((object["tokens"] as? [[String: Any]])?.contains { $0["label"] as? String == evil } == true, "in JSON it is the same name")
+    }
+
+    @Test func textIsKeptAsItIs() {
+        for text in ["plain", "Grüße 😀 👩‍👩‍👧 é — … █░", "\ttab", ""] { #expect(TerminalText.safe(text) == text) }
+        #expect(TerminalText.safe("a\nb\r\u{2028}c") == #"a\u000ab\u000d\u2028c"#)
+        #expect(TerminalText.safe("a\nb", keepsLines: true) == "a\nb")
+        #expect(TerminalText.safe(TextColour.red.paint("x")) == "x", "colours are nothing where no terminal reads")
+    }
+
+    private func shell(_ line: String, _ environment: [String: String] = [:]) async throws -> Program.Result {
+        let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
+        return try await Program(path: "/bin/bash").run(
+            ["-c", line],
+            environment: ["PATH": path, "WATERH_STORE": scratch.file("w.sqlite"), "WATERH_ZONE": "Europe/Berlin", "HOME": scratch.path,
+                "DBUS_SESSION_BUS_ADDRESS": ""].merging(environment) { $1 }, directory: scratch.path)
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Support
+import Testing
+
+/// Files into and out of the store, as a user meets them.
+@Suite struct TrackerFileTests {
+    let scratch: TemporaryFolder
+
+    init() throws { scratch = try TemporaryFolder() }
+
+    @Test func aBackupIsTakenAndPutBack() async throws {
+        _ = try await shell("waterh-tracker setup --yes --goal 1800; waterh-tracker log 250; waterh-tracker session start; waterh-tracker drink Beer")
+        let before = try await shell("waterh-tracker status --json --now 2027-01-01T12:00").output
+        let taken = try await shell("waterh-tracker backup b.sqlite; stat -c %a b.sqlite; waterh-tracker backup - | wc -c")
+        #expect(taken.exitCode == 0 && taken.lines[0].contains("1 drink, 1 session, 5 presets") && taken.lines[2] == "600", "\(taken)")
+        let other = try await shell("export WATERH_STORE=other.sqlite; waterh-tracker restore b.sqlite && waterh-tracker status --json --now 2027-01-01T12:00")
+        #expect(other.exitCode == 0 && other.output.hasSuffix(before), "\(other)")
+        let refused = try await shell("waterh-tracker log 1; waterh-tracker restore b.sqlite")
+        #expect(refused.exitCode == 3 && refused.error.contains("--yes"))
+        #expect(try await shell("waterh-tracker restore - --yes <b.sqlite; waterh-tracker status --json --now 2027-01-01T12:00").output.hasSuffix(before))
+        for (line, code) in [("backup waterh.sqlite", Int32(2)), ("export -o waterh.sqlite", 2), ("import waterh.sqlite-wal", 2), ("import waterh.sqlite", 2),
+            ("restore waterh.sqlite --yes", 2), ("restore nowhere --yes", 1), ("restore . --yes", 4), ("import .", 4), ("import b.sqlite", 4)] {
+            let result = try await shell("exec 9<waterh.sqlite; touch waterh.sqlite-wal; waterh-tracker \(line)")
+            #expect(result.exitCode == code, "\(line): \(result.error)")
+        }
+        #expect(try await shell("waterh-tracker status --json --now 2027-01-01T12:00").output == before)
+    }
+
+    /// 18 f: what JSON says is kept.
+    @Test func jsonGoesOutAndInAgainUnchanged() async throws {
+        _ = try await shell("waterh-tracker log 100 --at 2026-06-01T23:30 --zone America/New_York; waterh-tracker log 200 --at 2026-06-02T09:00 --zone Asia/Tokyo")
+        let json = try await shell("waterh-tracker export --format json | tee all.json").output
+        #expect(json.contains("\"zone\": \"America/New_York\", \"day\": \"2026-06-01\", \"drinkSource\": \"cli\""), "\(json)")
+        let again = try await shell("export WATERH_STORE=other.sqlite; waterh-tracker import all.json >&2 && waterh-tracker export --format json", ["WATERH_ZONE": "Asia/Tokyo"])
+        #expect(again.output == json, "\(again.error)")
+    }
+
+    /// 18 j: the number that our lists show comes first; a key that looks like one is told.
+    @Test func aNumberOfOurListsMeansThatDrink() async throws {
+        try Data("startDate,value_ml,uuid\n2026-11-20T09:00:00Z,111,d2\n2026-11-20T10:00:00Z,222,x\n".utf8).write(to: scratch.url("keys.csv"))
+        _ = try await shell("waterh-tracker import keys.csv")
+        let deleted = try await shell("waterh-tracker delete d2")
+        #expect(deleted.exitCode == 0 && deleted.output.hasPrefix("Deleted 222 ml") && deleted.error.contains("d1"), "\(deleted)")
+        #expect(try await shell("waterh-tracker delete d2").output.hasPrefix("Deleted 111 ml"), "then the name means the key")
+    }
+
+    @Test func theEndOfTheInputAnswersNothingInSetup() async throws {
+        let result = try await shell("script -qec 'waterh-tracker setup' /dev/null </dev/null; waterh-tracker settings get hydration.goalMl; waterh-tracker preset list")
+        #expect(result.output.contains("nothing was set up") && result.output.contains("No presets"), "\(result)")
+    }
+
+    private func shell(_ line: String, _ environment: [String: String] = [:]) async throws -> Program.Result {
+        let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
+        return try await Program(path: "/bin/bash").run(
+            ["-c", line],
+            environment: ["PATH": path, "WATERH_STORE": "waterh.sqlite", "WATERH_ZONE": "Europe/Berlin", "HOME": scratch.path,
+                "DBUS_SESSION_BUS_ADDRESS": ""].merging(environment) { $1 }, directory: scratch.path)
+    }
+}

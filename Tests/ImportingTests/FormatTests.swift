@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+import TrackerCore
+
+@testable import Importing
+
+/// What spreadsheets, editors and exporters make of a file, and what is said where it cannot be read.
+@Suite struct FormatTests {
+    static let row = "2026-11-20 10:00:00 +0100,2026-11-20 10:00:00 +0100,200,a1"
+    static let csv = "startDate,endDate,value_ml,uuid\n" + row + "\n"
+    static let sample = HealthSample(at: Instant(seconds: 1_763_629_200 + 365 * 86_400), ml: 200, uuid: "a1")
+
+    @Test(arguments: [
+        csv, String(csv.dropLast()), "\u{FEFF}" + csv, csv.replacing("\n", with: "\r\n"), csv.replacing(",", with: ";"), csv.replacing(",", with: "\t"),
+        "\n\n" + csv + "\n\n", "\"startDate\",\"value_ml\",\"uuid\"\n\"2026-11-20 10:00:00 +0100\",\"200\",\"a1\"", csv.replacing(",200,", with: ",200.0,"),
+        csv.replacing(",", with: ";").replacing(";200;", with: ";199,6;"), csv.replacing("startDate", with: "STARTDATE"),
+        "value_ml,uuid,startDate\n2e2,a1,2026-11-20T09:00:00Z", "{\"x\": [1, {\"drinks\": []}], \"drinks\": [{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 200, \"uuid\": \"a1\"}], \"y\": \"]\"}",
+    ])
+    func theSameSampleInManySpellings(text: String) throws {
+        #expect(try HealthReader.samples(text) == [Self.sample], "\(text.debugDescription)")
+        for encoding in [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian] {
+            let bytes = Array(try #require(text.replacing("\u{FEFF}", with: "").data(using: encoding)))
+            #expect(try HealthReader.samples(bytes) == [Self.sample], "\(encoding): \(text.debugDescription)")
+        }
+    }
+
+    @Test(arguments: [
+        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": true}]", "value_ml is true"),
+        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": \"200\"}]", "Entry 1"), ("[{\"startDate\": 5, \"value_ml\": 1}]", "startDate is no text"),
+        ("[{\"value_ml\": 1}]", "no startDate"), ("[1]", "Entry 1"), ("[{}, ]", "Entry 2"), ("[,]", "Entry 1"), ("{\"drinks\": {}}", "must be a list"),
+        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1}", "whole JSON"), ("[] []", "whole JSON"), ("[}", "whole JSON"), ("[{\"a\": nul}]", "Entry 1"),
+        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1, \"zone\": \"Mars/Olympus\"}]", "Mars/Olympus"),
+        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1, \"zone\": \"UTC\", \"day\": \"2026-11-25\"}]", "is not the day"),
+        (csv.replacing("200", with: "0x10"), "\"0x10\" is not an amount"), (csv.replacing("200", with: "nan"), "nan"), (csv.replacing("200", with: "-1"), "-1"),
+        (csv.replacing("200", with: "inf"), "inf"), (csv.replacing("200", with: ""), "\"\" is not"), (csv.replacing("200", with: "1,5"), "columns"),
+        (csv.replacing("+0100,", with: ","), "Line 2"), (csv + "2026-11-20 10:00:00 +0100,2026", "Line 3"), (csv + "\"", "does not end"),
+        ("PK\u{3}\u{4}and so on", "Unpack it"), ("\u{1F}\u{8B}", "no health file"), ("SQLite format 3\0....", "restore"), ("Dear diary", "no health file"), ("", "empty"),
+        ("a1,b2\n1,2\n", "no health file"), ("<HealthData>", "cut or not XML"), ("<!DOCTYPE HealthData [ <!ENTITY a \"b\">", "no element"),
+        ("<!DOCTYPE HealthData [ <!ENTITY a \"b\"> ]><HealthData>&a;</HealthData>", "not XML"),
+    ])
+    func whatIsWrongIsSaid(text: String, words: String) {
+        #expect { try HealthReader.samples(text) } throws: { error in
+            let said = (error as? HealthFileError)?.description ?? ""
+            return said.contains(words)
+        }
+    }
+
+    /// Apple's own document type has not been well-formed since iOS 16; it is passed over, and lines are counted on.
+    @Test func aBrokenDocumentTypeIsPassedOver() throws {
+        let head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE HealthData [\n<!-- HealthKit Export Version: 12 -->\n<!ELEMENT HealthData (Record*)>\n<!ATTLIST Record\n  device CDATA #IMPLIED\n<!ATTLIST Record\n>\n]>\n"
+        let record = " <Record type=\"HKQuantityTypeIdentifierDietaryWater\" sourceName=\"Cup &amp; Co &#8217;\" unit=\"L\" value=\"0.2\" startDate=\"2026-11-20 10:00:00 +0100\"/>\n"
+        let samples = try HealthReader.samples(head + "<HealthData locale=\"de_DE\">\n" + record + "</HealthData>\n")
+        #expect(samples.map(\.ml) == [200] && samples.first?.sourceName == "Cup & Co ’")
+        #expect { try HealthReader.samples(head + "<HealthData>\n" + record.replacing("0.2", with: "x") + "</HealthData>") } throws: {
+            ($0 as? HealthFileError)?.line == 11
+        }
+    }
+
+    @Test func ourJSONKeepsZoneDayAndSource() throws {
+        let zone = try Zone("America/New_York")
+        let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
+        let drink = Drink(key: "k \"1\"", at: at, calendar: DayCalendar(zone: zone), ml: 100, source: .bottle, updatedAt: at)
+        let sample = try #require(try HealthReader.samples(HealthExport.text(.json, [drink])).first)
+        #expect(sample.zone == "America/New_York" && sample.day == LocalDay("2026-06-01") && sample.source == .bottle && sample.importKey == drink.key)
+    }
+}

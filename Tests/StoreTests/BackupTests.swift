@@ -1,0 +1,156 @@
+import Foundation
+import GRDB
+import Support
+import Testing
+import TrackerCore
+
+@testable import Store
+
+/// A backup is everything, of one moment, and restores to equal answers.
+@Suite struct BackupTests {
+    let scratch: ScratchStore
+    var folder: URL { scratch.directory }
+
+    init() throws { scratch = try ScratchStore() }
+
+    /// Every row of every table, as text.
+    private func dump(_ store: TrackerStore, without: Set<String> = ["written_file"]) throws -> [String] {
+        try store.read { db in
+            try (TrackerStore.tables(db) + ["sqlite_sequence"]).filter { !without.contains($0) }.flatMap { table in
+                try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").map { "\(table): \($0)" }.sorted()
+            }
+        }
+    }
+
+    /// What a person asks of a store.
+    private func answers(_ store: TrackerStore, _ context: WriteContext) throws -> String {
+        let day = DayCalendar(zone: context.zone).day(of: context.now)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let snapshot = String(decoding: try encoder.encode(store.look(context).snapshot), as: UTF8.self)
+        let settings = try store.settings()
+        let values = Settings.catalogue.map { "\($0.name)=\(settings.value(of: $0.name)?.text ?? "")" }
+        let sessions = try store.pastSessions(limit: 100).map { "\(try store.session(named: $0.id, at: context.now).map { "\($0)" } ?? "")" }
+        return "\(snapshot)\n\(try store.allDrinks())\n\(try store.totals(from: day.adding(days: -40), through: day))\n\(sessions)\n"
+            + "\(try store.presets())\n\(values)\n\(try store.journalCounts())\n\(try store.bottles())\n\(try store.tokens())"
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3, 4])
+    func randomStoresRestoreToEqualAnswers(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let store = try TrackerStore(path: scratch.path)
+        let zones = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu"]
+        var now = try #require(Instant(iso: "2026-02-03T18:00:00Z"))
+        func context() throws -> WriteContext {
+            WriteContext(now: now, zone: try Zone(zones[Int(now.milliseconds / 1000 % 3)]), source: "cli", makeID: { UUID().uuidString })
+        }
+        for step in 0..<60 {
+            now = now.advanced(seconds: Double(Int.random(in: 1...20_000, using: &random)))
+            let at = try context()
+            let drinks = try store.allDrinks()
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0...2: _ = try store.logDrink(ml: Int.random(in: 1...900, using: &random), at)
+            case 3: _ = try store.append([try sip("2026-02-03T10:00:\(10 + step % 50)", 100 + step), entry(verdict: .quarantined(reason: "r"))])
+            case 4: if let drink = drinks.randomElement(using: &random) { _ = try store.deleteDrink(drink.key, at) }
+            case 5: if let drink = drinks.randomElement(using: &random) { _ = try store.editDrink(drink.key, ml: 7, at) }
+            case 6: _ = try? store.undo(at)
+            case 7: try store.changeSettings([("hydration.goalMl", "\(1000 + 50 * step)"), ("health.enabled", "true")], at)
+            case 8: _ = try store.startSession(at)
+            case 9: _ = try? store.addLog(.drink(estimate: 1.5), at: nil, at)
+            case 10: _ = try? store.endSession(at)
+            default: _ = try store.finishOnboarding(at); _ = try store.evaluate(at, sinks: [MemorySink()])
+            }
+        }
+        let backup = folder.appendingPathComponent("backup").path
+        try store.backUp(to: backup)
+        let other = try TrackerStore(path: folder.appendingPathComponent("other.sqlite").path)
+        _ = try other.logDrink(ml: 1, try context())
+        #expect(try other.isUsed())
+        try other.restore(from: backup, scratch: try newFolder())
+        #expect(try dump(other) == dump(store), "seed \(seed)")
+        #expect(try answers(other, context()) == answers(store, context()), "seed \(seed)")
+        #expect(try other.integrityProblems().isEmpty)
+        // The backup is a store itself, and the restored one goes on as the first would have.
+        #expect(try dump(TrackerStore(path: backup)) == dump(store))
+        if let taken = try? store.undo(context()) { #expect(try other.undo(context()) == taken) }
+        _ = try other.logDrink(ml: 3, try context())
+    }
+
+    @Test func aBackupIsOfOneMomentWhileOthersWrite() async throws {
+        let path = scratch.path
+        let writer = Task.detached {
+            let store = try TrackerStore(path: path)
+            for number in 1...300 {
+                _ = try store.append([try sip("2026-02-03T10:\(10 + number / 60):\(10 + number % 60 * 49 / 60)", number), try sip("2026-02-04T10:00:00", 1000 + number)])
+            }
+        }
+        let store = try TrackerStore(path: path)
+        for number in 0..<8 {
+            let file = folder.appendingPathComponent("b\(number)").path
+            try store.backUp(to: file)
+            let copy = try TrackerStore(path: file)
+            #expect(try copy.integrityProblems().isEmpty)
+            #expect(try copy.allDrinks().count % 2 == 0, "both of a batch, or neither")
+            await Task.yield()
+        }
+        try await writer.value
+    }
+
+    @Test func whatIsNoBackupChangesNothing() throws {
+        let store = try TrackerStore(path: scratch.path)
+        #expect(try !store.isUsed())
+        _ = try store.logDrink(ml: 250, try context("2026-02-03T18:00:00Z"))
+        let before = try dump(store)
+        let good = folder.appendingPathComponent("good").path
+        try store.backUp(to: good)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: good))
+        var damaged = bytes
+        damaged.replaceSubrange(5000..<9000, with: Data(repeating: 0x5A, count: 4000))
+        let files: [(String, Data)] = [("empty", Data()), ("text", Data("Dear diary".utf8)), ("cut", bytes.prefix(bytes.count / 2)), ("damaged", damaged)]
+        for (name, data) in files {
+            let file = folder.appendingPathComponent(name)
+            try data.write(to: file)
+            #expect(throws: StoreError.self, "\(name)") { try store.restore(from: file.path, scratch: try newFolder()) }
+            #expect(try Data(contentsOf: file) == data, "the file is only read")
+        }
+        let foreign = try DatabaseQueue(path: good)
+        try foreign.write { try $0.execute(sql: "CREATE TRIGGER evil AFTER INSERT ON drink BEGIN DELETE FROM drink; END") }
+        try foreign.close()
+        for file in [good, folder.appendingPathComponent("nowhere").path] {
+            #expect(throws: StoreError.self) { try store.restore(from: file, scratch: try newFolder()) }
+        }
+        #expect(try dump(store) == before)
+    }
+
+    /// 18 a: a folder `health` that somebody else has is nobody's to delete, and two stores write files of their own.
+    @Test func aPurgeDeletesOnlyFilesOfThisStore() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let health = folder.appendingPathComponent("health")
+        let store = try TrackerStore(path: scratch.path)
+        let other = try TrackerStore(path: folder.appendingPathComponent("other.db").path)
+        for (each, ml) in [(store, 100), (other, 200)] {
+            try each.changeSettings([("health.enabled", "true")], now)
+            _ = try each.logDrink(ml: ml, now)
+            try each.updateHealthFiles()
+        }
+        try Data("mine".utf8).write(to: health.appendingPathComponent("notes.txt"))
+        func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: health.path).sorted() }
+        #expect(try names() == ["notes.txt", "other.db-drinks.csv", "other.db-drinks.xml", "waterh.sqlite-drinks.csv", "waterh.sqlite-drinks.xml"])
+        let mode = try FileManager.default.attributesOfItem(atPath: health.path + "/waterh.sqlite-drinks.csv")[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        try store.removeHealthFiles()
+        try store.purge()
+        #expect(try names() == ["notes.txt", "other.db-drinks.csv", "other.db-drinks.xml"])
+        try store.removeHealthFiles()
+        try FileManager.default.removeItem(at: health.appendingPathComponent("notes.txt"))
+        try other.removeHealthFiles()
+        // The other one did not make the folder: it stays.
+        #expect(try names().isEmpty)
+    }
+
+    private func newFolder() throws -> String {
+        let path = folder.appendingPathComponent(UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        return path
+    }
+}
