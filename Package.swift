@@ -101,7 +101,12 @@ let package = Package(
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
-        tests("SimulationTests", ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
+        .target(
+            name: "Simulation", dependencies: ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore", "Support"],
+            path: "Tests/Simulation", swiftSettings: strict),
+        // The same without the tests' frame, for millions of seeds in a release build: `hardware/bench simulate`.
+        .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: strict),
+        tests("SimulationTests", ["Simulation"]),
         tests(
             "CommandTests",
             ["CommandKit", "CommandStore", "Emulation", "VirtualBottle", "Captures", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],

@@ -65,7 +65,7 @@ extension VirtualBottleMachine {
         let saysRecords = injector.chance(plan.lie) ? !hasRecords : hasRecords
         answer((saysRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
         guard hasRecords, saysRecords else { return }
-        sendLog(session?.isListening == true ? DrinkLogPackets.retail(records) : DrinkLogPackets.read(records), at: now)
+        sendLog(session?.isListening == true ? DrinkLogPackets.retail(records, perFrame: plan.frame) : DrinkLogPackets.read(records), at: now)
     }
 
     /// The draft profile's one-byte command.
@@ -78,7 +78,7 @@ extension VirtualBottleMachine {
     mutating func tellState(at now: MonotonicInstant) {
         answer(snapshot(at: now).frame(identity.model), at: now)
         let records = beginDump(clearing: false)
-        if !records.isEmpty { sendLog(session?.profile == .draft ? DrinkLogPackets.draft(records) : DrinkLogPackets.retail(records), at: now) }
+        if !records.isEmpty { sendLog(session?.profile == .draft ? DrinkLogPackets.draft(records) : DrinkLogPackets.retail(records, perFrame: plan.frame), at: now) }
     }
 
     /// A new request starts over: what was waiting of the last one is not sent any more.
@@ -101,13 +101,15 @@ extension VirtualBottleMachine {
         log("\(values.reduce(0) { $0 + $1.records.count }) records on their way")
     }
 
-    /// Drops exactly what is named: the oldest of the records that were sent, whatever came or went since.
+    /// Drops exactly what is named: the oldest of the records that were sent, whatever came or went since. A bottle that
+    /// `counts` drops as many of the oldest that it would send now.
     private mutating func acknowledge(_ bytes: Int) {
         let (count, rest) = bytes.quotientAndRemainder(dividingBy: DrinkRecord.size)
         guard rest == 0 else { return log("the acknowledgement of \(bytes) bytes names no whole records; nothing is dropped") }
         guard !injector.chance(plan.forget) else { return log("forgotten, fault 'forget'") }
         // A reader gets the newest first, and the oldest are dropped first all the same.
-        let named = Set(session?.sent.sorted().prefix(count) ?? [])
+        let oldest = plan.counts ? (acknowledged.suffix(plan.resend) + flash.records).map(\.number) : (session?.sent ?? []).sorted()
+        let named = Set(oldest.prefix(count))
         session?.sent.removeAll(where: named.contains)
         let records = flash.records.filter { named.contains($0.number) }
         if plan.resend > 0 { acknowledged = (acknowledged + records).suffix(plan.resend) }

@@ -13,7 +13,7 @@ struct PollJSON: Encodable {
 
     enum CodingKeys: String, CodingKey {
         case bottle, name, profile, model, batteryPercent, clockDriftSeconds, received, new, duplicates, suspect, quarantined
-        case acknowledged, complete, seconds, state, recovery, error, reason, hint
+        case acknowledged, unconfirmed, complete, seconds, state, recovery, error, reason, hint
     }
 
     private struct Step: Encodable {
@@ -36,6 +36,7 @@ struct PollJSON: Encodable {
         try keys.encode(report.suspect, forKey: .suspect)
         try keys.encode(report.quarantined, forKey: .quarantined)
         try keys.encode(report.acknowledged, forKey: .acknowledged)
+        try keys.encode(report.unconfirmed, forKey: .unconfirmed)
         try keys.encode(report.complete, forKey: .complete)
         try keys.encode(report.seconds, forKey: .seconds)
         try keys.encode(state, forKey: .state)
@@ -83,6 +84,7 @@ enum PollText {
         if report.suspect > 0 { parts.append("\(report.suspect) suspect (kept, not counted)") }
         if report.quarantined > 0 { parts.append("\(report.quarantined) pieces of bytes not understood (kept)") }
         parts.append("\(report.acknowledged) acknowledged")
+        if report.unconfirmed > 0 { parts.append("\(report.unconfirmed) more told to go, and not seen whether they went (the next poll shows)") }
         if !report.complete { parts.append("log not read to its end") }
         return "\(report.received) received: " + parts.joined(separator: ", ")
     }

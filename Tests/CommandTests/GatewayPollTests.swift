@@ -5,7 +5,7 @@ import Testing
 @Suite struct GatewayPollTests {
     static let keys: Set<String> = [
         "bottle", "name", "profile", "model", "batteryPercent", "clockDriftSeconds", "received", "new", "duplicates", "suspect",
-        "quarantined", "acknowledged", "complete", "seconds", "state",
+        "quarantined", "acknowledged", "unconfirmed", "complete", "seconds", "state",
     ]
 
     @Test(arguments: ["retail", "draft"]) func twoPollsOneSipAndAPoll(_ profile: String) async throws {

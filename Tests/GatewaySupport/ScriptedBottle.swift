@@ -5,7 +5,15 @@ import Gateway
 /// A bottle written for tests from the protocol's text alone, not with the product's emulator: the pair would otherwise
 /// only prove that it agrees with itself. Misbehaves where its fields say so.
 public struct ScriptedBottle: ScriptedPeer {
-    public enum Acknowledging: Sendable { case drops, ignores, refuses, hangsUp }
+    public enum Acknowledging: Sendable {
+        /// The oldest of what it sent.
+        case drops
+        /// The oldest that it has when the acknowledgement comes.
+        case counts
+        case ignores, refuses, hangsUp
+        /// Drops, and the connection is lost before anybody hears of it: once.
+        case dropsAndIsLost
+    }
 
     public var profile = BottleProfile.retail
     public var services: [RemoteService]
@@ -40,11 +48,20 @@ public struct ScriptedBottle: ScriptedPeer {
     /// The first of these connects; the others find nobody.
     public private(set) var commands: [HostCommand] = []
     public private(set) var connections = 0
+    /// Records that the ring holds; the oldest fall out.
+    public var ring = 5000
+    /// Records that are drunk while an acknowledgement is on its way, one lot each time, and what fell out for them.
+    public var sipsBeforeAcknowledgement: [[[UInt8]]] = []
+    public private(set) var overwritten: [[UInt8]] = []
+    /// Reads give the newest packet of 19 first, as the founding app's bottle does.
+    public var givesNewestFirst = false
     private var notified = 0
     private var subscribed = false
     private var pending: [[UInt8]] = []
     private var lastPacket: [UInt8] = []
     private var dumped = 0
+    /// Records that fell out of the ring since the last dump.
+    private var fallen = 0
 
     static let commandHandle: UInt16 = 0x21
     public static let responseHandle: UInt16 = 0x31
@@ -116,8 +133,14 @@ public struct ScriptedBottle: ScriptedPeer {
         let command = HostCommand(decoding: bytes)
         commands.append(command)
         if case .acknowledge(let count) = command {
+            if !sipsBeforeAcknowledgement.isEmpty { drink(sipsBeforeAcknowledgement.removeFirst()) }
             switch acknowledging {
-            case .drops: records.removeFirst(min(records.count, dumped, Int(count) / 13))
+            case .counts: records.removeFirst(min(records.count, Int(count) / 13))
+            case .dropsAndIsLost:
+                dropSent(Int(count) / 13)
+                acknowledging = .drops
+                return [(.milliseconds(1), .disconnected(LinkError(.disconnected, "The connection was lost.", isTransient: true)))]
+            case .drops: dropSent(Int(count) / 13)
             case .ignores: break
             case .refuses: return [(.milliseconds(1), .writeFailed(handle: handle, LinkError(.refused, "Value not allowed.", attError: 0x13)))]
             case .hangsUp: return [(.milliseconds(1), .disconnected(LinkError(.disconnected, "The peer hung up.", isTransient: true)))]
@@ -155,17 +178,42 @@ public struct ScriptedBottle: ScriptedPeer {
             return [[0x52, 0x50] + Array(command.encoded.dropFirst(2))]
         case .drinkLog:
             guard answersLog else { return [] }
-            dumped = records.count
+            (dumped, fallen) = (records.count, 0)
             if records.isEmpty { return noise + [[0x52, 0x50, 0, 3, 2, 6, 0]] }
             return noise + [[0x52, 0x50, 0, 3, 2, 6, 1]] + frames(recordsPerFrame).flatMap { $0 }
         case .draftDump:
             guard answersLog else { return [] }
-            dumped = records.count
-            pending = frames(8).map { $0.flatMap { $0 } }
+            (dumped, fallen) = (records.count, 0)
+            let reading = givesNewestFirst && !subscribed
+            pending = reading ? newestFirst() : frames(8).map { $0.flatMap { $0 } }
             lastPacket = []
             return noise + pending + [[0x50, 0x54, 0, 0]]
         default:
             return []
+        }
+    }
+
+    /// Later records; of more than the ring holds the oldest are gone.
+    public mutating func drink(_ more: [[UInt8]]) {
+        records += more
+        let surplus = max(0, records.count - ring)
+        overwritten += records.prefix(surplus)
+        records.removeFirst(surplus)
+        fallen += surplus
+    }
+
+    /// The oldest of what it sent, where they have not fallen out since.
+    private mutating func dropSent(_ count: Int) {
+        let left = max(0, min(count, dumped) - fallen)
+        records.removeFirst(min(left, records.count))
+        dumped -= min(count, dumped)
+        fallen = 0
+    }
+
+    private func newestFirst() -> [[UInt8]] {
+        stride(from: records.count, to: 0, by: -19).map { end in
+            let bytes = records[max(0, end - 19)..<end].flatMap { $0 }
+            return [0x50, 0x54, 0, UInt8(bytes.count + 2), UInt8(bytes.count + 1), 6] + bytes
         }
     }
 

@@ -48,7 +48,9 @@ import TrackerCore
             #expect(report.failure == nil, "\(way)")
             #expect([report.received, report.new, report.acknowledged] == [12, 12, 0])
             #expect(report.complete)
-            #expect(rig.peer.connections == 1)
+            // A link that ended right then may have ended by chance: that the bottle kept its log shows on the next.
+            #expect(rig.peer.connections == (way == .hangsUp ? 2 : 1))
+            #expect(report.unconfirmed == 0)
         }
     }
 

@@ -87,6 +87,7 @@ public struct GatewayEngine {
     mutating func start() {
         guard phase == .idle else { return }
         started = work.now
+        work.budgetEnd = work.now.advanced(by: work.limits.poll)
         if work.hasRadio, let stale = work.options.history.suspectPeer {
             climb(.forget, PeerID(stale), because: "the last session with it ended badly")
         } else {
@@ -152,7 +153,7 @@ public struct GatewayEngine {
             PollFailure(
                 .didNotAnswer,
                 hasLog
-                    ? "its log was not through after \(work.limits.poll); what had arrived is stored, and nothing of it was acknowledged."
+                    ? "its log was not through after \(work.limits.poll); what had arrived is stored, and nothing uncertain was acknowledged."
                     : "the poll was not through after \(work.limits.poll).",
                 advice: work.advice.brokenOff("what is not acknowledged is still in the bottle.")))
     }

@@ -92,7 +92,9 @@ public struct PollLimits: Hashable, Sendable {
     /// Pieces of unreadable bytes kept in one poll; the rest is counted.
     public var quarantined = 64
     /// Dumps of the log asked for on one connection.
-    public var dumps = 8
+    public var dumps = 16
+    /// Of those, dumps that broke off or were damaged.
+    public var flawedDumps = 6
     /// Connections in one poll.
     public var sessions = 5
 

@@ -3,6 +3,14 @@ import Bluetooth
 import TrackerCore
 
 /// What a poll came to. Also when it failed: what was received until then counts.
+///
+/// Its figures add up, however the poll ended:
+/// - each record counts once in `received`, however often the link brought it in this poll, and is one of `new`, `duplicates`, or, where the
+///   journal failed, neither: `new + duplicates <= received`, with equality when nothing failed to be stored;
+/// - `suspect <= new + duplicates`;
+/// - `acknowledged + unconfirmed <= new + duplicates`: only what the journal has is acknowledged;
+/// - `acknowledged` counts what the bottle was told to forget and no longer has: never more than it dropped;
+/// - `complete` is never true of a poll in which no log was read to its end.
 public struct PollReport: Hashable, Sendable {
     /// The bottle's identity: its address, or what stands for one on links without a radio. `nil`: none was met.
     public var bottle: String?
@@ -25,6 +33,9 @@ public struct PollReport: Hashable, Sendable {
     public var quarantined = 0
     /// Records that the bottle was told to forget, and did.
     public var acknowledged = 0
+    /// Records that the bottle was told to forget last, where nobody could see any more whether it did: the connection or
+    /// the poll ended before. The next poll tells: they come again, or not.
+    public var unconfirmed = 0
     /// The whole log was read.
     public var complete = false
     /// From start to end.

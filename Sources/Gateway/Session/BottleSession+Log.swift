@@ -7,7 +7,8 @@ extension BottleSession {
     mutating func beginLog(_ table: BottleTable, _ work: inout PollWork) {
         work.show(.polling)
         drain = LogDrain(
-            profile: table.profile, reads: table.responseReads, keep: work.options.keep, hasRadio: work.hasRadio, limits: work.limits)
+            profile: table.profile, reads: table.responseReads, keep: work.options.keep, hasRadio: work.hasRadio, limits: work.limits,
+            evidence: work.evidence, budgetEnd: work.budgetEnd ?? work.now.advanced(by: work.limits.poll))
         if let actions = drain?.begin() { follow(actions, &work) }
     }
 
@@ -27,7 +28,7 @@ extension BottleSession {
                 .warning,
                 "The connection's MTU is \(mtu): notifications end at \(mtu - 3) bytes and the rest of them is lost. A log needs \(Self.logMTU); nothing that is cut is acknowledged.")
         }
-        if drain != nil, !Self.isWhole(value) { drain?.piece() }
+        if drain != nil, !isPieced, !Self.isWhole(value) { isPieced = true }
         let before = assembler.progress?.received
         take(assembler.receive(value), &work)
         guard end == nil, let progress = assembler.progress, progress.received != before else { return }
@@ -62,7 +63,7 @@ extension BottleSession {
                 if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, at: work.now) { follow(actions, &work) }
             case .unfinished(let transfer, let reason):
                 // Out of step, bytes would make drinks that nobody drank: then they are kept as bytes.
-                let isDoubtful = isCut || drain?.round.isPieced == true || transfer.isOutOfStep
+                let isDoubtful = isCut || isPieced || transfer.isOutOfStep
                 drain?.loose(isDoubtful ? [] : transfer.rawRecords)
                 work.say(.info, "A log transfer broke off: \(reason).")
                 if transfer.count == 0 || isDoubtful { unreadable(transfer.payload, reason.description, &work) }
@@ -87,6 +88,8 @@ extension BottleSession {
             case .ask:
                 // What still waits for its other half never will be whole.
                 take(assembler.finish(), &work)
+                drain?.forgetEarlierDump()
+                isPieced = false
                 if let question = drain?.question { write(question.encoded, &work) }
             case .read:
                 if let table { expect(.read(handle: table.response), &work, within: work.limits.request) }
@@ -94,6 +97,7 @@ extension BottleSession {
                 settle(&work)
             case .acknowledge(let records):
                 guard let count = UInt16(exactly: records * DrinkRecord.size) else { continue }
+                noteEvidence(&work)
                 write(HostCommand.acknowledge(bytes: count).encoded, &work)
             case .finish:
                 finishLog(&work)
@@ -104,13 +108,30 @@ extension BottleSession {
     mutating func settle(_ work: inout PollWork) {
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
-        keeper.store(round.sequence + round.loose, bottle: work.report.bottle ?? work.linkName, &work)
-        if keeper.isSettled, let actions = drain?.settled() { follow(actions, &work) }
+        keeper.store(round.all, bottle: work.report.bottle ?? work.linkName, &work)
+        if keeper.isSettled { settled(&work) }
+    }
+
+    /// The journal has answered for everything: what follows from the dump?
+    mutating func settled(_ work: inout PollWork) {
+        let (journaled, known) = (work.journaled, work.known)
+        let standing = LogDrain.Standing(isJournaled: journaled.contains, wasKnown: known.contains, objection: nil)
+        guard let actions = drain?.settled(standing, at: work.now) else { return }
+        noteEvidence(&work)
+        follow(actions, &work)
+    }
+
+    /// What is known of the log outlives the connection, and the report's figures follow from it.
+    func noteEvidence(_ work: inout PollWork) {
+        guard let drain else { return }
+        work.evidence = drain.evidence
+        work.report.acknowledged = drain.evidence.forgotten.count
+        work.report.unconfirmed = drain.evidence.unconfirmed
     }
 
     mutating func finishLog(_ work: inout PollWork) {
         guard let drain else { return }
-        work.report.acknowledged += drain.acknowledged
+        noteEvidence(&work)
         work.report.complete = drain.complete
         if let note = drain.note { work.say(drain.complete ? .info : .warning, "About the log: \(note).") }
         if isCut, !drain.complete {

@@ -49,6 +49,8 @@ struct BottleSession {
     /// A notification filled a small MTU: its rest may be lost, and then the bytes after it are out of step. Whole frames
     /// prove themselves by their length; of unfinished ones the bytes are kept, not the records.
     var isCut = false
+    /// Values of this dump were cut in the middle of entries: a lost or late piece puts all behind it out of step.
+    var isPieced = false
 
     /// A full log notification has 110 bytes, and three of ATT's (`waterh-protocol.md` section 3, habits).
     static let logMTU = 113
@@ -99,7 +101,7 @@ struct BottleSession {
         if giveUpIfJournalFailed(&work) { return }
         guard keeper.isSettled else { return }
         if step == .recall { return advance(&work) }
-        if drain?.phase == .settling, let actions = drain?.settled() { follow(actions, &work) }
+        if drain?.phase == .settling { settled(&work) }
     }
 
     mutating func takeTotal(_ value: Int?, _ work: inout PollWork) {
@@ -119,7 +121,14 @@ struct BottleSession {
     mutating func stop(_ failure: PollFailure, _ work: inout PollWork) {
         guard end == nil else { return }
         keepRest(&work)
-        end = .failed(failure)
+        guard failure.kind == .didNotAnswer, drain?.hasRead == true else {
+            end = .failed(failure)
+            return
+        }
+        // The log was read whole and is stored: what there was no time for is to confirm and acknowledge it.
+        work.report.complete = true
+        work.say(.warning, "About the log: it was read whole and is stored; there was no time to acknowledge all of it, and the next poll does that.")
+        end = .finished
     }
 
     // MARK: - Steps
@@ -191,15 +200,10 @@ struct BottleSession {
     mutating func lose(_ error: LinkError?, _ work: inout PollWork) {
         guard end == nil else { return }
         keepRest(&work)
-        if let drain, drain.phase == .acknowledging || drain.isVerifying, table?.profile == .draft {
-            // A draft bottle that hangs up on an acknowledgement: everything was read, and it keeps its log.
-            work.report.complete = true
-            work.report.acknowledged += drain.acknowledged
-            work.say(.info, "About the log: the bottle hung up on the acknowledgement and keeps its log.")
-            end = .finished
-            return
-        }
-        if let drain { work.report.acknowledged += drain.acknowledged }
+        if let drain, drain.hasRead { work.report.complete = true }
+        // Whether an acknowledgement was taken shows on the next connection.
+        if drain?.isVerifying == true { drain?.evidence.hungUp = true }
+        noteEvidence(&work)
         if step.isComfort {
             work.skipped.insert(step)
             if step == .amountAfter || step == .askTotalAfter {
@@ -215,7 +219,7 @@ struct BottleSession {
         guard let bottle = work.report.bottle, drain != nil else { return }
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
-        keeper.store(round.sequence + round.loose, bottle: bottle, &work)
+        keeper.store(round.all, bottle: bottle, &work)
     }
 
     @discardableResult

@@ -65,6 +65,7 @@ struct JournalKeeper {
             lastPoll = instant
         case (.append(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
             count(entries, outcomes, &work)
+            note(entries, outcomes, &work)
             work.journaled.formUnion(entries.map(\.raw))
             work.emit(.journaled(entries, outcomes))
         case (.quarantine(let bytes), .quarantined):
@@ -74,6 +75,12 @@ struct JournalKeeper {
         default:
             failure = failure ?? "the journal answered another question than was asked"
         }
+    }
+
+    /// Which of them the journal had before this poll. A record twice in one batch is a duplicate of itself.
+    private func note(_ entries: [JournalEntry], _ outcomes: [JournalOutcome], _ work: inout PollWork) {
+        let fresh = Set(zip(entries, outcomes).filter { $0.1 == .stored }.map(\.0.raw))
+        work.known.formUnion(entries.map(\.raw).filter { !fresh.contains($0) })
     }
 
     private func count(_ entries: [JournalEntry], _ outcomes: [JournalOutcome], _ work: inout PollWork) {

@@ -3,52 +3,80 @@ import Bluetooth
 
 // What follows from a dump that is on the disk: acknowledge, read again, or stop.
 extension LogDrain {
-    mutating func decide(_ dump: Round) -> [Action] {
-        let sequence = dump.sequence
-        let isWhole = dump.flaw == nil && dump.loose.isEmpty
-        if let told {
-            self.told = nil
-            if !sequence.isEmpty, sequence.starts(with: told.prefix(sequence.count)) {
-                refusals += 1
-                if profile == .draft || refusals > 1 {
-                    return finish(complete: true, "the bottle does not take acknowledgements and keeps its log")
-                }
-            } else {
-                acknowledged += told.count
-            }
-        }
-        if sequence.isEmpty, dump.loose.isEmpty, isWhole { return finish(complete: true, nil) }
-        guard isWhole else {
+    /// What the journal has of the records: asked for each that might be acknowledged.
+    struct Standing {
+        /// The journal has it as a record.
+        var isJournaled: ([UInt8]) -> Bool
+        /// And had it before this poll.
+        var wasKnown: ([UInt8]) -> Bool
+        /// Why nothing is to be acknowledged in this poll, where something speaks against it.
+        var objection: String?
+    }
+
+    mutating func decide(_ dump: Round, _ standing: Standing, at now: MonotonicInstant) -> [Action] {
+        guard dump.isWhole else {
             flawed += 1
-            guard flawed < limits.sendings, dumps < limits.dumps, taken < limits.records else {
+            evidence.isLossy = true
+            guard flawed < limits.flawedDumps, dumps < limits.dumps, taken < limits.records else {
                 return finish(complete: false, dump.flaw ?? "the log broke off")
             }
             return ask()
         }
-        let isFull = taken >= limits.records
-        let limitNote = isFull ? "\(taken) records came in one poll and there may be more" : nil
-        if keep { return finish(complete: !isFull, limitNote) }
-        let needsConfirmation = dump.frames.count > 1 && !isReading || profile == .draft && dump.notified || dump.isPieced || dump.hasTwins
-            || candidate != nil
-        guard needsConfirmation else { return acknowledge(sequence) }
-        let common = candidate.map { zip($0, sequence).prefix { $0 == $1 }.count } ?? 0
-        candidate = sequence
-        if common > 0 {
-            candidate = common == sequence.count ? nil : Array(sequence.dropFirst(common))
-            return acknowledge(Array(sequence.prefix(common)))
+        hasRead = true
+        // A draft dump by notification ends with an empty frame: where that is missing, more may be.
+        if profile == .draft, dump.notified, !dump.ended { evidence.isLossy = true }
+        if dump.notified, dump.singles > 0, profile == .draft || dump.frames.count > 1 { evidence.isFragile = true }
+        let left = evidence.told.map { evidence.latest.count - $0.count } ?? 0
+        switch evidence.note(dump.records) {
+        case .nothing, .taken:
+            break
+        case .doubtful:
+            if evidence.hungUp, profile == .draft {
+                evidence.refused()
+                return finish(complete: true, "the bottle hung up on the acknowledgement and keeps its log")
+            }
+            return another(complete: true, at: now)
+        case .kept:
+            if profile == .draft || evidence.refusals > 1 {
+                return finish(complete: true, "the bottle does not take acknowledgements and keeps its log")
+            }
         }
-        guard dumps < limits.dumps, !isFull else { return finish(complete: false, limitNote ?? "it changed with each reading") }
+        if evidence.latest.isEmpty {
+            // "Nothing" is taken at its word once, unless something must be there, or a lost packet would look the same.
+            let looks = left > 0 || profile == .draft ? 2 : 1
+            return evidence.empties < looks ? another(complete: true, at: now) : finish(complete: true, nil)
+        }
+        let limitNote = taken >= limits.records ? "\(taken) records came in one poll and there may be more" : nil
+        if keep { return finish(complete: limitNote == nil, limitNote) }
+        if let objection = standing.objection { return finish(complete: limitNote == nil, objection) }
+        if dump.isOnePacket {
+            return finish(complete: true, "the bottle shows one packet and does not say whether that is its whole log, so nothing was acknowledged")
+        }
+        // A reader is given the newest first: that some are known says nothing of the older ones.
+        let count = evidence.acknowledgeable(
+            sips: sipsSince(now), isJournaled: standing.isJournaled, wasKnown: { dump.notified && standing.wasKnown($0) })
+        if count > 0 { return acknowledge(count) }
+        if let limitNote { return finish(complete: false, limitNote) }
+        return another(complete: evidence.isAgreed, at: now)
+    }
+
+    /// Reads the log once more, where there is time and leave for it.
+    private mutating func another(complete: Bool, at now: MonotonicInstant) -> [Action] {
+        guard dumps < limits.dumps else {
+            return finish(complete: complete, complete ? "it was not read alike often enough to be acknowledged" : "it changed with each reading")
+        }
+        guard now.advanced(by: lastTook) < budgetEnd else {
+            return finish(complete: true, "it was read whole and is stored; to be acknowledged it must be read once more, and the next poll does that")
+        }
         return ask()
     }
 
-    private var isReading: Bool { lastRead != nil }
-
-    mutating func acknowledge(_ records: [[UInt8]]) -> [Action] {
+    private mutating func acknowledge(_ count: Int) -> [Action] {
         let most = Int(UInt16.max) / DrinkRecord.size
-        let named = Array(records.prefix(most))
-        told = named
+        let named = min(count, most)
+        evidence.tell(named)
         phase = .acknowledging
-        return [.acknowledge(records: named.count)]
+        return [.acknowledge(records: named)]
     }
 }
 

@@ -24,15 +24,54 @@ extension LogDrain {
         var frames: [[[UInt8]]] = []
         /// Records of frames that were never whole: kept, not acknowledged.
         var loose: [[UInt8]] = []
+        /// Records of another dump than this one (a late answer, a dump that began anew): kept, and they prove nothing here.
+        var strays: [[UInt8]] = []
         /// Why this dump cannot be trusted to be whole.
         var flaw: String?
         /// The bottle said that this is all.
         var ended = false
         var notified = false
-        /// Values were cut in the middle of entries: a lost or late piece puts all behind it out of step.
-        var isPieced = false
+        /// Frames that came in one notification.
+        var singles = 0
+        /// The value that was read last came again: the bottle shows one packet, and whether that is its log it does not say.
+        var isOnePacket = false
 
-        var sequence: [[UInt8]] { frames.flatMap { $0 } }
-        var hasTwins: Bool { frames.contains { Set($0).count != $0.count } }
+        var isWhole: Bool { flaw == nil && loose.isEmpty }
+
+        /// Records of whole frames, oldest first: a bottle that is read gives its newest packet first.
+        var sequence: [[UInt8]] { (isNewestFirst ? frames.reversed() : frames).flatMap { $0 } }
+
+        /// The sequence with each record once. An acknowledgement counts these: fewer than the bottle may have sent, never more.
+        var records: [[UInt8]] {
+            var seen: Set<[UInt8]> = []
+            return sequence.filter { seen.insert($0).inserted }
+        }
+
+        /// Everything that came, for the journal.
+        var all: [[UInt8]] { strays + sequence + loose }
+
+        /// By the records' own clocks: more packets begin earlier than the packet before than later.
+        private var isNewestFirst: Bool {
+            guard !notified, frames.count > 1 else { return false }
+            let starts = frames.compactMap { $0.first?.prefix(6) }
+            let falling = zip(starts, starts.dropFirst()).count { $1.lexicographicallyPrecedes($0) }
+            return falling * 2 > starts.count - 1
+        }
+
+        /// Whether these records of a whole frame are, or hold, what came before. `hasAll`: of unfinished frames nothing else is missing.
+        func isRepeated(by records: [[UInt8]], hasAll: Bool) -> Bool {
+            if frames.isEmpty { return hasAll && !loose.isEmpty && Set(loose).isSubset(of: records) }
+            return frames.contains { !Set($0).isDisjoint(with: records) }
+        }
+
+        /// What came so far was another dump's.
+        mutating func beginAnew() {
+            strays += sequence + loose
+            frames = []
+            loose = []
+            flaw = nil
+            ended = false
+            singles = 0
+        }
     }
 }

@@ -3,16 +3,35 @@ import Bluetooth
 
 /// Decides how a bottle's log is drained: ask, collect, store, acknowledge, ask again until nothing is left.
 ///
-/// An acknowledgement names a number of bytes, and the bottle drops that many of its oldest. So it must be certain that
-/// the records which we hold *are* the oldest: a frame says how long it is, but nothing says how many frames a dump has.
-/// A dump of one whole frame is acknowledged at once. Where something could have been lost unseen (several frames, draft
-/// packets by notification, pieces of entries, a record twice in a frame), the log is asked for again, and what both dumps begin with is
-/// acknowledged.
+/// An acknowledgement names a number of bytes, and the bottle drops that many of its oldest records; some may drop the
+/// oldest of what they *sent*, some the oldest that they *have* when it arrives (a bottle that counts). So what matters is
+/// one thing: among the N oldest there must be no record that the journal has not. Which of ours they are does not matter.
+///
+/// A frame says how long it is, but nothing says how many frames a dump has, so a whole frame can be lost without a trace.
+/// An acknowledgement of N is sent when all of these hold (`LogEvidence.acknowledgeable`):
+///
+/// 1. *Each of the N places was read often enough.* A log loses its oldest and gains newest, so what an earlier reading and
+///    the latest have in common, c records, says that the c oldest records now were all in the bottle at that reading, and
+///    were sent in it. An unseen record among them would have been lost in both. Two readings do, four where a single lost
+///    notification leaves no trace (draft packets, frames of one notification), half as many again once a loss was
+///    noticed. Records that the journal had before this poll stand for the readings that brought them: half of those
+///    needed. So a slow bottle gets through over several polls. A partial reading of a newest-first reader proves nothing
+///    of what is older, so there the journal does not count.
+/// 2. *The ring did not turn over in between.* A bottle that counts and whose ring is full loses its oldest with each new
+///    sip; then the N oldest are others than those we read, up to `sips` places on. How many sips there can be follows from
+///    the time since the question left (`sipsSince`). Where the ring is known to have room for them (it held more in an
+///    earlier reading: `capacity`) nothing can turn over; otherwise so many of the newest are left in the bottle, half of the
+///    log at most. The next reading shows them again, and by then the ring has room.
+/// 3. *The journal has them all* as records (promise 1).
+///
+/// Records count once however often they came, so N is never more than what the bottle holds. After each acknowledgement the log is read again: what is gone was taken
+/// (`LogEvidence.judge`); what is still there was looked at twice before another acknowledgement is sent, for a late answer
+/// may be from before. What no reading ever brought, lost on the air each time, no gateway can know of.
 struct LogDrain {
     var phase = Phase.idle
     var deadline: MonotonicInstant?
     /// The dump that is arriving.
-    private(set) var round = Round()
+    var round = Round()
     /// The dump that is being journaled.
     private var submitted = Round()
     /// The whole log was read.
@@ -21,33 +40,45 @@ struct LogDrain {
     private(set) var unanswered = false
     /// Why the drain ended as it did, where that needs words.
     var note: String?
-    /// Records that the bottle was told to forget, and that have not come again.
-    var acknowledged = 0
+    var evidence: LogEvidence
 
     let profile: BottleProfile
     let keep: Bool
     let limits: PollLimits
+    /// When the poll's time is over.
+    let budgetEnd: MonotonicInstant
     private let linger: Duration
     private let reads: Bool
 
     var sendings = 0
     var dumps = 0
     var flawed = 0
-    var refusals = 0
-    /// Records that have arrived, repeats included.
-    private(set) var taken = 0
-    /// An earlier dump that waits for its confirmation.
-    var candidate: [[UInt8]]?
-    /// What was acknowledged last and may come again.
-    var told: [[UInt8]]?
-    var lastRead: [UInt8]?
+    /// The log was read whole at least once on this connection.
+    var hasRead = false
+    /// When the question of this dump left first, and how long the dump before took.
+    private(set) var askedAt: MonotonicInstant?
+    var lastTook = Duration.zero
+    /// Records that have arrived, each counted once a connection.
+    private var distinct: Set<[UInt8]> = []
+    private var lastRead: [UInt8]?
+    /// A frame is arriving in several values.
+    private var isInParts = false
 
-    /// - Parameter reads: the response characteristic is read where it does not notify in time (draft).
-    init(profile: BottleProfile, reads: Bool, keep: Bool, hasRadio: Bool, limits: PollLimits) {
+    var taken: Int { distinct.count }
+
+    /// - Parameters:
+    ///   - reads: the response characteristic is read where it does not notify in time (draft).
+    ///   - evidence: what earlier connections of this poll have seen.
+    init(
+        profile: BottleProfile, reads: Bool, keep: Bool, hasRadio: Bool, limits: PollLimits, evidence: LogEvidence = LogEvidence(),
+        budgetEnd: MonotonicInstant
+    ) {
         self.profile = profile
         self.reads = reads
         self.keep = keep
         self.limits = limits
+        self.evidence = evidence
+        self.budgetEnd = budgetEnd
         linger =
             profile == .draft ? limits.beforeRead : hasRadio ? limits.linger : limits.lingerWithoutRadio
     }
@@ -60,13 +91,15 @@ struct LogDrain {
     /// The question has left.
     mutating func asked(at now: MonotonicInstant) {
         guard phase == .asking else { return }
+        if sendings == 1 || askedAt == nil { askedAt = now }
         let mayRead = profile == .draft && reads
         deadline = now.advanced(by: mayRead ? limits.beforeRead : limits.answer)
     }
 
-    /// The bottle said whether records follow.
+    /// The bottle said whether records follow: with that a dump begins.
     mutating func status(follows: Bool, at now: MonotonicInstant) -> [Action] {
-        guard phase == .asking else { return [] }
+        guard phase == .asking || phase == .receiving || phase == .lingering else { return [] }
+        if !round.frames.isEmpty || !round.loose.isEmpty { round.beginAnew() }
         guard follows else {
             round.ended = true
             return settle()
@@ -77,6 +110,7 @@ struct LogDrain {
 
     /// Bytes of the log have arrived.
     mutating func progress(at now: MonotonicInstant) {
+        isInParts = true
         guard phase == .asking || phase == .receiving || phase == .lingering else { return }
         round.notified = true
         receive(at: now)
@@ -84,18 +118,33 @@ struct LogDrain {
 
     /// A whole frame of the log. No records: the end of a draft dump.
     mutating func frame(_ records: [[UInt8]], isAcknowledgeable: Bool, at now: MonotonicInstant) -> [Action] {
-        if !isAcknowledgeable { flaw("an earlier part of the log went missing") }
+        let isSingle = !isInParts
+        isInParts = false
         guard phase != .finished else { return [] }
+        distinct.formUnion(records)
+        if phase == .settling || phase == .acknowledging || phase == .idle {
+            // The dump that it belongs to was judged without it.
+            round.strays += records
+            return []
+        }
+        if !isAcknowledgeable { flaw("an earlier part of the log went missing") }
         if phase != .reading { round.notified = true }
         guard !records.isEmpty else {
             round.ended = true
-            return phase == .settling || phase == .acknowledging ? [] : settle()
+            return settle()
+        }
+        if phase != .reading, round.isRepeated(by: records, hasAll: isAcknowledgeable) {
+            // What came before comes again: the dump began anew, or an earlier answer was late.
+            round.beginAnew()
         }
         round.frames.append(records)
-        taken += records.count
-        guard phase != .settling, phase != .acknowledging else { return [] }
+        if isSingle { round.singles += 1 }
         if taken >= limits.records { return settle() }
         if phase == .reading { return [] }
+        if profile == .retail, let newest = evidence.latest.last, records.contains(newest) {
+            // All that was there at the reading before has come; newer ones come with the next.
+            return settle()
+        }
         phase = .lingering
         deadline = now.advanced(by: linger)
         return []
@@ -103,13 +152,18 @@ struct LogDrain {
 
     /// Records of a frame that will never be whole.
     mutating func loose(_ records: [[UInt8]]) {
-        round.loose += records
-        taken += records.count
-        flaw("a log frame broke off")
+        isInParts = false
+        distinct.formUnion(records)
+        if phase == .settling || phase == .acknowledging || phase == .idle {
+            round.strays += records
+        } else {
+            round.loose += records
+            flaw("a log frame broke off")
+        }
     }
 
-    /// A value of the log began or ended in the middle of an entry.
-    mutating func piece() { round.isPieced = true }
+    /// What still waited for its other half when the question left was of the dump before.
+    mutating func forgetEarlierDump() { round.beginAnew() }
 
     mutating func flaw(_ reason: String) {
         if round.flaw == nil { round.flaw = reason }
@@ -122,6 +176,7 @@ struct LogDrain {
         if value == lastRead {
             // The same packet again: a bottle that shows one value until it is asked anew. It was read before.
             round.ended = true
+            round.isOnePacket = true
             return settle()
         }
         lastRead = value
@@ -143,23 +198,29 @@ struct LogDrain {
     }
 
     /// All records of the round that was taken are on the disk.
-    mutating func settled() -> [Action] {
+    mutating func settled(_ standing: Standing, at now: MonotonicInstant) -> [Action] {
         guard phase == .settling else { return [] }
-        return decide(submitted)
+        if let askedAt { lastTook = askedAt.duration(to: now) }
+        return decide(submitted, standing, at: now)
     }
 
-    /// An acknowledgement has been sent, and the log was asked for again to see whether the bottle took it.
-    var isVerifying: Bool { told != nil }
+    /// An acknowledgement has been sent, and it is not known yet whether the bottle took it.
+    var isVerifying: Bool { evidence.told != nil }
+
+    /// Sips that a bottle may have recorded since the question left: one a second at the most, and one more.
+    func sipsSince(_ now: MonotonicInstant) -> Int {
+        let seconds = (askedAt ?? now).duration(to: now).components.seconds
+        return 1 + Int(clamping: max(0, seconds))
+    }
 
     mutating func acknowledgementLeft() -> [Action] {
         guard phase == .acknowledging else { return [] }
         if dumps < limits.dumps, taken < limits.records { return ask() }
-        acknowledged += told?.count ?? 0
         return finish(complete: false, "\(taken) records came in one poll and there may be more: the next poll goes on")
     }
 
     mutating func acknowledgementRefused() -> [Action] {
-        told = nil
+        evidence.refused()
         return finish(complete: true, "the bottle refused the acknowledgement and keeps its log")
     }
 
@@ -173,11 +234,10 @@ struct LogDrain {
                 lastRead = nil
                 return [.read]
             }
-            if sendings < limits.sendings, told == nil { return ask(again: true) }
-            if let told {
-                // Everything was read and acknowledged; a bottle that has nothing to say says nothing.
-                acknowledged += told.count
-                return finish(complete: true, nil)
+            if sendings < limits.sendings { return ask(again: true) }
+            if hasRead {
+                // It was read whole before, and all of it is stored.
+                return finish(complete: true, isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil)
             }
             unanswered = true
             return finish(complete: false, "the bottle did not answer the question for its log")

@@ -20,8 +20,16 @@ enum DrinkLogPackets {
     /// Records in one entry of a real bottle.
     static let recordsPerEntry = 8
 
-    /// Retail: one PT frame; its header travels with the first entry, each further entry in a notification of its own.
-    static func retail(_ records: [BottleFlash.Stored]) -> [Outgoing] {
+    /// Retail, as PT frames of at most so many records; 0: one frame for all of them.
+    static func retail(_ records: [BottleFlash.Stored], perFrame: Int) -> [Outgoing] {
+        let most = perFrame > 0 ? perFrame : records.count
+        return stride(from: 0, to: records.count, by: max(1, most)).flatMap { start in
+            frame(Array(records[start..<min(start + most, records.count)]))
+        }
+    }
+
+    /// One PT frame; its header travels with the first entry, each further entry in a notification of its own.
+    private static func frame(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         var values = entries(records).map { Outgoing(value: $0.bytes, kind: .log, records: $0.numbers) }
         let length = values.reduce(0) { $0 + $1.value.count }
         guard !values.isEmpty else { return [] }

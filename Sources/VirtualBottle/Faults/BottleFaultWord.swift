@@ -47,6 +47,8 @@ public struct BottleFaultWord: Sendable {
             BottleFaultWord("foreign", \.foreign, percent, 20, "that many percent of the answers are words of another maker's bottle"),
             BottleFaultWord("endless", \.endless, "rubbish is notified after the log for as long as somebody listens"),
             BottleFaultWord("forget", \.forget, percent, 50, "that many percent of the acknowledgements are forgotten: those records come again"),
+            BottleFaultWord("counts", \.counts, "an acknowledgement drops the N oldest records there are when it comes, whatever was sent"),
+            BottleFaultWord("frame", \.frame, 0...4680, 16, "the retail log goes out in frames of at most N records (one frame without this word)"),
             BottleFaultWord("resend", \.resend, 0...500, 8, "the last N acknowledged records are sent again with the next ones"),
             BottleFaultWord("ring", \.ring, 1...5000, 20, "the log holds N records and loses its oldest (500 without this word)"),
             BottleFaultWord("drift", \.drift, -100_000...100_000, 200, "the clock is N millionths fast, or slow if negative"),

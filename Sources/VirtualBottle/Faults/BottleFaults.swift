@@ -44,6 +44,10 @@ public struct BottleFaults: Hashable, Sendable {
     public var endless = false
     /// Percent of acknowledgements that the bottle forgets: it sends those records again.
     public var forget = 0
+    /// An acknowledgement drops so many of the oldest records that are there when it arrives, whatever was sent.
+    public var counts = false
+    /// Records in one PT frame of the log; 0: the whole log is one frame.
+    public var frame = 0
     /// Sends records again that were acknowledged, beside the new ones: the last N.
     public var resend = 0
     /// Records that the ring holds.

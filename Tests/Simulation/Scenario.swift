@@ -4,7 +4,7 @@ import Support
 import VirtualBottle
 
 /// What happens in one run of the simulation, all of it drawn from one seed.
-struct Scenario: Sendable {
+public struct Scenario: Sendable {
     /// Something that a person or the world does, at a time from the start of the run.
     enum Act: Hashable, Sendable {
         case sip(ml: Int)
@@ -28,6 +28,9 @@ struct Scenario: Sendable {
         var beforeIt: Bool
     }
 
+    /// Sips while one poll is under way.
+    static let sipsInPoll = 3
+
     let seed: UInt64
     var identity: VirtualBottle.BottleIdentity
     var habits = BottleFaults()
@@ -37,13 +40,19 @@ struct Scenario: Sendable {
     var failingWrites: Set<Int> = []
     var latency: Duration
 
-    init(seed: UInt64) {
+    public init(seed: UInt64) {
         self.seed = seed
         var random = SeededGenerator(seed: seed)
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
         identity = BottleIdentity(profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita)
         latency = .microseconds(Int.random(in: 100...4000, using: &random))
         habits.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500
+        if chance(30) {
+            // It drops the oldest that it has; see `LogDrain` for how small its ring may be beside the sips of one poll.
+            habits.counts = true
+            habits.ring = max(habits.ring, 2 * Self.sipsInPoll)
+        }
+        if identity.profile == .retail, chance(30) { habits.frame = [16, 16, 8, 32].randomElement(using: &random) ?? 16 }
         if chance(15) { habits.early = Int.random(in: 100...1500, using: &random) }
         if chance(10) { habits.ignore = 20 }
         if chance(10) { habits.resend = Int.random(in: 1...12, using: &random) }
@@ -56,17 +65,26 @@ struct Scenario: Sendable {
         if chance(20) { habits.drift = Int.random(in: -2000...2000, using: &random) }
 
         // A day of drinks before the first poll, then an hour of polls with more of them in between and during.
-        let day = Int.random(in: 0...40, using: &random)
+        // A last entry of seven, cut small: what is left over has the size of a record.
+        let day = habits.split > 0 && chance(50) ? 8 * Int.random(in: 0...4, using: &random) + 7 : Int.random(in: 0...40, using: &random)
         for _ in 0..<day { acts.append((.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random)))) }
+        // Sometimes over days, several times a day.
         let count = Int.random(in: 2...5, using: &random)
+        let pause = chance(25) ? Int.random(in: 3_600...43_200, using: &random) : 300
         for index in 0..<count {
-            let start = Duration.seconds(36_000 + index * 300)
+            let start = Duration.seconds(36_000 + index * pause)
             polls.append(
                 Poll(
                     start: start, link: Self.linkFaults(&random, isPieced: habits.split > 0), killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil,
                     beforeIt: chance(50)))
-            for _ in 0..<Int.random(in: 0...3, using: &random) {
-                acts.append((start + .milliseconds(Int.random(in: 0..<3000, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random))))
+            // Nobody drinks twice in a second.
+            for sip in 0..<Int.random(in: 0...Self.sipsInPoll, using: &random) {
+                acts.append((start + .milliseconds(sip * 2000 + Int.random(in: 0..<1000, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random))))
+            }
+            if pause > 300 {
+                for _ in 0..<Int.random(in: 0...20, using: &random) {
+                    acts.append((start + .seconds(Int.random(in: 250..<(pause - 50), using: &random)), .sip(ml: Int.random(in: 1...300, using: &random))))
+                }
             }
             if chance(20) {
                 acts.append((start + .seconds(Int.random(in: 40..<250, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random))))
@@ -80,9 +98,8 @@ struct Scenario: Sendable {
         acts.sort { $0.at < $1.at }
     }
 
-    /// What no gateway can tell is left out. At most one notification is lost in a poll: two equal losses in two dumps of a
-    /// draft log, whose packets have no common length, look like a shorter log. And where a bottle cuts its entries
-    /// anywhere, none is overtaken: such pieces carry no sign of their order.
+    /// What no gateway can tell is left out: where a bottle cuts its entries anywhere, none is overtaken, for such pieces carry no
+    /// sign of their order.
     private static func linkFaults(_ random: inout SeededGenerator, isPieced: Bool) -> FaultPlan {
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
         func at(_ range: ClosedRange<Int>) -> FaultPlan.Moment { .at(Int.random(in: range, using: &random)) }
@@ -90,6 +107,7 @@ struct Scenario: Sendable {
         if chance(30) { plan.faults.append(.init(.disconnect, at(1...70))) }
         if chance(10) { plan.faults.append(.init(.disconnect, at(71...160))) }
         if chance(30) { plan.faults.append(.init(.lose, at(1...14))) }
+        if chance(15) { plan.faults.append(.init(.lose, .chance([0.02, 0.1, 0.2].randomElement(using: &random) ?? 0.1))) }
         if chance(25) { plan.faults.append(.init(.repeat, at(1...14))) }
         if chance(15), !isPieced { plan.faults.append(.init(.swap, at(1...14))) }
         if chance(10) { plan.faults.append(.init(.delay, at(1...10), time: .milliseconds(Int.random(in: 20...4000, using: &random)))) }

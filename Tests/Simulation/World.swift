@@ -10,7 +10,7 @@ import VirtualBottle
 ///
 /// The link is the product's own: GATT server and client machines with every PDU through a `FaultyChannel`. Only the
 /// clock, the order of events and the journal's disk belong to the simulation.
-struct World {
+public struct World {
     /// A message to one of the machines; they take turns, in the order in which messages were sent.
     private enum Message {
         case central(CentralMachine.Input)
@@ -30,12 +30,16 @@ struct World {
     let journal: MemoryJournal
     private(set) var bottle: VirtualBottleMachine
     /// What went wrong so far: broken promises, in words.
-    private(set) var violations: [String] = []
+    public private(set) var violations: [String] = []
     /// Every record that the bottle ever wrote: its bytes, and whether its clock was right at the time.
     private(set) var written: [[UInt8]: Bool] = [:]
     /// Records that the ring lost before anybody had acknowledged them.
     private(set) var overwritten: Set<[UInt8]> = []
-    private(set) var reports: [PollReport] = []
+    /// How often a record was sent and lost on the air.
+    private var losses: [[UInt8]: Int] = [:]
+    /// Records dropped unseen although sent again and again: lost on the air in each of as many readings as the gateway asks for.
+    public private(set) var swallowedForGood: Set<[UInt8]> = []
+    public private(set) var reports: [PollReport] = []
     private(set) var steps = 0
 
     private var now = MonotonicInstant(nanoseconds: 0)
@@ -56,12 +60,12 @@ struct World {
     private var controls: UInt64 = 0
     private var quietPolls = 0
     /// Print everything that passes, for the replay of one seed.
-    var isTracing = false
+    public var isTracing = false
 
     /// 2026-06-15T00:00:00Z.
     static let midnight = Instant(seconds: 1_781_481_600)
 
-    init(_ scenario: Scenario) throws {
+    public init(_ scenario: Scenario) throws {
         self.scenario = scenario
         let failing = scenario.failingWrites
         journal = MemoryJournal(failsAt: { failing.contains($0) })
@@ -83,7 +87,7 @@ struct World {
 
     /// Runs the scenario, then polls without faults until the bottle is empty. The promises are checked on the way and at
     /// the end.
-    mutating func run() {
+    public mutating func run() {
         while let next = queue.last {
             let deadline = nextDeadline
             if let deadline, deadline < next.at {
@@ -189,6 +193,7 @@ struct World {
         guard engine == nil else { return }
         self.poll = poll
         effectsLeft = poll.killAfter
+        goneBefore = bottle.flash.dropped + bottle.flash.overwritten
         channel = FaultyChannel(poll.link, seed: scenario.seed)
         var options = PollOptions(zone: .utc)
         options.limits.linger = .milliseconds(50)
@@ -226,6 +231,7 @@ struct World {
                 case .askTodayTotal: events.append(.todayTotal(Fold.total(journal)))
                 case .done(let report):
                     reports.append(report)
+                    check(report)
                     engine = nil
                 case .journaled, .report, .diagnostic, .progress: break
                 }
@@ -266,7 +272,11 @@ struct World {
     private mutating func apply(_ effects: [GATTServer.Effect]) {
         for effect in effects {
             switch effect {
-            case .send(let id, let bytes): if isConnected, id == peer { apply(channel.pass(bytes, .toCentral, connection: connection, at: now)) }
+            case .send(let id, let bytes):
+                guard isConnected, id == peer else { continue }
+                let effects = channel.pass(bytes, .toCentral, connection: connection, at: now)
+                if effects.contains(where: { if case .log(let line) = $0 { line.contains("lose") } else { false } }) { noteLoss(bytes) }
+                apply(effects)
             case .event(let event): post(.bottle(.link(event)))
             case .close(let id): if id == peer { disconnect(LinkError(.disconnected, "The bottle hung up.", isTransient: true)) }
             case .advertise(let isOn): isAdvertised = isOn
@@ -339,6 +349,34 @@ struct World {
     // MARK: - The promises
 
     private var flashBefore = BottleFlash()
+    private var goneBefore = 0
+
+    /// The figures add up, and what the report calls acknowledged is gone from the bottle.
+    private mutating func check(_ report: PollReport) {
+        if let contradiction = report.contradiction { fail(contradiction) }
+        let gone = bottle.flash.dropped + bottle.flash.overwritten - goneBefore
+        // A bottle that denies its log, or an answer that was lost with all of it, cannot be told from an empty one.
+        let isBelievable = scenario.habits.lie == 0 && losses.isEmpty
+        if isBelievable, report.acknowledged > gone { fail("\(report.acknowledged) acknowledged, and the bottle dropped \(gone)") }
+    }
+
+    /// Whole records in a notification that never arrives.
+    private mutating func noteLoss(_ pdu: [UInt8]) {
+        let value = Array(pdu.dropFirst(3))
+        let entries = value.starts(with: [0x50, 0x54]) ? Array(value.dropFirst(4)) : value
+        guard let found = try? Entry.sequence(decoding: entries) else {
+            losses[[], default: 0] += 1
+            return
+        }
+        for entry in found where entry.type == .log {
+            for start in stride(from: 0, through: entry.data.count - DrinkRecord.size, by: DrinkRecord.size) {
+                losses[Array(entry.data[start..<(start + DrinkRecord.size)]), default: 0] += 1
+            }
+        }
+    }
+
+    /// In as many readings as the gateway asks for before it acknowledges; in draft packets one lost notification leaves no trace.
+    private func isSwallowed(_ raw: [UInt8]) -> Bool { losses[raw, default: 0] >= (scenario.identity.profile == .draft ? 3 : 2) }
 
     /// Whatever the bottle has just dropped because it was told to is in the journal already (promise 1).
     private mutating func checkSaved(_ flash: BottleFlash) {
@@ -346,12 +384,13 @@ struct World {
         guard flash.dropped > flashBefore.dropped else { return }
         let left = Set(flash.records.map(\.number))
         for record in flashBefore.records where !left.contains(record.number) {
-            if !journal.holds(record.bytes) { fail("acknowledged before it was journaled: \(hex(record.bytes))") }
+            guard !journal.holds(record.bytes) else { continue }
+            if isSwallowed(record.bytes) { swallowedForGood.insert(record.bytes) } else { fail("acknowledged before it was journaled: \(hex(record.bytes))") }
         }
     }
 
     private mutating func checkEnd() {
-        let kept = written.keys.filter { !overwritten.contains($0) }
+        let kept = written.keys.filter { !overwritten.contains($0) && !swallowedForGood.contains($0) }
         var times: [[UInt8]: Int] = [:]
         for entry in journal.entries { times[entry.raw, default: 0] += 1 }
         for raw in kept where times[raw] != 1 { fail("in the journal \(times[raw] ?? 0) times instead of once: \(hex(raw))") }

@@ -1,0 +1,122 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Testing
+import TrackerCore
+
+/// What was lost on the way without a trace is not acknowledged, by whatever the bottle takes an acknowledgement for.
+@Suite struct UnseenLossTests {
+    private func isKept(_ records: [[UInt8]], _ rig: EngineRig<ScriptedBottle>) -> Bool {
+        records.allSatisfy { rig.journal.holds($0) || rig.peer.records.contains($0) || rig.peer.overwritten.contains($0) }
+    }
+
+    /// Issue 9, item 5: of two frames of 16 the first never arrived, and 16 of 32 were acknowledged in the wrong place.
+    @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts]) func theFirstOfTwoFramesIsLost(_ way: ScriptedBottle.Acknowledging) throws {
+        for first in 0..<8 {
+            var bottle = ScriptedBottle(records: drinks(32))
+            bottle.recordsPerFrame = 16
+            bottle.acknowledging = way
+            // Two notifications in a row, wherever the answers to the questions before put the frame.
+            bottle.lost = [first, first + 1]
+            var rig = EngineRig(options: options(), peer: bottle, start: evening)
+            let report = try rig.run()
+            #expect(isKept(drinks(32), rig), "from notification \(first)")
+            #expect(report.failure == nil && report.contradiction == nil && rig.peer.records.isEmpty, "from notification \(first): \(report)")
+            // Where the reading lost its first frame, those are dropped under the names of others and seen as gone later.
+            #expect(16...32 ~= report.acknowledged)
+        }
+    }
+
+    /// A counting bottle whose ring is full: each sip while the acknowledgement is on its way moves its oldest on.
+    @Test(arguments: [2, 3, 7, 8, 16, 20, 48]) func aFullRingTurnsOverBeforeTheAcknowledgement(_ ring: Int) throws {
+        for profile in BottleProfile.allCases {
+            for way in [ScriptedBottle.Acknowledging.counts, .drops] {
+                var bottle = ScriptedBottle(profile, records: drinks(ring))
+                bottle.ring = ring
+                bottle.acknowledging = way
+                let sips = (0..<3).map { [record(minute: 50, second: $0, amount: 300 + $0, hour: 23)] }
+                bottle.sipsBeforeAcknowledgement = sips
+                let journal = MemoryJournal()
+                var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+                let report = try rig.run()
+                var again = EngineRig(options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 60))
+                try again.run()
+                let drunk = drinks(ring) + sips.dropLast(again.peer.sipsBeforeAcknowledgement.count).flatMap { $0 }
+                #expect(isKept(drunk, again), "\(profile.rawValue), ring of \(ring), \(way)")
+                #expect(report.contradiction == nil)
+            }
+        }
+    }
+
+    /// The log is read whole and there is no time for a second reading: the next poll confirms by what the journal holds.
+    @Test func aSlowBottleGetsThroughOverSeveralPolls() throws {
+        let journal = MemoryJournal()
+        var bottle = ScriptedBottle(records: drinks(250))
+        bottle.spacing = .milliseconds(500)
+        var acknowledged: [Int] = []
+        for round in 0..<2 {
+            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(round) * 600))
+            let report = try rig.run()
+            #expect(report.failure == nil && report.complete, "\(report)")
+            #expect(report.contradiction == nil)
+            acknowledged.append(report.acknowledged)
+            bottle = rig.peer
+        }
+        #expect(acknowledged[0] == 0 && acknowledged[1] > 200)
+        #expect(journal.entries.count == 250)
+    }
+
+    /// A newest-first reader of 60 records: read whole, in the right order, and only then acknowledged.
+    @Test func theNewestPacketFirstIsReadToItsEnd() throws {
+        var bottle = ScriptedBottle(.draft, records: drinks(60), properties: [.read])
+        bottle.givesNewestFirst = true
+        for way in [ScriptedBottle.Acknowledging.drops, .counts] {
+            bottle.acknowledging = way
+            var rig = EngineRig(options: options(), peer: bottle, start: evening)
+            let report = try rig.run()
+            #expect([report.received, report.new, report.acknowledged, rig.peer.records.count] == [60, 60, 60, 0])
+            let journaled = rig.effects.compactMap { if case .journal(.append(let entries)) = $0 { entries.map(\.raw) } else { nil } }.first
+            #expect(journaled == drinks(60), "oldest first, for their dates")
+        }
+    }
+
+    /// One packet, the same at each read: whether it is the whole log nobody knows.
+    @Test func onePacketThatStaysIsNotAcknowledged() throws {
+        var bottle = ScriptedBottle(.draft, records: drinks(8), properties: [.read])
+        bottle.repeatsLastPacket = true
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect(report.failure == nil)
+        #expect([report.received, report.acknowledged, rig.peer.records.count] == [8, 0, 8])
+    }
+
+    /// Issue 9, item 2: the link is lost right after an acknowledgement that was taken.
+    @Test func whatWasTakenBeforeTheLinkWasLostIsCounted() throws {
+        for profile in BottleProfile.allCases {
+            var bottle = ScriptedBottle(profile, records: drinks(20))
+            bottle.acknowledging = .dropsAndIsLost
+            var rig = EngineRig(options: options(), peer: bottle, start: evening)
+            let report = try rig.run()
+            #expect([report.acknowledged, report.unconfirmed, rig.peer.records.count] == [20, 0, 0], "\(profile.rawValue)")
+            #expect(report.failure == nil && report.complete && report.contradiction == nil)
+        }
+    }
+
+    /// Issue 9, item 2: a verification that broke off made 40 acknowledged of 20.
+    @Test func aVerificationThatBreaksOffDoublesNothing() throws {
+        for profile in BottleProfile.allCases {
+            for way in [ScriptedBottle.Acknowledging.drops, .ignores] {
+                for place in 0..<24 {
+                    var bottle = ScriptedBottle(profile, records: drinks(20))
+                    bottle.acknowledging = way
+                    bottle.hangsUpBefore = place
+                    var rig = EngineRig(options: options(), peer: bottle, start: evening)
+                    let report = try rig.run()
+                    #expect(report.contradiction == nil, "\(profile.rawValue), \(way), hung up before \(place)")
+                    #expect(report.acknowledged == 20 - rig.peer.records.count, "\(profile.rawValue), \(way), hung up before \(place): \(report)")
+                }
+            }
+        }
+    }
+}
