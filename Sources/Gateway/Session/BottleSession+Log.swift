@@ -7,7 +7,7 @@ extension BottleSession {
     mutating func beginLog(_ table: BottleTable, _ work: inout PollWork) {
         work.show(.polling)
         drain = LogDrain(
-            profile: table.profile, reads: table.responseReads, keep: work.options.keep, hasRadio: work.hasRadio, limits: work.limits,
+            profile: table.profile, reads: table.responseReads, isListening: isListening, keep: work.options.keep, hasRadio: work.hasRadio, limits: work.limits,
             evidence: work.evidence, budgetEnd: work.budgetEnd ?? work.now.advanced(by: work.limits.poll))
         if let actions = drain?.begin() { follow(actions, &work) }
     }

@@ -82,6 +82,7 @@ extension BottleSession {
     mutating func subscribed(_ event: CentralEvent, _ work: inout PollWork) {
         switch event {
         case .subscribed:
+            isListening = true
             advance(&work)
         case .subscribeFailed(_, let error):
             guard error.code != .disconnected else { return }

@@ -49,6 +49,8 @@ struct BottleSession {
     /// A notification filled a small MTU: its rest may be lost, and then the bytes after it are out of step. Whole frames
     /// prove themselves by their length; of unfinished ones the bytes are kept, not the records.
     var isCut = false
+    /// The bottle took the subscription.
+    var isListening = false
     /// Values of this dump were cut in the middle of entries: a lost or late piece puts all behind it out of step.
     var isPieced = false
 

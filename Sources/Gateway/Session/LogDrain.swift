@@ -49,6 +49,7 @@ struct LogDrain {
     let budgetEnd: MonotonicInstant
     private let linger: Duration
     private let reads: Bool
+    private let isListening: Bool
 
     var sendings = 0
     var dumps = 0
@@ -68,13 +69,15 @@ struct LogDrain {
 
     /// - Parameters:
     ///   - reads: the response characteristic is read where it does not notify in time (draft).
+    ///   - isListening: the subscription stands, so that a log is notified.
     ///   - evidence: what earlier connections of this poll have seen.
     init(
-        profile: BottleProfile, reads: Bool, keep: Bool, hasRadio: Bool, limits: PollLimits, evidence: LogEvidence = LogEvidence(),
+        profile: BottleProfile, reads: Bool, isListening: Bool, keep: Bool, hasRadio: Bool, limits: PollLimits, evidence: LogEvidence = LogEvidence(),
         budgetEnd: MonotonicInstant
     ) {
         self.profile = profile
         self.reads = reads
+        self.isListening = isListening
         self.keep = keep
         self.limits = limits
         self.evidence = evidence
@@ -178,6 +181,11 @@ struct LogDrain {
             round.ended = true
             round.isOnePacket = true
             return settle()
+        }
+        if value.isEmpty, isListening, round.frames.isEmpty {
+            // What it says it notifies: that nothing can be read means only that the question was lost or ignored.
+            if sendings < limits.sendings { return ask(again: true) }
+            if hasRead { return finish(complete: true, isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil) }
         }
         lastRead = value
         guard isPacket else {
