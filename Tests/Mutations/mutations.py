@@ -66,9 +66,12 @@ def swift(tree, *words, limit=None):
         try:
             good = process.wait(timeout=limit) == 0
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.wait()
             good = None
+        finally:
+            # Also when somebody stops us: nothing of it goes on in a folder that is no more.
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         said.seek(0)
         return good, said.read()
 

@@ -14,7 +14,7 @@ READING = [
 SETTINGS = [
     ("hydration.goalMl", ["1500", "2500", "3000"]), ("bottle.alias", ["unset", "kitchen", "unset"]), ("day.zone", ["unset", *ZONES]),
     ("bottle.recordDialect", ["calendar", "strict", "calendar"]), ("pace.mode", ["wholeHours", "continuous"]),
-    ("waterline.intervalMinutes", ["15", "20", "30"]), ("health.enabled", ["true", "false"]), ("sync.url", ["URL", "unset", "URL"]),
+    ("waterline.intervalMinutes", ["15", "20", "30"]), ("health.enabled", ["true", "false"]), ("sync.url", ["URL", "URL", "URL", "unset"]),
     ("schedule.wake", ["06:00", "08:00"]), ("reminders.engine", ["pace", "adaptive"]), ("day.boundaryHour", ["0", "4"]),
     ("bottle.readDelayS", ["0", "0.5"]),
 ]
@@ -28,7 +28,7 @@ class Acts:
         # An older build (CHAOS_PRODUCTS) may lack a verb.
         self.reading = [words for words in READING if words[0] in world.verbs]
         self.choices = [
-            (30, self.bottle.sip), (10, self.log), (14, self.read), (3, self.session), (3, self.change), (4, self.settings), (6, self.poll), (4, self.check),
+            (30, self.bottle.sip), (10, self.log), (14, self.read), (4, self.session), (3, self.change), (4, self.settings), (6, self.poll), (5, self.check),
             (8, self.service.hurry), (2, self.phone), (4, self.kill), (1.5, self.terminate), (2, self.stop), (1.5, self.clock), (1, self.travel),
             (1, self.disk), (2, self.mood), (1.5, self.restart_bottle), (1.5, self.hand), (1.5, self.doctor),
         ]
