@@ -114,6 +114,7 @@ struct DemoGateway: Sendable {
     func poll() async throws(CommandFailure) -> (report: PollReport, new: [JournalEntry]) {
         taken.entries.withLock { $0 = [] }
         let report = await driver.poll(depot.pollOptions(dialect: nil))
+        depot.afterCommit()
         if let failure = report.commandFailure { throw failure }
         return (report, taken.entries.withLock { $0 })
     }

@@ -46,6 +46,7 @@ struct Poll: AsyncParsableCommand {
         let report = await Interruptible.run { [options] in await driver.poll(options) }
         await driver.close()
         watcher.clear()
+        depot.afterCommit()
 
         let state = try depot.state()
         if json {

@@ -43,7 +43,7 @@ struct Setup: StoreCommand {
         var changes = zip(Self.names, [waterEvery, timeReminders, interval, threshold, units, goal])
             .compactMap { name, value in value.map { (name: name, text: $0) } }
         if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
-        let settings = try desk.store.changeSettings(changes, desk.context)
+        let settings = try desk.store.changeSettings(changes, isFirstChoice: isFirst, desk.context)
         _ = try desk.store.finishOnboarding(desk.context)
         let presets = try desk.store.presets()
         let outcome = try allowNotifications(desk, asks: isFirst && asks)
@@ -92,27 +92,8 @@ struct Setup: StoreCommand {
         }
         guard let choice else { return "Notifications: not tried. Try them with: waterh-tracker setup --notifications enable" }
         guard choice == .enable else { return "Notifications: skipped." }
-        return DesktopNotice.send(title: "Waterline", body: "Notifications work.")
+        return DesktopNotice()?.send(title: "Waterline", body: "Notifications work.") == true
             ? "Notifications: enabled, a test was sent."
             : "Notifications disabled: no notification server answered. Start one in your session (dunst, mako), and install libnotify-bin."
-    }
-}
-
-/// A notification by way of the desktop's own `notify-send`; the service speaks D-Bus itself.
-enum DesktopNotice {
-    static func send(title: String, body: String) -> Bool {
-        guard ProcessInfo.processInfo.environment["DBUS_SESSION_BUS_ADDRESS"] != nil else { return false }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/notify-send")
-        process.arguments = ["--app-name=WaterH", title, body]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        let limit = Date().addingTimeInterval(5)
-        while process.isRunning, Date() < limit { usleep(20_000) }
-        guard !process.isRunning else {
-            process.terminate()
-            return false
-        }
-        return process.terminationStatus == 0
     }
 }

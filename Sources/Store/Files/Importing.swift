@@ -59,6 +59,7 @@ extension TrackerStore {
             for table in [
                 "log_entry", "excluded_log", "session", "drink", "bottle_record", "bottle_name", "bottle", "quarantine",
                 "counter", "setting", "day", "engine_day", "profile", "token", "preset", "notification", "outbox", "change",
+                "claim", "sync_state", "sync_refusal",
             ] {
                 try db.execute(sql: "DELETE FROM \(table)")
             }

@@ -131,6 +131,7 @@ public enum HealthImport {
         guard let at = Instant(iso: date) else {
             throw HealthFileError(line: line, reason: "\"\(date)\" is not a date such as 2026-10-25 02:30:00 +0200.")
         }
+        guard at.isSupported else { throw HealthFileError(line: line, reason: UnsupportedInstant(instant: at).description) }
         guard HealthFiles.millilitres(per: unit) != nil else {
             throw HealthFileError(line: line, reason: "The unit \"\(unit)\" is not one of mL, L, fl_oz_us, cup_us.")
         }
