@@ -74,7 +74,7 @@ let package = Package(
         command(
             "waterh-gateway",
             [
-                "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "TrackerCore",
+                "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "Sync", "TrackerCore",
                 "CommandStore",
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle", "Emulation", "Links", "HostController"]),

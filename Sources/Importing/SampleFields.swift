@@ -14,6 +14,7 @@ struct SampleFields {
         guard let at = instant(date) else {
             throw HealthFileError(line: line, reason: "\"\(shown(date))\" is not a date such as 2026-10-25 02:30:00 +0200.")
         }
+        guard at.isSupported else { throw HealthFileError(line: line, reason: UnsupportedInstant(instant: at).description) }
         let unit = unit.map { String(decoding: $0.prefix(40), as: UTF8.self) } ?? "mL"
         guard let ml = number(value, hasDecimalComma: hasDecimalComma).map({ HealthFiles.amount($0, unit: unit) }) else {
             throw HealthFileError(line: line, reason: "\"\(shown(value))\" is not an amount of water.")
@@ -30,6 +31,7 @@ struct SampleFields {
         var (date, result) = (date, Instant?.none)
         date.withUTF8 { result = instant(UnsafeRawBufferPointer($0)) }
         guard let at = result else { throw HealthFileError(reason: "\"\(date.prefix(60))\" is not a date such as 2026-10-25 02:30:00 +0200.") }
+        guard at.isSupported else { throw HealthFileError(reason: UnsupportedInstant(instant: at).description) }
         guard let ml = HealthFiles.amount(value, unit: "mL") else { throw HealthFileError(reason: "\(value) is not an amount of water.") }
         return HealthSample(at: at, ml: ml)
     }

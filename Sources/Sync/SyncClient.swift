@@ -10,20 +10,21 @@ import TrackerCore
 ///
 /// Operations are `POST URL/OPERATION` with the entity as a JSON object (its `id`, `updatedAt`, `deviceId` and, for
 /// tombstones, `deleted` among the keys): idempotent by id. Queries are `GET URL/QUERY?userId=…` and answer with a list.
-/// 2xx is done, 4xx parks the item, everything else is tried again later.
+/// Every request carries the credential, where there is one. 2xx with JSON, or with nothing, is done; 4xx parks the item;
+/// everything else is tried again later, also 401 and 403, where the credential is wrong and not the item.
 public struct SyncClient: Sendable {
     public var base: URL
+    /// `Authorization: Bearer TOKEN`.
+    public var token: String?
     /// Seconds that one request may take.
     public var timeoutSeconds: Double
-    private let session: URLSession
+    private let transport: SyncTransport
 
-    public init(base: URL, timeoutSeconds: Double = 10) {
+    public init(base: URL, token: String? = nil, timeoutSeconds: Double = 10) {
         self.base = base
+        self.token = token
         self.timeoutSeconds = timeoutSeconds
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = timeoutSeconds
-        configuration.timeoutIntervalForResource = timeoutSeconds
-        session = URLSession(configuration: configuration)
+        transport = SyncTransport(timeoutSeconds: timeoutSeconds)
     }
 
     /// What one pass did.
@@ -37,19 +38,18 @@ public struct SyncClient: Sendable {
     }
 
     /// Sends everything that is due, then asks for what others wrote. Ends at the first failure that a later try may
-    /// mend; the store remembers when that may be.
+    /// mend; the store remembers when that may be, and what to tell of this pass.
+    /// - Throws: what the store throws, and nothing that a server can cause.
     public func pass(_ store: TrackerStore, now: @Sendable () -> Instant, zone: Zone) async throws -> Pass {
         var pass = Pass()
-        while let item = try store.outbox().next(at: now()) {
+        while pass.trouble == nil, let item = try store.outbox().next(at: now()) {
             let outcome = await send(item)
             try store.finishSending(item, outcome, at: now())
             switch outcome {
             case .sent: pass.sent += 1
             case .refused(let status) where (400..<500).contains(status): pass.parked += 1
-            case .refused(let status): pass.trouble = "The server at \(base) answered with status \(status)."
-            case .unreachable: pass.trouble = "The server at \(base) cannot be reached."
+            default: pass.trouble = trouble(outcome, item.operation.rawValue)
             }
-            if pass.trouble != nil { break }
         }
         if pass.trouble == nil, let profile = try store.profile() {
             let context = WriteContext(now: now(), zone: zone, source: "http", makeID: { UUID().uuidString.lowercased() })
@@ -57,10 +57,12 @@ public struct SyncClient: Sendable {
                 pass.merged = try await pull(store, profile.userID, context)
             } catch let error as SyncTrouble {
                 pass.trouble = error.description
+            } catch let error as Refusal {
+                pass.trouble = "The server at \(base) answers nonsense: \(error.description)"
             }
         }
-        let outbox = try store.outbox()
-        pass.status = outbox.status(isSending: false, isOffline: pass.trouble != nil)
+        try store.finishSyncPass(pass.merged, trouble: pass.trouble, at: now())
+        pass.status = try pass.trouble == nil ? store.syncReport().status : .offline
         return pass
     }
 
@@ -68,11 +70,8 @@ public struct SyncClient: Sendable {
     /// - Throws: `SyncTrouble` when it did not.
     public func deleteUser(_ id: String) async throws {
         let body = try JSONEncoder().encode(["id": id])
-        switch await post("deleteUser", body) {
-        case .sent: return
-        case .refused(let status): throw SyncTrouble("The server at \(base) answered deleteUser with status \(status).")
-        case .unreachable: throw SyncTrouble("The server at \(base) cannot be reached.")
-        }
+        let outcome = await post("deleteUser", body)
+        guard outcome == .sent else { throw SyncTrouble(trouble(outcome, "deleteUser")) }
     }
 
     /// Sends one item.
@@ -81,13 +80,41 @@ public struct SyncClient: Sendable {
     private func post(_ operation: String, _ body: Data) async -> SendOutcome {
         var request = URLRequest(url: base.appendingPathComponent(operation))
         request.httpMethod = "POST"
-        request.timeoutInterval = timeoutSeconds
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         request.httpBody = body
-        guard let (_, response) = try? await session.data(for: request), let http = response as? HTTPURLResponse else {
-            return .unreachable
+        guard let answer = await exchange(request) else { return .unreachable }
+        switch answer.status {
+        case 200..<300: return isPlausible(answer) ? .sent : .nonsense
+        case 300..<400: return .nonsense
+        case 401, 403, 407: return .unauthorised(status: answer.status)
+        default: return .refused(status: answer.status)
         }
-        return (200..<300).contains(http.statusCode) ? .sent : .refused(status: http.statusCode)
+    }
+
+    private func exchange(_ request: URLRequest) async -> SyncTransport.Answer? {
+        var request = request
+        request.timeoutInterval = timeoutSeconds
+        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+        return await transport.send(request)
+    }
+
+    /// Nothing, or JSON: a network's login page is neither.
+    private func isPlausible(_ answer: SyncTransport.Answer) -> Bool {
+        answer.body.isEmpty || (try? JSONSerialization.jsonObject(with: answer.body, options: .fragmentsAllowed)) != nil
+    }
+
+    private func trouble(_ outcome: SendOutcome, _ name: String) -> String {
+        switch outcome {
+        case .sent: "The server at \(base) took \(name)."
+        case .refused(let status): "The server at \(base) answered \(name) with status \(status)."
+        case .unauthorised(let status):
+            token == nil
+                ? "The server at \(base) wants a credential (status \(status)): set sync.token or sync.tokenFile."
+                : "The server at \(base) does not take the credential (status \(status)): set sync.token or sync.tokenFile anew."
+        case .nonsense:
+            "The server at \(base) answered \(name) with something that is no answer of a sync server; perhaps this network wants a login first."
+        case .unreachable: "The server at \(base) cannot be reached."
+        }
     }
 
     // MARK: - Queries
@@ -108,14 +135,39 @@ public struct SyncClient: Sendable {
         var components = URLComponents(url: base.appendingPathComponent(name), resolvingAgainstBaseURL: false)
         components?.queryItems = parameters.map { URLQueryItem(name: $0, value: $1) }
         guard let url = components?.url else { throw SyncTrouble("\(base) is no address that a query can be added to.") }
-        guard let (data, response) = try? await session.data(from: url), let http = response as? HTTPURLResponse else {
-            throw SyncTrouble("The server at \(base) cannot be reached.")
+        guard let answer = await exchange(URLRequest(url: url)) else { throw SyncTrouble(trouble(.unreachable, name)) }
+        switch answer.status {
+        case 200..<300:
+            guard isPlausible(answer), !answer.body.isEmpty else { throw SyncTrouble(trouble(.nonsense, name)) }
+            return String(decoding: answer.body, as: UTF8.self)
+        case 300..<400: throw SyncTrouble(trouble(.nonsense, name))
+        case 401, 403, 407: throw SyncTrouble(trouble(.unauthorised(status: answer.status), name))
+        case 404: return "[]"
+        default: throw SyncTrouble(trouble(.refused(status: answer.status), name))
         }
-        if http.statusCode == 404 { return "[]" }
-        guard (200..<300).contains(http.statusCode) else {
-            throw SyncTrouble("The server at \(base) answered \(name) with status \(http.statusCode).")
+    }
+}
+
+extension SyncClient {
+    /// The server that the settings name, with its credential; `nil` where they name none.
+    /// - Throws: `SyncTrouble` where the credential's file cannot be read.
+    public static func named(by settings: Settings, timeoutSeconds: Double = 10) throws -> SyncClient? {
+        guard let base = settings.syncURL.flatMap({ URL(string: $0) }) else { return nil }
+        let token = try settings.syncToken ?? settings.syncTokenFile.map(token(inFile:))
+        return SyncClient(base: base, token: token, timeoutSeconds: timeoutSeconds)
+    }
+
+    /// The first line of a small file.
+    private static func token(inFile path: String) throws -> String {
+        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 8192) else {
+            throw SyncTrouble("The file \(path), which sync.tokenFile names, cannot be read.")
         }
-        return String(decoding: data, as: UTF8.self)
+        let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+        let token = line.trimmingCharacters(in: .whitespaces)
+        guard Settings.isToken(token) else {
+            throw SyncTrouble("The first line of \(path), which sync.tokenFile names, is no credential.")
+        }
+        return token
     }
 }
 
@@ -130,5 +182,6 @@ extension MergeOutcome {
         taken += other.taken
         kept += other.kept
         refused += other.refused
+        refusals = Array((refusals + other.refusals).prefix(100))
     }
 }

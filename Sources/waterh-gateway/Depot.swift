@@ -22,15 +22,19 @@ struct Depot: Sendable {
         try self.init(try place.open(hostZone: host.id, for: .writing), host, isGiven: given != nil)
     }
 
+    /// The same store with settings and zone read anew.
+    func reread(zone given: String?) throws -> Depot { try Depot(store, Host.zone(given), isGiven: given != nil) }
+
     private init(_ store: TrackerStore, _ host: Zone, isGiven: Bool) throws {
         self.store = store
         settings = try Self.explained { try store.settings() }
+        store.travel(to: host.id)
         zone = isGiven ? host : settings.dayZone.flatMap { try? Zone($0) } ?? host
     }
 
-    /// The same store with its settings read anew.
-    func reread(zone given: String?) throws -> Depot {
-        try Depot(store, try Host.zone(given), isGiven: given != nil)
+    /// What follows a poll's commit, as it follows a command's.
+    func afterCommit() {
+        for trouble in store.afterCommit(context()) { Diagnostics.warning(trouble) }
     }
 
     func context(_ now: Instant = Host.now()) -> WriteContext {

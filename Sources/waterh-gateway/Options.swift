@@ -88,7 +88,7 @@ enum Host {
         } catch {
             throw CommandFailure(.wrongUse, error.description)
         }
-        let id = TimeZone.current.identifier
+        let id = HostZone.id()
         if let zone = try? Zone(id) { return zone }
         Diagnostics.warning("The system's time zone \"\(id)\" has no IANA name; UTC is used. Name one with --zone.")
         return .utc

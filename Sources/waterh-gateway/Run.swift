@@ -4,6 +4,7 @@ import CommandKit
 import CommandStore
 import Foundation
 import Gateway
+import Store
 import TrackerCore
 
 struct Run: AsyncParsableCommand {
@@ -33,6 +34,8 @@ struct Run: AsyncParsableCommand {
         let driver = GatewayDriver(link: central, journal: depot.store, clock: .system(wall: { Host.now() }), outlets: outlets)
         let service = PollService(driver: driver, depot: depot, plan: plan, supervisor: supervisor)
         let work = Task { await service.run() }
+        let sync = SyncLoop(store: depot.store) { await service.context() }
+        let syncing = Task { await sync.run() }
         let watchdog = Task { await supervisor.keepAlive { await service.isOnTime() } }
         supervisor.tell("READY=1")
 
@@ -51,8 +54,10 @@ struct Run: AsyncParsableCommand {
         }
         supervisor.tell("STOPPING=1")
         work.cancel()
+        syncing.cancel()
         await service.hurry()
         await work.value
+        await syncing.value
         watchdog.cancel()
         await driver.close()
         if stopped != .done { throw ExitCode(stopped.rawValue) }
@@ -76,13 +81,16 @@ struct ServicePlan: Sendable {
         zone = place.namedZone(file)
         dialect = place.dialect ?? file.dialect
         self.keep = keep || file.keep == true
+        // A zone that does not exist is told now, and not swallowed at a later poll.
+        _ = try Host.zone(zone)
     }
 }
 
 /// Polls for ever, and between polls waits as long as `tracker.md` A7 says.
 actor PollService {
     private let driver: GatewayDriver
-    private let depot: Depot
+    /// With the settings and the zone as they were read last.
+    private var depot: Depot
     private var plan: ServicePlan
     private let supervisor: Supervisor
     private var history = PollHistory()
@@ -92,6 +100,8 @@ actor PollService {
     /// The next pause is to be left out.
     private var isHurried = false
     private var lastFailure: PollFailure?
+    private var lastPollEnded: ContinuousClock.Instant?
+    private var settingsTrouble: String?
 
     init(driver: GatewayDriver, depot: Depot, plan: ServicePlan, supervisor: Supervisor) {
         self.driver = driver
@@ -105,25 +115,32 @@ actor PollService {
             isHurried = false
             await poll()
             guard !Task.isCancelled else { return }
-            guard !isHurried else { continue }
-            let wait = secondsToNextPoll()
-            let pause = Task { await Self.rest(wait) }
-            self.pause = pause
-            pauseEnds = .now + .seconds(wait)
-            await pause.value
-            pauseEnds = nil
+            lastPollEnded = .now
+            // In steps of a minute at most: a drink, a setting, another zone re-plan the poll while it waits. Where the clock has been set,
+            // what could not be dated is worth another look at once.
+            let clock = WallClockJump()
+            while !isHurried, !Task.isCancelled, !clock.hasJumped, let wait = secondsToNextPoll() {
+                let pause = Task { await Self.rest(min(wait, 60), clock) }
+                self.pause = pause
+                pauseEnds = .now + .seconds(min(wait, 60))
+                await pause.value
+                pauseEnds = nil
+                reread()
+            }
         }
     }
 
-    /// Waits, but not on when the clock has been set: then what could not be dated is worth another look, at once.
-    private static func rest(_ seconds: Double) async {
+    /// Waits, but not on when the clock has been set.
+    private static func rest(_ seconds: Double, _ clock: WallClockJump) async {
         let end = ContinuousClock.now + .seconds(seconds)
-        let clock = WallClockJump()
         while ContinuousClock.now < end, !clock.hasJumped {
             let slice = min(.seconds(30), ContinuousClock.now.duration(to: end))
             guard (try? await Task.sleep(for: slice)) != nil else { return }
         }
     }
+
+    /// Who writes, now: for what else changes the store beside the polls.
+    func context() -> WriteContext { depot.context() }
 
     /// Ends the pause, or leaves out the one after the poll that is under way.
     func hurry() {
@@ -151,10 +168,9 @@ actor PollService {
     }
 
     private func poll() async {
-        // Read anew each time: another process may have changed the settings, or SIGHUP says so.
-        let fresh = (try? depot.reread(zone: plan.zone)) ?? depot
+        reread()
         // A store that cannot be read: then nothing is drained, or another's bottle might be.
-        guard var options = try? fresh.pollOptions(dialect: plan.dialect) else {
+        guard var options = try? depot.pollOptions(dialect: plan.dialect) else {
             return tell(PollReport(failure: PollFailure(.cannotStore, "the store cannot be read.", advice: "Nothing was taken from the bottle. See: waterh-gateway doctor")))
         }
         options.bottle = Depot.meant(plan.link.wantedBottle, among: options.own)
@@ -163,9 +179,22 @@ actor PollService {
         options.history = history
         let report = await driver.poll(options)
         history = report.history
+        depot.afterCommit()
         tell(report)
-        if report.failure != nil, let resolved = try? fresh.lookAgain(options), resolved > 0 {
+        if report.failure != nil, let resolved = try? depot.lookAgain(options), resolved > 0 {
             Diagnostics.line("\(resolved) records of earlier polls got a date and count now.")
+        }
+    }
+
+    /// Settings and zone anew each time: another process may have changed them, SIGHUP says so, or the machine travels.
+    private func reread() {
+        do {
+            depot = try depot.reread(zone: plan.zone)
+            settingsTrouble = nil
+        } catch {
+            // Told once: the poll goes on with what is known.
+            if settingsTrouble != "\(error)" { Diagnostics.warning("The settings stay as they were read last: \(error)") }
+            settingsTrouble = "\(error)"
         }
     }
 
@@ -185,9 +214,16 @@ actor PollService {
         supervisor.tell(status: "\(report.received) records at the last poll that brought some")
     }
 
-    private func secondsToNextPoll() -> Double {
-        guard lastFailure?.kind != .cannotStore, let state = try? depot.state() else { return 600 }
-        let isCounting = state.nextDrink.phase == .counting || state.nextDrink.phase == .alerting
-        return PollInterval.calculatePollInterval(secondsToDue: isCounting ? state.nextDrink.secondsLeft : nil)
+    /// Seconds that the next poll is still away; `nil` when it is due. Outside drinking hours, with `bottle.pollWhenIdle`
+    /// off, it is not due before they begin.
+    private func secondsToNextPoll() -> Double? {
+        let elapsed = lastPollEnded.map { ContinuousClock.now - $0 } ?? .zero
+        var pause: Double? = 600
+        if lastFailure?.kind != .cannotStore, let state = try? depot.state() {
+            pause = PollPlan.secondsToNextPoll(state.nextDrink, pollWhenIdle: depot.settings.pollWhenIdle)
+        }
+        guard let pause else { return 60 }
+        let left = Duration.seconds(pause) - elapsed
+        return left > .zero ? Double(left.components.seconds) + Double(left.components.attoseconds) / 1e18 : nil
     }
 }

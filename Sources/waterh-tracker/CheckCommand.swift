@@ -2,15 +2,22 @@ import ArgumentParser
 import CommandKit
 import Foundation
 import Store
+import Sync
 import TrackerCore
 
 struct Check: SyncingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Evaluate once and send what is due: for a timer, while the service is not running.",
-        discussion: "Same store, same memory: what was sent is not sent again, by whom ever.")
+        discussion: """
+            Same store, same memory: what was sent is not sent again, by whom ever. Only what somebody could see counts as \
+            sent: a notification goes to the desktop of the session, where there is one, and to standard output, where that \
+            is a terminal. Say --show where a person reads the output in another way: a mail of cron's, a log, a pipe.
+            """)
     @OptionGroup var options: StoreOptions
     @Flag(help: "Look after the store and the rights instead; says what is missing and what to do. Changes nothing.") var doctor = false
     var access: TrackerStore.Access { doctor ? .looking : .writing }
+
+    @Flag(help: "A person reads this output, although it is no terminal: what it says is shown.") var show = false
 
     private struct Report: Encodable {
         var notifications: [NotificationReport]
@@ -19,29 +26,63 @@ struct Check: SyncingCommand {
 
     func run(_ desk: Desk) async throws {
         if doctor { return try Doctor.run(desk) }
-        if let client = try desk.syncClient() {
-            let now = desk.now
+        // The reminders first: they wait for no server. What a server brought is told at the next check.
+        try tell(desk, Telling(show: show))
+        try await sync(desk)
+    }
+
+    private func tell(_ desk: Desk, _ telling: Telling) throws {
+        let offer = try desk.store.offer(desk.context, canNotify: telling.canNotify)
+        var unseen: [Offer.Banner] = []
+        var reports: [NotificationReport] = []
+        var open: [(banner: Offer.Banner, names: [String])] = []
+        for banner in offer.banners {
+            var names = telling.onDesktop(banner.shown) ? ["desktop"] : []
+            if desk.isJSON {
+                if telling.isReadByAPerson { names.append("output") }
+                open.append((banner, names))
+            } else {
+                if telling.onOutput(banner.shown, desk.console) { names.append("output") }
+                try desk.store.settle(banner, of: offer, shownBy: names, desk.context)
+            }
+            if names.isEmpty { unseen.append(banner) }
+            reports += banner.answers.map { NotificationReport($0, isShown: !names.isEmpty) }
+        }
+        var snapshot = offer.evaluation.snapshot
+        if !unseen.isEmpty { snapshot.hasNotificationServer = false }
+        if desk.isJSON {
+            desk.console.line(try Desk.text(Report(notifications: reports, state: snapshot)))
+            TextOutput.standard.flush()
+            // Printed first, counted then: a reader that went away has seen nothing.
+            let isOut = !TextOutput.standard.isClosed
+            for (banner, names) in open {
+                try desk.store.settle(banner, of: offer, shownBy: isOut ? names : names.filter { $0 != "output" }, desk.context)
+            }
+        } else if offer.banners.isEmpty {
+            desk.console.line("Nothing to tell. \(snapshot.pace.statusText)")
+        }
+        guard !unseen.isEmpty else { return }
+        Diagnostics.warning(
+            "Nobody could be shown \(counted(unseen.count, "notification")): \(unseen.map(\.shown.title).joined(separator: ", ")). "
+                + "Not counted, so it comes again. Notifications need a desktop session (DBUS_SESSION_BUS_ADDRESS, notify-send) or a "
+                + "terminal; where a person reads this output anyway, say --show.")
+    }
+
+    /// Sync fails by itself, in words: nothing else waits for it.
+    private func sync(_ desk: Desk) async throws {
+        let now = desk.now
+        do {
+            guard let client = try SyncClient.named(by: try desk.store.settings()) else { return }
             let pass = try await client.pass(desk.store, now: { now }, zone: desk.zone)
             if let trouble = pass.trouble { Diagnostics.warning("\(trouble) What waits is sent at a later check.") }
-        }
-        let sink = TerminalSink()
-        let evaluation = try desk.store.evaluate(desk.context, sinks: [sink])
-        let report = Report(notifications: evaluation.decisions.map(NotificationReport.init), state: evaluation.snapshot)
-        try desk.say(report) {
-            evaluation.decisions.flatMap { $0.body.isEmpty ? [$0.title] : [$0.title, "  \($0.body)"] }
-                + (evaluation.decisions.isEmpty ? ["Nothing to tell. \(evaluation.snapshot.pace.statusText)"] : [])
+            if pass.merged.refused > 0 {
+                Diagnostics.warning("\(counted(pass.merged.refused, "row")) of the sync server cannot be taken: waterh-tracker check --doctor says why.")
+            }
+        } catch let trouble as SyncTrouble {
+            try desk.store.finishSyncPass(MergeOutcome(), trouble: trouble.description, at: now)
+            Diagnostics.warning("\(trouble.description) What waits is sent at a later check.")
         }
     }
-}
-
-/// The terminal as a sink: what it prints counts as shown. Where a desktop listens, it is told too.
-private final class TerminalSink: NotificationSink {
-    func deliver(_ notification: TrackerNotification) -> Bool {
-        if !notification.kind.isResident { _ = DesktopNotice.send(title: notification.title, body: notification.body) }
-        return true
-    }
-
-    func close(id: String) {}
 }
 
 /// What stands in the way, each with what to do.
@@ -102,7 +143,8 @@ private enum Doctor {
             Finding(
                 name: "settings", ok: refused.isEmpty, detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
                 advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),
-            sync(try desk.store.outbox()),
+            sync(try desk.store.outbox(), try desk.store.syncReport().report),
+            unused(try desk.store.settings()),
             Finding(name: "zone", ok: true, detail: "\(desk.zone.id), now \(desk.dateTime(desk.now))", advice: nil),
             Finding(
                 name: "bottles", ok: true,
@@ -112,21 +154,37 @@ private enum Doctor {
         ]
     }
 
-    private static func sync(_ outbox: Outbox) -> Finding {
+    private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {
         let parked = outbox.items.compactMap(\.parkedReason)
+        var details = [outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(parked.count) of them refused. \(parked.first ?? "")"]
+        if let trouble = report.trouble { details.append(trouble) }
+        if report.refused > 0 {
+            details.append("\(counted(report.refused, "row")) of the server not taken: " + report.refusals.joined(separator: "; "))
+        }
         return Finding(
-            name: "sync", ok: parked.isEmpty,
-            detail: outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(parked.count) of them refused. \(parked.first ?? "")",
-            advice: parked.isEmpty ? nil : "When the server is mended, set sync.url again: they go once more.")
+            name: "sync", ok: parked.isEmpty && report.trouble == nil && report.refused == 0, detail: details.joined(separator: ". "),
+            advice: parked.isEmpty
+                ? report.refused > 0 ? "Mend those rows on the server; everything else goes on." : nil
+                : "When the server is mended, set sync.url again: they go once more.")
+    }
+
+    /// Settings of parts that this version does not have.
+    private static func unused(_ settings: Settings) -> Finding {
+        let names = Settings.catalogue.map(\.name).filter {
+            ($0.hasPrefix("http.") || $0.hasPrefix("mqtt.")) && settings.value(of: $0) != Settings().value(of: $0)
+        }
+        return Finding(
+            name: "unused", ok: names.isEmpty,
+            detail: names.isEmpty ? "every setting that is set is used" : "set, and kept for a version with dashboard and MQTT: \(names.joined(separator: ", "))",
+            advice: nil)
     }
 
     /// The rights that polling and notifications need on this machine.
     private static func rights() -> [Finding] {
         let files = FileManager.default
-        let environment = ProcessInfo.processInfo.environment
         let systemBus = files.fileExists(atPath: "/run/dbus/system_bus_socket")
         let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter { $0.hasPrefix("hci") }
-        let sessionBus = environment["DBUS_SESSION_BUS_ADDRESS"] != nil
+        let hasDesktop = DesktopNotice() != nil
         return [
             Finding(
                 name: "adapter", ok: !adapters.isEmpty,
@@ -136,8 +194,8 @@ private enum Doctor {
                 name: "system bus", ok: systemBus, detail: systemBus ? "there" : "no D-Bus system bus: bluetoothd cannot be reached",
                 advice: systemBus ? nil : "Install and start dbus and bluez; the bus policy is in hardware/."),
             Finding(
-                name: "notifications", ok: sessionBus, detail: sessionBus ? "a session bus is there" : "disabled: no session bus",
-                advice: sessionBus ? nil : "Run inside a desktop session, or as its systemd user unit."),
+                name: "notifications", ok: hasDesktop, detail: hasDesktop ? "a session bus is there" : "disabled: no session bus, or no notify-send",
+                advice: hasDesktop ? nil : "Run inside a desktop session, or as its systemd user unit, with libnotify-bin installed."),
         ]
     }
 }

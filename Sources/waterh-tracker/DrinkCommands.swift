@@ -37,13 +37,47 @@ extension Desk {
 struct Log: StoreCommand {
     static let configuration = CommandConfiguration(abstract: "Log a drink by hand, 1-2000 ml.")
     @OptionGroup var options: StoreOptions
-    @Argument(help: "Millilitres.") var ml: Int
+    @Argument(help: "Millilitres; or cup (hydration.cupMl), or quick1, quick2 … (hydration.quickAddMl).") var ml: Amount
     @Option(help: "When it was drunk: 14:00, 2026-06-15T14:00, or with an offset. Default: now.") var at: String?
 
     func run(_ desk: Desk) throws {
         let at = try at.map { try Moment.parse($0, now: desk.now, zone: desk.zone) }
+        let ml = try self.ml.millilitres(desk.store.settings())
         let drink = try desk.store.logDrink(ml: ml, at: at, desk.context)
         try desk.tell(drink, "Logged \(Amounts.millilitres(ml)) at \(desk.time(drink.at)) as d\(drink.number).")
+    }
+}
+
+/// An amount as it is typed: a number, or the name of one that the settings have.
+enum Amount: ExpressibleByArgument {
+    case ml(Int)
+    case cup
+    /// Counted from 1.
+    case quick(Int)
+
+    init?(argument: String) {
+        if let ml = Int(argument) {
+            self = .ml(ml)
+        } else if argument == "cup" {
+            self = .cup
+        } else if argument.hasPrefix("quick"), let number = Int(argument.dropFirst(5)), number > 0 {
+            self = .quick(number)
+        } else {
+            return nil
+        }
+    }
+
+    func millilitres(_ settings: Settings) throws -> Int {
+        switch self {
+        case .ml(let ml): return ml
+        case .cup: return settings.cupMl
+        case .quick(let number):
+            let amounts = settings.quickAddMl
+            guard amounts.indices.contains(number - 1) else {
+                throw Refusal("noSuchAmount", "There is no quick\(number): hydration.quickAddMl has \(counted(amounts.count, "amount")).")
+            }
+            return amounts[number - 1]
+        }
     }
 }
 

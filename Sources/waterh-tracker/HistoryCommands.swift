@@ -121,7 +121,7 @@ private enum DayView {
             return [head] + drinks.reversed().map { drink in
                 // The wall that the drink was drunk by, wherever one is now.
                 let zone = (try? Zone(drink.zone)) ?? desk.zone
-                let time = zone.wall(at: drink.at).description.dropFirst(11)
+                let time = zone.wall(at: drink.at).timeText
                 return "  \("d\(drink.number)".padded(7)) \(time)  \(Amounts.millilitres(drink.ml).aligned(8))  \(drink.source.rawValue)"
             }
         }

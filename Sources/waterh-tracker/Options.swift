@@ -62,7 +62,7 @@ struct Desk {
         DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now)
     }
 
-    func state() throws -> TrackerSnapshot { try store.look(context).snapshot }
+    func state() throws -> TrackerSnapshot { try store.look(context, canNotify: DesktopNotice() != nil).snapshot }
 
     /// One JSON object with keys in a stable order, or the words for people.
     func say(_ report: some Encodable, _ words: () throws -> [String]) throws {
@@ -88,11 +88,11 @@ struct Desk {
     }
 
     /// `HH:mm` on the wall of the zone in force.
-    func time(_ instant: Instant) -> String { String(zone.wall(at: instant).description.dropFirst(11).prefix(5)) }
+    func time(_ instant: Instant) -> String { String(zone.wall(at: instant).timeText.prefix(5)) }
 
     /// `2026-06-15 14:00`.
     func dateTime(_ instant: Instant) -> String {
-        String(zone.wall(at: instant).description.prefix(16)).replacing("T", with: " ")
+        "\(zone.wall(at: instant).dateText) \(time(instant))"
     }
 
     private static func variable(_ name: String) -> String? {
@@ -103,7 +103,7 @@ struct Desk {
     private static func clock() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
     private static func hostZone() throws -> Zone {
-        let id = TimeZone.current.identifier
+        let id = HostZone.id()
         if let zone = try? Zone(id) { return zone }
         Diagnostics.warning("The system's time zone \"\(id)\" has no IANA name; UTC is used. Name one with --zone or the setting day.zone.")
         return .utc
@@ -115,9 +115,9 @@ enum Moment {
     /// An instant with offset, a wall time in the zone (`2026-06-15T14:00`, with a space too), or `14:00`: the latest
     /// such time that is not after `now`.
     static func parse(_ text: String, now: Instant?, zone: Zone) throws -> Instant {
-        if let instant = Instant(iso: text) { return instant }
+        if let instant = Instant(iso: text) { return try instant.checked() }
         let wall = text.utf8.count == 16 ? text + ":00" : text
-        if let wall = WallTime(wall), let moments = zone.moments(of: wall) { return moments.first }
+        if let wall = WallTime(wall), let moments = zone.moments(of: wall) { return try moments.first.checked() }
         if let now, let time = TimeOfDay(text) {
             let calendar = DayCalendar(zone: zone, boundaryHour: 0)
             let today = calendar.day(of: now)

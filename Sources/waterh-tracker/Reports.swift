@@ -125,13 +125,20 @@ struct NotificationReport: Encodable {
     var body: String
     var urgency: Int
     var actions: [String]
+    var sound: Bool
+    var haptic: String
+    /// Somebody could see it: it counts as told.
+    var shown: Bool
 
-    init(_ notification: TrackerNotification) {
+    init(_ notification: TrackerNotification, isShown: Bool) {
         id = notification.notificationId
         kind = notification.kind.id
         title = notification.title
         body = notification.body
         urgency = notification.urgency.rawValue
         actions = notification.kind.actions.map(\.rawValue)
+        sound = notification.sound
+        haptic = notification.haptic
+        shown = isShown
     }
 }

@@ -45,7 +45,7 @@ struct Setup: StoreCommand {
         if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
         let outcome = try allowNotifications(desk, asks: isFirst && asks)
         // All questions are answered: from here on something is written.
-        let settings = try desk.store.changeSettings(changes, desk.context)
+        let settings = try desk.store.changeSettings(changes, isFirstChoice: isFirst, desk.context)
         _ = try desk.store.finishOnboarding(desk.context)
         let presets = try desk.store.presets()
         let values = Self.names.map { ($0, settings.value(of: $0) ?? .unset) }
@@ -101,27 +101,8 @@ struct Setup: StoreCommand {
         }
         guard let choice else { return "Notifications: not tried. Try them with: waterh-tracker setup --notifications enable" }
         guard choice == .enable else { return "Notifications: skipped." }
-        return DesktopNotice.send(title: "Waterline", body: "Notifications work.")
+        return DesktopNotice()?.send(title: "Waterline", body: "Notifications work.") == true
             ? "Notifications: enabled, a test was sent."
             : "Notifications disabled: no notification server answered. Start one in your session (dunst, mako), and install libnotify-bin."
-    }
-}
-
-/// A notification by way of the desktop's own `notify-send`; the service speaks D-Bus itself.
-enum DesktopNotice {
-    static func send(title: String, body: String) -> Bool {
-        guard ProcessInfo.processInfo.environment["DBUS_SESSION_BUS_ADDRESS"] != nil else { return false }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/notify-send")
-        process.arguments = ["--app-name=WaterH", title, body]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        let limit = Date().addingTimeInterval(5)
-        while process.isRunning, Date() < limit { usleep(20_000) }
-        guard !process.isRunning else {
-            process.terminate()
-            return false
-        }
-        return process.terminationStatus == 0
     }
 }

@@ -69,7 +69,10 @@ extension StatusText {
             next(snapshot, desk),
         ]
         if let hint = snapshot.connection.hint { lines.append(console.paint(hint, .red)) }
-        if snapshot.sync != .idle { lines.append("Sync: \(snapshot.sync.name)") }
+        if snapshot.sync != .idle { lines.append("Sync: \(snapshot.sync.name)" + (snapshot.syncReport.trouble.map { ". \($0)" } ?? "")) }
+        if snapshot.syncReport.refused > 0 {
+            lines.append("\(counted(snapshot.syncReport.refused, "row")) of the sync server not taken: waterh-tracker check --doctor")
+        }
         lines += try today(desk)
         lines += try waterline(snapshot, desk)
         return lines
@@ -91,7 +94,7 @@ extension StatusText {
     }
 
     private static func today(_ desk: Desk) throws -> [String] {
-        let drinks = try desk.store.drinks(on: desk.today())
+        let drinks = try desk.store.drinks(on: desk.today(), asOf: desk.now)
         guard !drinks.isEmpty else { return ["", MainView.emptyList] }
         let shown = drinks.suffix(8).reversed().map { drink in
             "  \("d\(drink.number)".padded(7)) \(desk.time(drink.at))  \(Amounts.millilitres(drink.ml).aligned(8))  \(drink.source.rawValue)"

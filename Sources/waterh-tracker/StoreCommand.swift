@@ -50,20 +50,14 @@ extension SyncingCommand {
 }
 
 extension Desk {
-    /// After the commit: what lies beside the store.
+    /// After the commit of a verb that changed something.
     func finish() {
-        guard store.access == .writing else { return }
-        do {
-            try store.updateHealthFiles()
-        } catch {
-            Diagnostics.warning("The health files beside the store could not be written (the store is right): \(error)")
-        }
+        guard store.access == .writing, (try? store.hasChanged()) ?? true else { return }
+        for trouble in store.afterCommit(context) { Diagnostics.warning(trouble) }
     }
 
     /// The server to tell, where `sync.url` names one.
-    func syncClient() throws -> SyncClient? {
-        try store.settings().syncURL.flatMap { URL(string: $0) }.map { SyncClient(base: $0) }
-    }
+    func syncClient() throws -> SyncClient? { try SyncClient.named(by: store.settings()) }
 }
 
 enum Failures {
@@ -78,6 +72,7 @@ enum Failures {
         case let error as SettingRefusal: CommandFailure(.refused, error.description)
         case let error as HealthFileError:
             CommandFailure(.badInput, error.description, advice: "Nothing was imported.")
+        case let error as UnsupportedInstant: CommandFailure(.wrongUse, error.description)
         case let error as UnknownZone: CommandFailure(.wrongUse, error.description)
         case let error as SyncTrouble:
             CommandFailure(.failed, error.description, advice: "Try again when the server is there, or unset sync.url.")

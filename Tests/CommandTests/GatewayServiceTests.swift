@@ -45,3 +45,37 @@ import Testing
         #expect(result.error.contains("waterh.toml"))
     }
 }
+
+/// What the service takes up while it runs: zones, settings, files.
+@Suite struct ServiceOnTheMoveTests {
+    /// A zone that does not exist is told at SIGHUP, and the service goes on with the one it had.
+    @Test func aBadZoneAtAReloadIsTold() async throws {
+        let pair = try await Pair()
+        let config = pair.folder.url("waterh.toml")
+        let head = "link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n"
+        try Data((head + "zone = \"Asia/Tokyo\"\n").utf8).write(to: config)
+        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
+        try await pair.sip(120)
+        service.send(signal: SIGHUP)
+        #expect(await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true)
+        try Data((head + "zone = \"Mars/Olympus\"\n").utf8).write(to: config)
+        service.send(signal: SIGHUP)
+        #expect(await event(within: 20) { service.error.contains("Mars/Olympus") ? true : nil } == true, "\(service.error)")
+        #expect(service.isRunning)
+        // Travel: the setting of another program holds from the next poll on; a drink is frozen in the zone of its poll.
+        try Data(head.utf8).write(to: config)
+        let settings = try await Program("waterh-tracker").run(
+            ["settings", "set", "day.zone", "America/New_York", "health.enabled", "true", "--store", pair.store])
+        #expect(settings.exitCode == 0, "\(settings.error)")
+        try await pair.sip(130)
+        service.send(signal: SIGHUP)
+        #expect(await event(within: 30) { service.error.contains("250 ml") || service.error.components(separatedBy: "1 new").count > 2 ? true : nil } == true)
+        service.send(signal: SIGTERM)
+        _ = try await service.finish(limit: 20)
+        let rows = try await Program("waterh-tracker").run(["export", "--format", "json", "--store", pair.store])
+        #expect(rows.output.contains("America/New_York") || rows.output.contains("-04:00") || rows.output.contains("-05:00"), "\(rows.output)")
+        // The poll's commit reached the files beside the store, as a command's does.
+        let beside = FileManager.default.enumerator(atPath: pair.folder.path)?.allObjects.compactMap { $0 as? String } ?? []
+        #expect(beside.contains { $0.hasSuffix("drinks.csv") }, "\(beside)")
+    }
+}

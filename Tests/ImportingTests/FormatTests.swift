@@ -63,4 +63,11 @@ import TrackerCore
         let sample = try #require(try HealthReader.samples(HealthExport.text(.json, [drink])).first)
         #expect(sample.zone == "America/New_York" && sample.day == LocalDay("2026-06-01") && sample.source == .bottle && sample.importKey == drink.key)
     }
+
+    @Test("a time that no drink can have is refused with its line, in every format")
+    func timesBeyondReason() {
+        for text in ["startDate,value_ml\n0000-01-01 10:00:00 +0000,100\n", "startDate,value_ml\n9999-01-01 10:00:00 +0000,100\n"] {
+            #expect(throws: HealthFileError.self) { try HealthReader.samples(text) }
+        }
+    }
 }

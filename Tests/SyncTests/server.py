@@ -1,7 +1,9 @@
 """A small sync server for the tests: keeps what it is told, answers queries, fails on request.
 
 Prints `port N` when it listens. POST /control/fail?status=S&times=N makes the next N operations answer S;
-GET /control/log lists the operations in the order they came.
+GET /control/log lists the operations in the order they came. POST /control/token (the body is the token) asks for it from
+then on; POST /control/portal makes every answer a page of HTML, or a redirection to one with the body "redirect"; GET
+/control/seen lists the Authorization headers that came.
 """
 import json
 import sys
@@ -15,6 +17,8 @@ TABLES = {
 rows = {"user": {}, "session": {}, "logEntry": {}, "preset": {}}
 log = []
 failures = []
+seen = []
+state = {"token": None, "portal": None}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -28,10 +32,32 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def stopped(self):
+        """Answers in another way than a sync server does, where told to."""
+        seen.append(self.headers.get("Authorization"))
+        if state["portal"] is not None:
+            page = b"<!DOCTYPE html><html><body>Please log in to this network.</body></html>"
+            redirects = state["portal"] == "redirect" and not self.path.startswith("/login")
+            self.send_response(302 if redirects else 200)
+            if redirects:
+                self.send_header("Location", "/login")
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+            return True
+        if state["token"] is not None and self.headers.get("Authorization") != "Bearer " + state["token"]:
+            self.answer(401, {"error": "no credential"})
+            return True
+        return False
+
     def do_POST(self):
         url = urlparse(self.path)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         name = url.path.rsplit("/", 1)[-1]
+        if url.path in ("/control/token", "/control/portal"):
+            state[name] = body.decode() or None
+            return self.answer(200, {})
         if url.path == "/control/fail":
             query = parse_qs(url.query)
             failures.extend([int(query["status"][0])] * int(query["times"][0]))
@@ -40,10 +66,12 @@ class Handler(BaseHTTPRequestHandler):
             entity, row = json.loads(body)
             rows[entity][row["id"]] = row
             return self.answer(200, {})
+        if self.stopped():
+            return None
         if failures:
             return self.answer(failures.pop(0), {"error": "told to fail"})
         row = json.loads(body)
-        log.append([name, row["id"]])
+        log.append([name, row["id"]] + ([json.dumps(row["settings"], sort_keys=True)] if "settings" in row else []))
         if name == "deleteUser":
             for table in rows.values():
                 table.clear()
@@ -59,6 +87,10 @@ class Handler(BaseHTTPRequestHandler):
         name = url.path.rsplit("/", 1)[-1]
         if name == "log":
             return self.answer(200, log)
+        if url.path == "/control/seen":
+            return self.answer(200, seen)
+        if not url.path.startswith("/control/") and self.stopped():
+            return None
         if name == "rows":
             return self.answer(200, {key: list(table.values()) for key, table in rows.items()})
         if name == "getUserPresets":

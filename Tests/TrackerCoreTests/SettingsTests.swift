@@ -25,6 +25,7 @@ import Testing
         ("waterline.warningThreshold", "2", ["1", "10"], ["0", "2.5"]), ("waterline.defaultWaterOz", "8", ["1", "32"], ["0", "33"]), ("waterline.units", "oz", ["ml"], ["cl"]),
         ("waterline.discreet", "true", ["false"], ["x"]), ("waterline.defaultPreset", "", ["p1"], ["\n"]), ("waterline.bottleWater", "accumulate", ["perSip", "off"], ["all"]),
         ("week.firstDay", "monday", ["sunday", "saturday"], ["friday"]), ("health.enabled", "false", ["true"], ["x"]), ("sync.url", "", ["https://example.org/api", "http://127.0.0.1:1"], ["ftp://x", "https://", "x"]),
+        ("sync.token", "", ["s3cret-0.~"], ["a b", "ä"]), ("sync.tokenFile", "", ["/run/secrets/sync"], ["relative/file"]),
         ("http.listen", "127.0.0.1:8077", ["0.0.0.0:80", "[::1]:8077"], ["8077", "host:99999", "::1:80", ":80"]), ("mqtt.url", "", ["mqtt://h", "mqtts://h:8883"], ["http://h"]),
         ("mqtt.prefix", "hydration", ["a/b"], ["/a", "a/", "a+b", "#", ""]), ("mqtt.commands", "false", ["true"], ["x"]),
     ]

@@ -9,32 +9,52 @@ extension TrackerStore {
     }
 
     /// Evaluates without telling anybody or remembering anything: what `status` shows.
-    public func look(_ context: WriteContext) throws -> Evaluation {
-        Tracker.evaluate(try facts(context), now: context.now)
+    /// - Parameter canNotify: whether a notification would reach somebody (`notifications` in the state).
+    public func look(_ context: WriteContext, canNotify: Bool = false) throws -> Evaluation {
+        var facts = try facts(context)
+        facts.hasNotificationServer = canNotify
+        return Tracker.evaluate(facts, now: context.now)
     }
 
-    /// One tick: evaluates, offers what was decided to the sinks, and remembers what they accepted.
-    ///
-    /// The state that needs no acceptance is saved before the first delivery, what was accepted after each one. A
-    /// process killed in between offers the same decision again, under the same id (`tracker.md` B7).
+    /// One tick: evaluates, offers what was decided to the sinks, and remembers what they accepted. Without sinks it only
+    /// takes in what changed, and tells nobody.
+    /// - Returns: the evaluation, with the decisions that this process offered.
     public func evaluate(_ context: WriteContext, sinks: [any NotificationSink]) throws -> Evaluation {
-        var evaluation = try write { db in
-            let facts = try facts(context, db)
-            let evaluation = Tracker.evaluate(facts, now: context.now)
-            try save(evaluation, unless: facts, db)
-            return evaluation
-        }
+        guard !sinks.isEmpty else { return try write { db in try evaluate(context, canNotify: false, db) } }
+        let offer = try offer(context)
+        var evaluation = offer.evaluation
         for id in evaluation.closes { sinks.forEach { $0.close(id: id) } }
-        for decision in evaluation.decisions {
-            let names = sinks.filter { $0.deliver(decision) }.map { String(describing: type(of: $0)) }
-            guard !names.isEmpty else { continue }
-            evaluation.accept(decision)
-            try write { db in
-                try save(evaluation, unless: nil, db)
+        for banner in offer.banners {
+            let names = sinks.filter { $0.deliver(banner.shown) }.map { String(describing: type(of: $0)) }
+            try settle(banner, of: offer, shownBy: names, context)
+            if !names.isEmpty { banner.answers.forEach { evaluation.accept($0) } }
+        }
+        return evaluation
+    }
+
+    /// Evaluates and claims every decision in one transaction: of any number of processes one gets to tell it. Whoever
+    /// calls this delivers the banners and calls `settle` for each. A process killed in between leaves its claims, and
+    /// when they have lapsed (`Claims.leaseSeconds`) the same decisions are offered again, under the same ids
+    /// (`tracker.md` B7).
+    /// - Parameter canNotify: as in `look`.
+    public func offer(_ context: WriteContext, canNotify: Bool = true) throws -> Offer {
+        let claims = Claims(claimant: context.makeID(), now: context.now)
+        return try write { db in
+            var evaluation = try evaluate(context, canNotify: canNotify, db)
+            evaluation.decisions = try evaluation.decisions.filter { try claims.take($0.notificationId, db) }
+            return Offer(evaluation: evaluation, claims: claims)
+        }
+    }
+
+    /// Gives a banner's claims back, and remembers that its decisions were told where anybody showed it. What nobody
+    /// showed is not counted and comes again (K-B15).
+    public func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext) throws {
+        try write { db in
+            for decision in banner.answers where try offer.claims.giveBack(decision.notificationId, db) && !names.isEmpty {
+                try accept(decision, db)
                 try NotificationTable.insert(decision, names, context, db)
             }
         }
-        return evaluation
     }
 
     /// "Keep Going": the abandoned session's prompt is silent for another 12 hours.
@@ -49,25 +69,26 @@ extension TrackerStore {
         }
     }
 
-    /// Notifications that were accepted, newest first.
-    public func notifications(limit: Int = 50) throws -> [SentNotification] {
-        try read { db in
-            try Row.fetchAll(
-                db, sql: "SELECT * FROM notification ORDER BY sentAt DESC, id DESC LIMIT ?", arguments: [limit]
-            ).readable(SentNotification.init(row:))
-        }
-    }
-
     // MARK: - Parts
+
+    /// Evaluates, and saves the state that needs no acceptance.
+    private func evaluate(_ context: WriteContext, canNotify: Bool, _ db: Database) throws -> Evaluation {
+        var facts = try facts(context, db)
+        facts.hasNotificationServer = canNotify
+        let evaluation = Tracker.evaluate(facts, now: context.now)
+        try save(evaluation, unless: facts, db)
+        return evaluation
+    }
 
     private func facts(_ context: WriteContext, _ db: Database) throws -> TrackerFacts {
         let settings = Settings.restored(from: try SettingTable.texts(db)).settings
         let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
-        let drinks = try DrinkTable.drinks(on: today, db).map(\.drink)
-        return TrackerFacts(
+        let drinks = try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.now) }
+        var facts = TrackerFacts(
             settings: settings, zone: context.zone, days: [today: DayIntake(day: today, folding: drinks)],
-            engineDay: try engineDay(today, db), waterline: try waterlineFacts(context.now, db),
-            sync: try OutboxTable.status(db))
+            engineDay: try engineDay(today, db), waterline: try waterlineFacts(context.now, db))
+        (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
+        return facts
     }
 
     private func engineDay(_ day: LocalDay, _ db: Database) throws -> EngineDay? {
@@ -77,71 +98,64 @@ extension TrackerStore {
     }
 
     private func waterlineFacts(_ now: Instant, _ db: Database) throws -> WaterlineFacts? {
-        guard let session = try SessionTable.active(db) else { return nil }
-        let reminders = try String.fetchOne(db, sql: "SELECT reminders FROM session WHERE id = ?", arguments: [session.id])
+        // Asked for a moment before it began (`--now`), there is no session yet.
+        guard let session = try SessionTable.active(db), session.startTime <= now else { return nil }
         return WaterlineFacts(
-            session: session, logs: try SessionTable.enteredLogs(session.id, db),
+            session: session, logs: try SessionTable.enteredLogs(session.id, db).filter { $0.isKnown(at: now) },
             sips: try SessionTable.sips(of: session, at: now, db), excluded: try SessionTable.excluded(session.id, db),
-            reminders: reminders.flatMap { try? JSONDecoder().decode(WaterlineReminderState.self, from: Data($0.utf8)) })
+            reminders: try reminders(of: session.id, db))
+    }
+
+    private func reminders(of session: String, _ db: Database) throws -> WaterlineReminderState? {
+        let text = try String.fetchOne(
+            db, sql: "SELECT reminders FROM session WHERE id = ? AND isActive = 1", arguments: [session])
+        return text.flatMap { try? JSONDecoder().decode(WaterlineReminderState.self, from: Data($0.utf8)) }
+    }
+
+    /// At least one sink accepted the decision: what is stored by now moves on, whoever else has written meanwhile.
+    private func accept(_ decision: TrackerNotification, _ db: Database) throws {
+        var day = try engineDay(decision.dayKey, db) ?? EngineDay(dayKey: decision.dayKey)
+        day.accept(decision)
+        try save(day, db)
+        guard let session = decision.sessionID, var state = try reminders(of: session, db) else { return }
+        state.accept(decision)
+        try saveReminders(state, db)
+    }
+
+    /// Another interval restarts the session's grid at the moment of the change (`tracker.md` E4).
+    func restartGrid(from old: Settings, to new: Settings, at now: Instant, _ db: Database) throws {
+        guard new.intervalMinutes != old.intervalMinutes, let session = try SessionTable.active(db) else { return }
+        var state = try reminders(of: session.id, db)
+            ?? WaterlineReminderState(session: session, intervalMinutes: old.intervalMinutes)
+        state.restartGrid(at: max(now, session.startTime), intervalMinutes: new.intervalMinutes)
+        try saveReminders(state, db)
     }
 
     /// Saves what the evaluation remembers; nothing where it equals what it started from.
-    private func save(_ evaluation: Evaluation, unless old: TrackerFacts?, _ db: Database) throws {
-        let day = evaluation.engineDay
-        if old?.engineDay != day {
-            let state = String(decoding: try JSONEncoder().encode(day), as: UTF8.self)
-            let statement = try db.cachedStatement(sql: """
-                INSERT INTO engine_day (dayKey, remindersSent, lastNotified, goalNotified, lastDueAnchor, state)
-                VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dayKey) DO UPDATE SET remindersSent = excluded.remindersSent,
-                    lastNotified = excluded.lastNotified, goalNotified = excluded.goalNotified,
-                    lastDueAnchor = excluded.lastDueAnchor, state = excluded.state
-                """)
-            try statement.execute(arguments: [
-                day.dayKey.description, day.remindersSent, day.lastNotified?.rawValue ?? 0, day.goalNotified,
-                day.lastDueAnchor?.milliseconds, state,
-            ])
-        }
-        if let reminders = evaluation.waterlineReminders, old?.waterline?.reminders != reminders || old == nil {
+    private func save(_ evaluation: Evaluation, unless old: TrackerFacts, _ db: Database) throws {
+        if old.engineDay != evaluation.engineDay { try save(evaluation.engineDay, db) }
+        if let reminders = evaluation.waterlineReminders, old.waterline?.reminders != reminders {
             try saveReminders(reminders, db)
         }
+    }
+
+    private func save(_ day: EngineDay, _ db: Database) throws {
+        let state = String(decoding: try JSONEncoder().encode(day), as: UTF8.self)
+        let statement = try db.cachedStatement(sql: """
+            INSERT INTO engine_day (dayKey, remindersSent, lastNotified, goalNotified, lastDueAnchor, state)
+            VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dayKey) DO UPDATE SET remindersSent = excluded.remindersSent,
+                lastNotified = excluded.lastNotified, goalNotified = excluded.goalNotified,
+                lastDueAnchor = excluded.lastDueAnchor, state = excluded.state
+            """)
+        try statement.execute(arguments: [
+            day.dayKey.description, day.remindersSent, day.lastNotified?.rawValue ?? 0, day.goalNotified,
+            day.lastDueAnchor?.milliseconds, state,
+        ])
     }
 
     private func saveReminders(_ state: WaterlineReminderState, _ db: Database) throws {
         let text = String(decoding: try JSONEncoder().encode(state), as: UTF8.self)
         try db.execute(
             sql: "UPDATE session SET reminders = ? WHERE id = ? AND isActive = 1", arguments: [text, state.sessionID])
-    }
-}
-
-/// A notification that at least one sink accepted.
-public struct SentNotification: Hashable, Sendable {
-    public var id: String
-    public var kind: String
-    public var sentAt: Instant
-    public var sinks: [String]
-}
-
-extension SentNotification {
-    init(row: Row) throws {
-        self.init(
-            id: try row.checked("id"), kind: try row.checked("kind"), sentAt: try row.instant("sentAt"),
-            sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init))
-    }
-}
-
-enum NotificationTable {
-    /// How many are remembered: weeks of them.
-    static let limit = 1000
-
-    static func insert(_ decision: TrackerNotification, _ sinks: [String], _ context: WriteContext, _ db: Database) throws {
-        try db.execute(sql: """
-            INSERT INTO notification (id, kind, sentAt, sinks) VALUES (?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET sentAt = excluded.sentAt, sinks = excluded.sinks
-            """, arguments: [
-                decision.notificationId, decision.kind.rawValue, context.now.milliseconds, sinks.joined(separator: ","),
-            ])
-        try db.execute(sql: """
-            DELETE FROM notification WHERE id IN (SELECT id FROM notification ORDER BY sentAt DESC LIMIT -1 OFFSET ?)
-            """, arguments: [limit])
     }
 }

@@ -111,6 +111,7 @@ extension TrackerStore {
     }
 
     static func refuse(instant: Instant, now: Instant) throws {
+        if !instant.isSupported { throw Refusal("timeRange", UnsupportedInstant(instant: instant).description) }
         guard instant <= now else {
             throw Refusal("notInTheFuture", "\(instant) lies in the future: a drink is logged when it has been drunk.")
         }

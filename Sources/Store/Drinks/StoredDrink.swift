@@ -35,6 +35,11 @@ extension TrackerStore {
         try read { db in try DrinkTable.drinks(on: day, db) }
     }
 
+    /// The counted drinks of a day that are known at a moment: what a list shows that is asked for that moment.
+    public func drinks(on day: LocalDay, asOf now: Instant) throws -> [StoredDrink] {
+        try drinks(on: day).filter { $0.drink.isKnown(at: now) }
+    }
+
     /// The counted drinks from one instant to another, both included, oldest first.
     public func drinks(from first: Instant, through last: Instant) throws -> [StoredDrink] {
         try read { db in try DrinkTable.drinks(from: first, through: last, db) }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import TrackerCore
 
 /// The journal and the tracker's tables in one SQLite file (`tracker.md` section 9).
@@ -32,7 +33,8 @@ public struct TrackerStore: Sendable {
     /// The file's path as given; `":memory:"` for a store that nobody keeps.
     public let path: String
     /// The host's zone, for settings that say "system"; `nil` lets each drink use the zone it was resolved in.
-    public let hostZone: String?
+    public var hostZone: String? { host.zone.withLock { $0 } }
+    private let host: HostZoneBox
     public let access: Access
     /// What was found at opening. A store opened for writing is one from then on.
     public let found: Found
@@ -45,7 +47,7 @@ public struct TrackerStore: Sendable {
     /// - Throws: `StoreError`, after which the file is as it was.
     public init(path: String, hostZone: String? = nil, for access: Access = .writing) throws {
         self.path = path
-        self.hostZone = hostZone
+        host = HostZoneBox(hostZone)
         self.access = access
         switch access {
         case .writing: (database, found) = (try StoreOpening.toWrite(path, beforeStatement: nil), .store)
@@ -56,7 +58,7 @@ public struct TrackerStore: Sendable {
     /// For writing, telling before each SQL statement runs: where tests pull the plug.
     init(path: String, hostZone: String?, beforeStatement: (@Sendable (Database) -> Void)?) throws {
         self.path = path
-        self.hostZone = hostZone
+        host = HostZoneBox(hostZone)
         (access, found) = (.writing, .store)
         database = try StoreOpening.toWrite(path, beforeStatement: beforeStatement)
     }
@@ -64,9 +66,18 @@ public struct TrackerStore: Sendable {
     /// A store in memory, for tests and for demonstrations that must leave nothing behind.
     public init(inMemory hostZone: String?) throws {
         path = ":memory:"
-        self.hostZone = hostZone
+        host = HostZoneBox(hostZone)
         (access, found) = (.writing, .store)
         database = try StoreOpening.inMemory()
+    }
+
+    /// The host is in another zone now: drinks that are stored from here on are frozen in that one.
+    public func travel(to zone: String?) { host.zone.withLock { $0 = zone } }
+
+    /// The copies of one open store share it.
+    private final class HostZoneBox: Sendable {
+        let zone: Mutex<String?>
+        init(_ zone: String?) { self.zone = Mutex(zone) }
     }
 
     /// Runs reads on one consistent state.
@@ -91,6 +102,9 @@ public struct TrackerStore: Sendable {
             throw StoreError(.readOnly, "The store was opened to look only, nothing was changed", at: path, advice: "This is a mistake of the program: please report it.")
         }
     }
+
+    /// Whether anything was written through this store since it was opened.
+    public func hasChanged() throws -> Bool { try read { $0.totalChangesCount > 0 } }
 
     /// Lets the file grow to so many pages at most: a full disk, for tests.
     func limitPages(to pages: Int) throws {

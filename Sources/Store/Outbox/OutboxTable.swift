@@ -38,9 +38,9 @@ enum OutboxTable {
         })
     }
 
-    /// Lets parked items go again.
+    /// Lets parked and waiting items go at once.
     static func unpark(_ db: Database) throws {
-        try db.execute(sql: "UPDATE outbox SET parked = NULL, attempts = 0, notBefore = 0 WHERE parked IS NOT NULL")
+        try db.execute(sql: "UPDATE outbox SET parked = NULL, attempts = 0, notBefore = 0")
     }
 
     static func status(_ db: Database) throws -> SyncStatus {

@@ -34,7 +34,7 @@ enum OutboxWriter {
     static func put(
         _ entity: Entity, op operation: OutboxItem.Operation, at updatedAt: Instant, _ db: Database
     ) throws {
-        guard try isWanted(db), let payload = try payload(entity, db) else { return }
+        guard try isWanted(db), let payload = try payload(entity, updatedAt, db) else { return }
         // As `TrackerCore.Outbox.enqueue` says: a newer upsert takes the place of the entity's last one.
         try db.execute(sql: """
             UPDATE outbox SET payload = :payload, updatedAt = :at, attempts = 0, notBefore = 0, parked = NULL
@@ -66,13 +66,25 @@ enum OutboxWriter {
         }
     }
 
+    /// The settings that belong to the founding documents' user (`tracker.md` E2): they travel with it, under those names.
+    /// The address and its credential stay here.
+    static func travelling(_ settings: Settings) -> [String: SettingValue] {
+        let names = [
+            "waterEveryNDrinks": "waterline.waterEveryNDrinks", "timeRemindersEnabled": "waterline.timeReminders",
+            "timeReminderIntervalMinutes": "waterline.intervalMinutes", "warningThreshold": "waterline.warningThreshold",
+            "defaultWaterAmountOz": "waterline.defaultWaterOz", "units": "waterline.units",
+            "discreetNotifications": "waterline.discreet",
+        ]
+        return names.compactMapValues(settings.value(of:))
+    }
+
     private static func isWanted(_ db: Database) throws -> Bool {
         try Bool.fetchOne(
             try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM setting WHERE name = 'sync.url')")) ?? false
     }
 
     /// The row as a JSON object with the columns' names; `deleted` says that it is a tombstone.
-    private static func payload(_ entity: Entity, _ db: Database) throws -> String? {
+    private static func payload(_ entity: Entity, _ updatedAt: Instant, _ db: Database) throws -> String? {
         let table = switch entity {
         case .user: "profile"
         case .session: "session"
@@ -82,13 +94,30 @@ enum OutboxWriter {
         guard let row = try Row.fetchOne(db, sql: "SELECT * FROM \(table) WHERE id = ?", arguments: [entity.id]) else {
             return nil
         }
-        var object: [String: JSONScalar] = [:]
+        var object: [String: PayloadValue] = [:]
         for (column, value) in row where !["seq", "reminders", "onboardedAt"].contains(column) {
-            object[column] = JSONScalar(value)
+            object[column] = .column(JSONScalar(value))
+        }
+        if case .user = entity {
+            object["updatedAt"] = .column(.integer(updatedAt.milliseconds))
+            object["settings"] = .settings(travelling(Settings.restored(from: try SettingTable.texts(db)).settings))
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(object), as: UTF8.self)
+    }
+}
+
+/// One value of a payload.
+private enum PayloadValue: Encodable {
+    case column(JSONScalar)
+    case settings([String: SettingValue])
+
+    func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .column(let value): try value.encode(to: encoder)
+        case .settings(let values): try values.encode(to: encoder)
+        }
     }
 }
 

@@ -8,10 +8,27 @@ public struct MergeOutcome: Hashable, Sendable {
     public var taken = 0
     /// Ours is as new or newer.
     public var kept = 0
-    /// Not understood, or against a rule of the store; ours stays.
+    /// Against a rule of the store, or not understood; ours stays.
     public var refused = 0
+    /// The first of those, with the reason.
+    public var refusals: [RemoteRefusal] = []
 
     public init() {}
+
+    /// Counts a row that was not taken, and remembers the first hundred.
+    mutating func refuse(_ entity: RemoteEntity, _ id: String, _ reason: String) {
+        refused += 1
+        if refusals.count < 100 { refusals.append(RemoteRefusal(entity: entity, id: id, reason: reason)) }
+    }
+}
+
+/// A row of the server that was not taken.
+public struct RemoteRefusal: Hashable, Sendable {
+    public var entity: RemoteEntity
+    /// As the server has it; empty where it has none.
+    public var id: String
+    /// What is wrong with it, the end of a sentence.
+    public var reason: String
 }
 
 /// Things that come back from the server.
@@ -39,50 +56,60 @@ public enum RemoteEntity: String, Sendable, CaseIterable {
 
 extension TrackerStore {
     /// Merges the server's rows (a JSON list of objects): the last write wins by `updatedAt`, ties by device id; a
-    /// deletion is a write like any other (`tracker.md` E8). A row that breaks a rule of the store is refused alone.
-    /// - Throws: `Refusal` where the text is no list of objects.
+    /// deletion is a write like any other (`tracker.md` E8). A row that breaks a rule of the store is refused alone, with
+    /// its reason.
+    /// - Throws: `Refusal` where the text is no list.
     public func merge(_ entity: RemoteEntity, json: String, _ context: WriteContext) throws -> MergeOutcome {
-        guard let rows = try? JSONDecoder().decode([[String: JSONScalar]].self, from: Data(json.utf8)) else {
+        guard let elements = try? JSONDecoder().decode([RemoteElement].self, from: Data(json.utf8)) else {
             throw Refusal("syncAnswer", "The server's answer is not a list of \(entity.rawValue) objects.")
         }
         return try write { db in
             var outcome = MergeOutcome()
-            for row in rows {
+            var sessions = Set<String>()
+            for element in elements {
+                guard case .row(let row) = element else {
+                    outcome.refuse(entity, "", "it is no object of plain values")
+                    continue
+                }
+                var id = ""
+                if case .text(let text) = row["id"], RemoteRow.isName(text) { id = text }
                 do {
                     // A savepoint for each: one bad row takes no other down.
                     try db.inSavepoint {
-                        if try take(row, entity, db) { outcome.taken += 1 } else { outcome.kept += 1 }
+                        if try take(row, entity, context.now, db) {
+                            outcome.taken += 1
+                            if case .text(let session) = row["sessionId"] { sessions.insert(session) }
+                        } else {
+                            outcome.kept += 1
+                        }
                         return .commit
                     }
-                } catch is UnfitRow {
-                    outcome.refused += 1
+                } catch let error as UnfitRow {
+                    outcome.refuse(entity, id, error.reason)
+                } catch let error as UnreadableRow {
+                    outcome.refuse(entity, id, "the store's own row cannot be read: \(error.reason)")
                 } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-                    outcome.refused += 1
+                    outcome.refuse(entity, id, Self.rule(brokenBy: error, entity))
                 }
             }
-            if outcome.taken > 0, entity == .logEntry { try summariseAfterMerge(rows, context, db) }
+            // Ended sessions whose entries came from elsewhere get their summary anew.
+            for id in sessions {
+                if let session = try SessionTable.find(id, db) { try summarise(session, context, db) }
+            }
             return outcome
         }
     }
 
-    private struct UnfitRow: Error {}
+    private static func rule(brokenBy error: DatabaseError, _ entity: RemoteEntity) -> String {
+        entity == .session && error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
+            ? "another session is active" : "it breaks a rule of the store (\(error.message ?? "constraint"))"
+    }
 
-    private func take(_ row: [String: JSONScalar], _ entity: RemoteEntity, _ db: Database) throws -> Bool {
-        guard case .text(let id) = row["id"], !id.isEmpty, case .integer(let updatedAt) = row["updatedAt"],
-            case .text(let device) = row["deviceId"]
-        else { throw UnfitRow() }
-        var isDeleted = false
-        if case .integer(let flag) = row["deleted"] { isDeleted = flag != 0 }
-        let arriving = WriteStamp(updatedAt: Instant(milliseconds: updatedAt), device: device, isDeleted: isDeleted)
-        let hasTombstones = entity != .session
-        let stored = try Row.fetchOne(
-            db, sql: "SELECT updatedAt, deviceId, \(hasTombstones ? "deleted" : "0 AS deleted") FROM \(entity.table) WHERE id = ?",
-            arguments: [id]
-        ).map {
-            WriteStamp(
-                updatedAt: Instant(milliseconds: $0["updatedAt"]), device: $0["deviceId"], isDeleted: $0["deleted"])
-        }
-        guard WriteStamp.wins(arriving, over: stored) else { return false }
+    private func take(_ row: [String: JSONScalar], _ entity: RemoteEntity, _ now: Instant, _ db: Database) throws -> Bool {
+        let remote = try RemoteRow(row, entity, now: now, db)
+        guard WriteStamp.wins(remote.stamp, over: remote.storedStamp) else { return false }
+        try remote.check(entity, db)
+        let id = remote.id
         // Absent keys keep what is there, so that an older server need not know every column.
         let columns = entity.columns.filter { row[$0] != nil } + ["updatedAt", "deviceId"]
         let values = columns.map { row[$0]?.databaseValue ?? .null }
@@ -95,14 +122,5 @@ extension TrackerStore {
                 ON CONFLICT (id) DO UPDATE SET \(update)
                 """, arguments: StatementArguments([id.databaseValue] + values))
         return true
-    }
-
-    /// Ended sessions whose entries came from elsewhere get their summary anew.
-    private func summariseAfterMerge(_ rows: [[String: JSONScalar]], _ context: WriteContext, _ db: Database) throws {
-        var ids = Set<String>()
-        for row in rows { if case .text(let id) = row["sessionId"] { ids.insert(id) } }
-        for id in ids {
-            if let session = try SessionTable.find(id, db) { try summarise(session, context, db) }
-        }
     }
 }

@@ -11,11 +11,14 @@ extension TrackerStore {
 
     /// Changes settings: all of them or, where a rule refuses one, none.
     ///
-    /// A new goal holds from the current day on: earlier days keep the goal they ended with (`tracker.md` D3). A new
-    /// alias renames the bottle where there is only one, so that its history goes along.
+    /// A new goal holds from the current day on: earlier days keep the goal they ended with, also those on which nothing
+    /// was drunk (`tracker.md` D3). Another Waterline interval restarts a running session's grid now (E4). A new alias renames the bottle where there is only one, so that its history goes along.
+    /// - Parameter isFirstChoice: setup asks for the very first goal: the days before it had none of their own.
     /// - Throws: `SettingRefusal`, which names the rule and the value that stays.
     @discardableResult
-    public func changeSettings(_ changes: [(name: String, text: String)], _ context: WriteContext) throws -> Settings {
+    public func changeSettings(
+        _ changes: [(name: String, text: String)], isFirstChoice: Bool = false, _ context: WriteContext
+    ) throws -> Settings {
         try write { db in
             let old = Settings.restored(from: try SettingTable.texts(db)).settings
             var new = old
@@ -24,18 +27,23 @@ extension TrackerStore {
             try SettingTable.save(new, db)
             if new.goalMl != old.goalMl {
                 let today = DayCalendar(zone: context.zone, boundaryHour: new.boundaryHour).day(of: context.now)
-                try DayGoals.change(from: old.goalMl, to: new.goalMl, on: today, db)
+                try DayGoals.change(from: old.goalMl, to: new.goalMl, on: today, isFirstChoice: isFirstChoice, db)
             }
+            try restartGrid(from: old, to: new, at: context.now, db)
             if let alias = new.bottleAlias, alias != old.bottleAlias {
                 let names = try String.fetchAll(db, sql: "SELECT name FROM bottle LIMIT 2")
                 if names.count == 1, names[0] != alias { try renameBottle(names[0], to: alias, db) }
             }
             if new.syncURL != old.syncURL {
                 try db.execute(sql: "DELETE FROM outbox")
+                try SyncStateTable.forget(db)
                 try OutboxWriter.putAll(at: context.now, db)
-            } else if changes.contains(where: { $0.name.lowercased() == "sync.url" }) {
-                // Set again to the same address: what that server had refused goes again.
+            } else if changes.contains(where: { $0.name.lowercased().hasPrefix("sync.") }) {
+                // Set again to the same address, or another credential: what that server had refused goes again.
                 try OutboxTable.unpark(db)
+            }
+            if OutboxWriter.travelling(new) != OutboxWriter.travelling(old), let profile = try ProfileTable.find(db) {
+                try OutboxWriter.put(.user(profile.userID), op: .createUser, at: context.now, db)
             }
             return new
         }
@@ -95,13 +103,17 @@ enum DayGoals {
         return (day, try row.checked("goalMl", in: DrinkTable.storableMl))
     }
 
-    static func change(from old: Int, to new: Int, on day: LocalDay, _ db: Database) throws {
+    /// From here on the goal held that nobody had changed yet.
+    static let beginning = "0001-01-01"
+
+    static func change(from old: Int, to new: Int, on day: LocalDay, isFirstChoice: Bool, _ db: Database) throws {
         let isFirst = try Int.fetchOne(db, sql: "SELECT count(*) FROM day") == 0
-        let firstDrink = try String.fetchOne(
-            db, sql: "SELECT min(localDay) FROM drink WHERE localDay < ?", arguments: [day.description])
-        if isFirst, let firstDrink {
-            // Days that passed under the goal nobody had changed yet.
-            try db.execute(sql: "INSERT INTO day (localDay, goalMl) VALUES (?, ?)", arguments: [firstDrink, old])
+        // A person who sets the program up on its first day has chosen the goal for what is imported later, too.
+        let isNew = try isFirstChoice && !(Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE localDay < ?1) OR EXISTS (SELECT 1 FROM engine_day WHERE dayKey < ?1)",
+            arguments: [day.description]) ?? false)
+        if isFirst, !isNew {
+            try db.execute(sql: "INSERT OR IGNORE INTO day (localDay, goalMl) VALUES (?, ?)", arguments: [beginning, old])
         }
         try db.execute(sql: """
             INSERT INTO day (localDay, goalMl) VALUES (?, ?) ON CONFLICT (localDay) DO UPDATE SET goalMl = excluded.goalMl

@@ -47,7 +47,7 @@ public struct HydrationState: Hashable, Sendable, Codable {
     public var glassesGoal: Int { glassSizeMl > 0 ? max(0, dailyGoalMl) / glassSizeMl : 0 }
 
     /// Glasses left, rounded up.
-    public var glassesLeft: Int { glassSizeMl > 0 ? ceilDivide(max(0, dailyGoalMl - totalMl), glassSizeMl) : 0 }
+    public var glassesLeft: Int { glassSizeMl > 0 ? ceilDivide(max(0, dailyGoalMl.saturatingSubtract(totalMl)), glassSizeMl) : 0 }
 
     /// Seconds to the next drink by the founding spread over minutes of the day; `nil` before wake, from sleep on, and
     /// with no glasses left. It starts anew at every call and so never reaches 0 by itself (K-A5): see `NextDrink`.
@@ -61,7 +61,7 @@ public struct HydrationState: Hashable, Sendable, Codable {
 public enum Percent {
     public static func of(totalMl: Int, goalMl: Int) -> Int {
         guard goalMl > 0 else { return 0 }
-        return totalMl >= goalMl ? 100 : 100 * max(0, totalMl) / goalMl
+        return totalMl >= goalMl ? 100 : Int(Int128(100) * Int128(max(0, totalMl)) / Int128(goalMl))
     }
 }
 

@@ -27,16 +27,17 @@ public struct NextDrink: Hashable, Sendable {
             return
         }
         let anchor = max(wake, lastDrink.map { min($0, now) } ?? wake)
-        let glasses = Int64(ceilDivide(goalMl - totalMl, max(1, glassMl)))
-        let window = sleep.milliseconds - anchor.milliseconds
-        let elapsed = now.milliseconds - anchor.milliseconds
+        let glasses = Int128(ceilDivide(goalMl.saturatingSubtract(totalMl), max(1, glassMl)))
+        let window = Int128(sleep.milliseconds) - Int128(anchor.milliseconds)
+        let elapsed = Int128(now.milliseconds) - Int128(anchor.milliseconds)
         // In glasses times milliseconds, so that "due" is exact; the last call is half an hour before sleep (K-A13).
         let lastCall = window > Self.lastCallMilliseconds ? window - Self.lastCallMilliseconds : window
         let spacing = min(window, lastCall * glasses)
         let left = spacing - elapsed * glasses
+        let (whole, rest) = spacing.quotientAndRemainder(dividingBy: glasses)
         self.init(
             phase: left <= 0 ? .alerting : .counting, anchor: anchor,
-            due: Instant(milliseconds: anchor.milliseconds + (2 * spacing + glasses) / (2 * glasses)),
+            due: Instant(milliseconds: Int64(clamping: Int128(anchor.milliseconds) + whole + (2 * rest >= glasses ? 1 : 0))),
             secondsLeft: Double(left) / Double(glasses) / 1000)
     }
 
@@ -50,5 +51,5 @@ public struct NextDrink: Hashable, Sendable {
     /// Due, or past it.
     public var isAlerting: Bool { phase == .alerting }
 
-    private static let lastCallMilliseconds: Int64 = 30 * 60 * 1000
+    private static let lastCallMilliseconds: Int128 = 30 * 60 * 1000
 }

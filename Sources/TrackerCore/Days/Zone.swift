@@ -129,10 +129,3 @@ public struct UnknownZone: Error, Hashable, Sendable, CustomStringConvertible {
     public var id: String
     public var description: String { "There is no time zone named \"\(id)\". Use an IANA name such as Europe/Berlin." }
 }
-
-extension Int64 {
-    func saturatingAdd(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? (other < 0 ? .min : .max) : sum
-    }
-}

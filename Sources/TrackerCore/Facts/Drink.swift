@@ -39,6 +39,10 @@ public struct Drink: Hashable, Sendable, Codable, Identifiable {
     /// Counts into totals: not deleted, and more than nothing.
     public var counts: Bool { !isDeleted && ml > 0 }
 
+    /// Whether it counts when one asks for that moment (`--now`): drunk by then, or stored by then, as a drink is whose
+    /// bottle's clock is ahead of ours.
+    public func isKnown(at now: Instant) -> Bool { at <= now || updatedAt <= now }
+
     /// A bottle's drink is its bottle, the record's own wall clock and the amount (A6): not the instant, which may rest
     /// on evidence; not the bytes of unknown meaning; not when it arrived.
     public static func bottleKey(bottle: String, wall: WallTime, amountMl: Int) -> String {
@@ -92,7 +96,7 @@ public struct DayIntake: Hashable, Sendable {
     public init(day: LocalDay, folding drinks: some Sequence<Drink>) {
         let counted = drinks.filter { $0.counts && $0.localDay == day }.sorted(by: Drink.isEarlier)
         self.init(
-            day: day, totalMl: counted.reduce(0) { $0 + $1.ml }, count: counted.count, lastDrink: counted.last?.at,
+            day: day, totalMl: counted.reduce(0) { $0.saturatingAdd($1.ml) }, count: counted.count, lastDrink: counted.last?.at,
             drinks: counted)
     }
 }

@@ -1,4 +1,7 @@
 /// A point in time: whole milliseconds since 1970-01-01T00:00:00Z (`tracker.md` section 9).
+///
+/// Arithmetic is total: whatever would pass the ends of the number stays at the end. An instant may come from a file or
+/// a server, and no value of it may stop a program. What the programs take in lies in `supported`.
 public struct Instant: Hashable, Comparable, Sendable, Codable {
     public var milliseconds: Int64
 
@@ -6,16 +9,47 @@ public struct Instant: Hashable, Comparable, Sendable, Codable {
         self.milliseconds = milliseconds
     }
 
+    /// Seconds that no millisecond count can hold stay at its end.
     public init(seconds: Int64) {
-        milliseconds = seconds * 1000
+        milliseconds = seconds.saturatingMultiply(1000)
     }
 
     public static func < (left: Instant, right: Instant) -> Bool { left.milliseconds < right.milliseconds }
 
     /// Real seconds from this instant to the other, never a difference of wall clocks.
-    public func seconds(to other: Instant) -> Double { Double(other.milliseconds - milliseconds) / 1000 }
+    public func seconds(to other: Instant) -> Double {
+        let (difference, overflow) = other.milliseconds.subtractingReportingOverflow(milliseconds)
+        return (overflow ? Double(other.milliseconds) - Double(milliseconds) : Double(difference)) / 1000
+    }
 
+    /// So many seconds later; no number of seconds at all (NaN) is no change.
     public func advanced(seconds: Double) -> Instant {
-        Instant(milliseconds: milliseconds + Int64((seconds * 1000).rounded()))
+        Instant(milliseconds: milliseconds.saturatingAdd(Int64(saturating: (seconds * 1000).rounded())))
+    }
+}
+
+extension Instant {
+    /// What the programs take from outside: 1970-01-01T00:00:00Z to 2109-12-31T23:59:59.999Z, the years for which a zone's rules
+    /// are known. Every entry refuses the rest with a sentence: `--now`, `--at`, imports, rows of a sync server.
+    public static let supported = Instant(milliseconds: 0)...Instant(milliseconds: 4_417_977_600_000 - 1)
+
+    /// Lies in the range that is taken from outside.
+    public var isSupported: Bool { Self.supported.contains(self) }
+
+    /// The instant itself, where it is one of those that are taken from outside.
+    public func checked() throws(UnsupportedInstant) -> Instant {
+        guard isSupported else { throw UnsupportedInstant(instant: self) }
+        return self
+    }
+}
+
+/// An instant outside `Instant.supported`.
+public struct UnsupportedInstant: Error, Hashable, Sendable, CustomStringConvertible {
+    public var instant: Instant
+
+    public init(instant: Instant) { self.instant = instant }
+
+    public var description: String {
+        "\(instant) is outside the time that can be counted here: 1970-01-01T00:00:00Z to 2109-12-31T23:59:59Z."
     }
 }

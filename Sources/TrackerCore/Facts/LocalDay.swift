@@ -16,8 +16,9 @@ public struct LocalDay: Hashable, Comparable, Sendable {
         self.day = day
     }
 
-    /// The day that many days after 1970-01-01.
+    /// The day that many days after 1970-01-01; days beyond the years that can be written stay at their ends.
     public init(daysSince1970 days: Int) {
+        let days = min(max(days, Self.days.lowerBound), Self.days.upperBound)
         // Howard Hinnant's civil_from_days: eras of 400 years that begin on 1 March.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -41,7 +42,7 @@ public struct LocalDay: Hashable, Comparable, Sendable {
     }
 
     /// That many days later; negative is earlier.
-    public func adding(days: Int) -> LocalDay { LocalDay(daysSince1970: daysSince1970 + days) }
+    public func adding(days: Int) -> LocalDay { LocalDay(daysSince1970: daysSince1970.saturatingAdd(days)) }
 
     /// 0 = Monday … 6 = Sunday.
     public var weekday: Int { ((daysSince1970 + 3) % 7 + 7) % 7 }
@@ -63,21 +64,29 @@ public struct LocalDay: Hashable, Comparable, Sendable {
     /// Has a 29 February.
     public static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
-    /// Years that a day may be asked for in words; arithmetic reaches further.
-    static let years = -9999...9999
+    /// Years that a day may have: more than a count of milliseconds reaches.
+    static let years = -299_999_999...299_999_999
+    /// Those years in days since 1970, to the day.
+    private static let days = -109_573_469_162...109_572_030_471
 }
 
 extension LocalDay: LosslessStringConvertible, Codable {
-    /// `2026-02-03`.
-    public var description: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+    /// `2026-02-03`. Years outside 0–9999 have a sign and at least four digits: `-0001-12-31`, `+10000-01-01` (ISO 8601's
+    /// expanded form).
+    public var description: String {
+        "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
+    }
 
-    /// Reads exactly `yyyy-MM-dd`.
+    /// Reads exactly `yyyy-MM-dd`, and what `description` writes for other years.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
-        guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
-            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10])
+        let isSigned = bytes.first == UInt8(ascii: "-") || bytes.first == UInt8(ascii: "+")
+        let (yearEnd, dash) = (bytes.count - 6, UInt8(ascii: "-"))
+        guard isSigned ? yearEnd >= 5 : yearEnd == 4, bytes[yearEnd] == dash, bytes[yearEnd + 3] == dash,
+            let year = number(bytes[(isSigned ? 1 : 0)..<yearEnd]), let month = number(bytes[(yearEnd + 1)..<(yearEnd + 3)]),
+            let day = number(bytes[(yearEnd + 4)...])
         else { return nil }
-        self.init(year: year, month: month, day: day)
+        self.init(year: bytes[0] == dash ? -year : year, month: month, day: day)
     }
 
     public init(from decoder: any Decoder) throws {

@@ -6,17 +6,25 @@ extension WallTime: CustomStringConvertible {
     }
 
     /// `2026-02-02T22:21:15`: no zone. Impossible fields are written as they are.
-    public var description: String {
-        "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))"
-    }
+    public var description: String { "\(dateText)T\(timeText)" }
 
-    /// Reads exactly `yyyy-MM-ddTHH:mm:ss` of a possible date and time; a space may stand for the `T`.
+    /// `2026-02-02`, with a sign outside the years 0–9999.
+    public var dateText: String { "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+
+    /// `22:21:15`.
+    public var timeText: String { "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }
+
+    /// Reads exactly `yyyy-MM-ddTHH:mm:ss` of a possible date and time, and what `description` writes for other years; a
+    /// space may stand for the `T`.
     public init?(_ text: String) {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 19, let date = LocalDay(String(text.prefix(10))),
-            bytes[10] == UInt8(ascii: "T") || bytes[10] == UInt8(ascii: " "),
-            bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
-            let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]), let second = number(bytes[17..<19])
+        let all = Array(text.utf8)
+        guard all.count >= 19 else { return nil }
+        let (bytes, time) = (all[...], all.count - 8)
+        guard let date = LocalDay(String(decoding: bytes[..<(time - 1)], as: UTF8.self)),
+            bytes[time - 1] == UInt8(ascii: "T") || bytes[time - 1] == UInt8(ascii: " "),
+            bytes[time + 2] == UInt8(ascii: ":"), bytes[time + 5] == UInt8(ascii: ":"),
+            let hour = number(bytes[time..<(time + 2)]), let minute = number(bytes[(time + 3)..<(time + 5)]),
+            let second = number(bytes[(time + 6)...])
         else { return nil }
         self.init(year: date.year, month: date.month, day: date.day, hour: hour, minute: minute, second: second)
         guard isPossible else { return nil }
@@ -43,7 +51,7 @@ extension Instant: CustomStringConvertible {
     /// `2026-02-02T22:21:15Z`, with three decimals where the milliseconds are not zero.
     public var description: String {
         let seconds = floorDivide(milliseconds, 1000)
-        let rest = Int(milliseconds - seconds * 1000)
+        let rest = Int((milliseconds % 1000 + 1000) % 1000)
         return "\(WallTime(secondsAsUTC: seconds))" + (rest == 0 ? "" : ".\(padded(rest, 3))") + "Z"
     }
 
@@ -69,19 +77,14 @@ extension Instant: CustomStringConvertible {
             fraction = Int64(value) * [100, 10, 1][digits.count - 1]
             rest = rest[..<dot]
         }
-        if rest.utf8.count == 16 { rest += ":00" }
+        // Without seconds a time has one colon: the date has none.
+        if rest.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 { rest += ":00" }
         guard let seconds = WallTime(String(rest))?.secondsAsUTC else { return nil }
-        self.init(milliseconds: (seconds - offset) * 1000 + fraction)
+        self.init(milliseconds: Int64(clamping: Int128(seconds - offset) * 1000 + Int128(fraction)))
     }
 
     /// Whole seconds since 1970, rounded down.
     public var wholeSeconds: Int64 { floorDivide(milliseconds, 1000) }
-}
-
-/// Division that rounds down, also below zero.
-func floorDivide(_ value: Int64, _ by: Int64) -> Int64 {
-    let quotient = value / by
-    return value % by < 0 ? quotient - 1 : quotient
 }
 
 extension Substring {

@@ -84,7 +84,9 @@ public struct History: Hashable, Sendable {
         var length = 0
         while self[day].isMet {
             length += 1
-            day = day.adding(days: -1)
+            let before = day.adding(days: -1)
+            guard before < day else { break }
+            day = before
         }
         return length
     }

@@ -1,7 +1,7 @@
 /// Amounts in words (`tracker.md` B3 and ground rule 4). No locale: the same on every machine.
 public enum Amounts {
     /// To the nearest 50 ml, halves up; below zero the result is 0.
-    public static func roundToNearest50(_ ml: Int) -> Int { (max(0, ml) + 25) / 50 * 50 }
+    public static func roundToNearest50(_ ml: Int) -> Int { max(0, ml).saturatingAdd(25) / 50 * 50 }
 
     /// One decimal, as C's `%.1f` of ml / 1000: binary ties included, so 1250 is `1.2L` and 1350 is `1.4L`.
     public static func litres(_ ml: Int) -> String { tenths(Double(ml) / 1000) + "L" }

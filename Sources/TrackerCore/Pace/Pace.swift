@@ -33,9 +33,9 @@ public enum Pace {
     public static func expected(goalMl: Int, now: Instant, window: Window) -> Int {
         guard now >= window.start else { return 0 }
         guard now < window.end else { return goalMl }
-        let elapsed = now.milliseconds - window.start.milliseconds
-        let length = window.end.milliseconds - window.start.milliseconds
-        return Int((2 * Int64(goalMl) * elapsed + length) / (2 * length))
+        let elapsed = Int128(now.milliseconds) - Int128(window.start.milliseconds)
+        let length = Int128(window.end.milliseconds) - Int128(window.start.milliseconds)
+        return multiplyDivide(max(0, goalMl), elapsed, by: length)
     }
 
     /// The founding arithmetic: whole hours of the wall clock since the start, rounded down.
@@ -46,15 +46,15 @@ public enum Pace {
         guard time >= start, start < end else { return 0 }
         guard time < end else { return goalMl }
         let wholeHours = (time.minutes - start.minutes) / 60
-        return wholeHours * 60 * goalMl / (end.minutes - start.minutes)
+        return Int(clamping: Int128(wholeHours * 60) * Int128(goalMl) / Int128(end.minutes - start.minutes))
     }
 
     /// Expected minus drunk: negative when ahead.
-    public static func balance(expectedMl: Int, totalMl: Int) -> Int { expectedMl - totalMl }
+    public static func balance(expectedMl: Int, totalMl: Int) -> Int { expectedMl.saturatingSubtract(totalMl) }
 
     /// Ml behind: never negative, 0 once the goal is met.
     public static func deficit(expectedMl: Int, totalMl: Int, goalMl: Int) -> Int {
-        totalMl >= goalMl ? 0 : max(0, expectedMl - totalMl)
+        totalMl >= goalMl ? 0 : max(0, expectedMl.saturatingSubtract(totalMl))
     }
 }
 
@@ -69,7 +69,7 @@ public enum Urgency: Int, Hashable, Comparable, Sendable, CaseIterable, Codable 
         if deficitMl <= 0 {
             self = .onTrack
         } else {
-            self = deficitMl * 100 >= goalMl * thresholdPercent ? .overdue : .attention
+            self = Int128(deficitMl) * 100 >= Int128(goalMl) * Int128(thresholdPercent) ? .overdue : .attention
         }
     }
 

@@ -14,7 +14,7 @@ public struct AdaptiveReminder: Hashable, Sendable {
 
     /// Hours left, rounded up; at least 1 inside the window.
     public func hoursLeft(at now: Instant) -> Int {
-        max(1, Int((now.seconds(to: end) / 3600).rounded(.up)))
+        max(1, Int(saturating: (now.seconds(to: end) / 3600).rounded(.up)))
     }
 
     /// Ml an hour that would reach the goal by the end.
@@ -25,36 +25,42 @@ public struct AdaptiveReminder: Hashable, Sendable {
     /// The pace as the text says it: to 10 ml, halves up, at least 10. `nil` when nothing remains.
     public func shownPace(remainingMl: Int, at now: Instant) -> Int? {
         guard remainingMl > 0 else { return nil }
-        let hours = hoursLeft(at: now)
-        return max(10, (2 * remainingMl + 10 * hours) / (20 * hours) * 10)
+        let hours = Int128(hoursLeft(at: now))
+        return max(10, Int(clamping: (2 * Int128(remainingMl) + 10 * hours) / (20 * hours) * 10))
     }
 
-    /// All firings after that last drink, with nothing drunk since: anchor + k × interval before the end.
+    /// All firings after that last drink, with nothing drunk since: anchor + k × interval before the end. At most 1000.
     public func firings(lastDrink: Instant?) -> [Instant] {
-        guard let interval = intervalMilliseconds else { return [] }
-        let anchor = anchor(lastDrink: lastDrink)
-        return stride(from: anchor.milliseconds + interval, to: end.milliseconds, by: Int(interval)).map { Instant(milliseconds: $0) }
+        var found: [Instant] = []
+        var point = anchor(lastDrink: lastDrink)
+        while found.count < 1000, let next = nextFiring(after: point, lastDrink: lastDrink), next > point {
+            found.append(next)
+            point = next
+        }
+        return found
     }
 
     /// The latest firing that has come by now: what was missed collapses into this one.
     public func firing(at now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now >= start, now < end else { return nil }
         let anchor = min(anchor(lastDrink: lastDrink), now)
-        let passed = (now.milliseconds - anchor.milliseconds) / interval
-        return passed >= 1 ? Instant(milliseconds: anchor.milliseconds + passed * interval) : nil
+        let passed = now.milliseconds.saturatingSubtract(anchor.milliseconds) / interval
+        return passed >= 1 ? Instant(milliseconds: anchor.milliseconds.saturatingAdd(passed * interval)) : nil
     }
 
     /// The first firing after now.
     public func nextFiring(after now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now < end else { return nil }
         let anchor = max(start, min(lastDrink ?? start, now))
-        let passed = max(0, (now.milliseconds - anchor.milliseconds) / interval)
-        let next = Instant(milliseconds: anchor.milliseconds + (passed + 1) * interval)
+        let passed = max(0, now.milliseconds.saturatingSubtract(anchor.milliseconds) / interval)
+        let next = Instant(milliseconds: anchor.milliseconds.saturatingAdd((passed + 1).saturatingMultiply(interval)))
         return next < end ? next : nil
     }
 
     /// Yesterday's last cup does not fire this morning: the window's start is the earliest anchor.
     private func anchor(lastDrink: Instant?) -> Instant { max(start, lastDrink ?? start) }
 
-    private var intervalMilliseconds: Int64? { intervalHours > 0 ? Int64((intervalHours * 3_600_000).rounded()) : nil }
+    private var intervalMilliseconds: Int64? {
+        intervalHours > 0 ? max(1, Int64(saturating: (intervalHours * 3_600_000).rounded())) : nil
+    }
 }

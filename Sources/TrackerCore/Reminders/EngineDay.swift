@@ -14,6 +14,8 @@ public struct EngineDay: Hashable, Sendable, Codable {
     /// The last accepted adaptive firing.
     public var lastAdaptiveSlot: Instant?
     public var backOnTrackSent = 0
+    /// A drink brought the day back on pace, and nobody has been told yet. Not stored by older versions.
+    public var recoveryIsDue: Bool?
     /// The day's total at the last evaluation: tells a drink from the mere passing of time.
     public var lastTotalMl = 0
 
@@ -27,12 +29,14 @@ public struct EngineDay: Hashable, Sendable, Codable {
         guard notification.dayKey == dayKey else { return }
         switch notification.acceptance {
         case .pace(let urgency): lastNotified = urgency
-        case .recovery: backOnTrackSent += 1
+        case .recovery:
+            backOnTrackSent = backOnTrackSent.saturatingAdd(1)
+            recoveryIsDue = nil
         case .goal: goalNotified = true
         case .interval, .adaptive, .waterlineTime, .perDrink, .warning, .abandoned, .live: break
         }
         lastDueAnchor = notification.answeredAnchor ?? lastDueAnchor
         lastAdaptiveSlot = notification.answeredSlot ?? lastAdaptiveSlot
-        if notification.kind.countsInLimit { remindersSent += 1 }
+        if notification.kind.countsInLimit { remindersSent = remindersSent.saturatingAdd(1) }
     }
 }

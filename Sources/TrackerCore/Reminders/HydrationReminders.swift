@@ -32,7 +32,7 @@ struct HydrationReminders {
     /// In the order of B4.
     private mutating func decide() {
         if pace.isGoalAchieved {
-            state.lastNotified = nil
+            (state.lastNotified, state.recoveryIsDue) = (nil, nil)
             closes.append(NotificationKind.pace.id)
             reachedGoal()
             return
@@ -61,25 +61,31 @@ struct HydrationReminders {
     }
 
     /// Urgency below the last notified one lowers it to the current: red to amber re-arms red only (K-B11). When a
-    /// drink, not the clock, brought it on track, that is worth a word to those who want it.
+    /// drink, not the clock, brought it on track, that is worth a word to those who want it: it is due until somebody
+    /// heard it, because the evaluation that saw the drink may have had nobody to tell.
     private mutating func recover() {
-        guard let notified = state.lastNotified, pace.urgency < notified else { return }
-        state.lastNotified = pace.urgency == .onTrack ? nil : pace.urgency
-        guard pace.urgency == .onTrack, pace.dailyTotalMl > state.lastTotalMl,
-            settings.backOnTrack, settings.remindersEnabled, !isQuiet
-        else { return }
-        add(.recovery, NotificationTexts.recovery, number: state.backOnTrackSent + 1, .recovery)
+        if let notified = state.lastNotified, pace.urgency < notified {
+            state.lastNotified = pace.urgency == .onTrack ? nil : pace.urgency
+            if pace.dailyTotalMl > state.lastTotalMl { state.recoveryIsDue = true }
+        }
+        guard state.recoveryIsDue == true else { return }
+        // Once it is no longer so, or nobody wants to hear it, there is nothing left to say.
+        guard pace.urgency == .onTrack, settings.backOnTrack, settings.remindersEnabled, !isQuiet else {
+            state.recoveryIsDue = nil
+            return
+        }
+        add(.recovery, NotificationTexts.recovery, number: state.backOnTrackSent.saturatingAdd(1), .recovery)
     }
 
     private mutating func behindPace() {
         guard pace.urgency > state.lastNotified ?? .onTrack, pace.deficitMl >= settings.minDeficitMl else { return }
         let text = NotificationTexts.pace(pace.urgency, deficitMl: pace.deficitMl)
-        add(.pace, text, number: state.remindersSent + 1, .pace(pace.urgency))
+        add(.pace, text, number: state.remindersSent.saturatingAdd(1), .pace(pace.urgency))
     }
 
     private mutating func drinkDue() {
         guard let anchor = dueAnchor, anchor != state.lastDueAnchor else { return }
-        add(.interval, NotificationTexts.interval, number: state.remindersSent + 1, .interval)
+        add(.interval, NotificationTexts.interval, number: state.remindersSent.saturatingAdd(1), .interval)
     }
 
     private mutating func notDrunkForLong() {
@@ -87,7 +93,7 @@ struct HydrationReminders {
         guard let slot = dueSlot, slot > state.lastAdaptiveSlot ?? adaptive.start,
             let shown = adaptive.shownPace(remainingMl: remaining, at: now)
         else { return }
-        add(.adaptive, NotificationTexts.adaptive(mlPerHour: shown), number: state.remindersSent + 1, .adaptive)
+        add(.adaptive, NotificationTexts.adaptive(mlPerHour: shown), number: state.remindersSent.saturatingAdd(1), .adaptive)
     }
 
     /// The interval engine's anchor while it alerts: one reminder an anchor.

@@ -55,6 +55,13 @@ extension Settings {
         .optionalText(
             "sync.url", \.syncURL, rule: "It must be an address that begins with http:// or https://, or unset.",
             accepts: { isURL($0, ["http", "https"]) }),
+        .optionalText(
+            "sync.token", \.syncToken, rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.",
+            accepts: isToken
+        ).secret,
+        .optionalText(
+            "sync.tokenFile", \.syncTokenFile, rule: "It must be the whole path of a file that begins with /, or unset.",
+            accepts: { $0.hasPrefix("/") && $0.utf8.count <= 4096 && $0.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 } }),
         .text("http.listen", \.httpListen, rule: "It must be an address and a port, such as 127.0.0.1:8077.", accepts: isEndpoint),
         .optionalText(
             "mqtt.url", \.mqttURL, rule: "It must be an address that begins with mqtt:// or mqtts://, or unset.",
@@ -79,6 +86,11 @@ extension Settings {
 
     @Sendable static func isName(_ text: String) -> Bool {
         (1...64).contains(text.count) && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
+    }
+
+    /// What may stand behind `Authorization: Bearer`.
+    public static func isToken(_ text: String) -> Bool {
+        (1...4096).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 32 && $0 < 127 }
     }
 
     @Sendable static func isURL(_ text: String, _ schemes: [String]) -> Bool {

@@ -4,16 +4,15 @@ extension Settings {
     public mutating func set(_ name: String, to text: String, presets: Set<String>? = nil) throws(SettingRefusal) {
         guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
         let given = String(Substring(text).trimmingSpaces())
-        let kept = entry.read(self).text
         var changed = self
         guard entry.write(&changed, given) else {
-            throw SettingRefusal(name: entry.name, given: given, rule: entry.rule, kept: kept)
+            throw entry.refusal(given, entry.rule, self)
         }
         if entry.name == "waterline.defaultPreset", let id = changed.defaultPreset, let presets, !presets.contains(id) {
-            throw SettingRefusal(name: entry.name, given: given, rule: entry.rule, kept: kept)
+            throw entry.refusal(given, entry.rule, self)
         }
         if let broken = changed.brokenScheduleRule {
-            throw SettingRefusal(name: entry.name, given: given, rule: broken, kept: kept)
+            throw entry.refusal(given, broken, self)
         }
         self = changed
     }
@@ -24,7 +23,7 @@ extension Settings {
         for (name, text) in changes {
             guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
             guard entry.write(&changed, String(Substring(text).trimmingSpaces())) else {
-                throw SettingRefusal(name: entry.name, given: text, rule: entry.rule, kept: entry.read(self).text)
+                throw entry.refusal(text, entry.rule, self)
             }
         }
         if let id = changed.defaultPreset, id != defaultPreset, let presets, !presets.contains(id) {
@@ -33,13 +32,13 @@ extension Settings {
                 kept: defaultPreset ?? "")
         }
         if let broken = changed.brokenScheduleRule, let (name, text) = changes.first {
-            throw SettingRefusal(name: name, given: text, rule: broken, kept: Self.entry(name)?.read(self).text)
+            throw Self.entry(name)?.refusal(text, broken, self) ?? Self.unknown(name, text)
         }
         self = changed
     }
 
-    /// The value of a setting; `nil` for a name that is none.
-    public func value(of name: String) -> SettingValue? { Self.entry(name)?.read(self) }
+    /// The value of a setting as it may be shown: of a secret one only that it is set. `nil` for a name that is none.
+    public func value(of name: String) -> SettingValue? { Self.entry(name)?.shown(self) }
 
     /// What differs from the defaults, as name and text: what a store keeps.
     public var stored: [String: String] {
@@ -56,7 +55,7 @@ extension Settings {
         for entry in catalogue {
             guard let text = texts[entry.name] else { continue }
             if !entry.write(&settings, text) {
-                refused.append(SettingRefusal(name: entry.name, given: text, rule: entry.rule, kept: entry.read(settings).text))
+                refused.append(entry.refusal(text, entry.rule, settings))
             }
         }
         if let broken = settings.brokenScheduleRule {

@@ -56,4 +56,33 @@ public struct SettingEntry: Sendable {
     let read: @Sendable (Settings) -> SettingValue
     /// Stores the text's value and tells whether it could.
     let write: @Sendable (inout Settings, String) -> Bool
+    /// Set, but never shown.
+    public private(set) var isSecret = false
+
+    init(
+        name: String, rule: String, read: @escaping @Sendable (Settings) -> SettingValue,
+        write: @escaping @Sendable (inout Settings, String) -> Bool
+    ) {
+        self.name = name
+        self.rule = rule
+        self.read = read
+        self.write = write
+    }
+
+    /// The same, as one whose value no surface shows.
+    var secret: SettingEntry {
+        var copy = self
+        copy.isSecret = true
+        return copy
+    }
+
+    /// The value as it may be shown.
+    func shown(_ settings: Settings) -> SettingValue {
+        let value = read(settings)
+        return isSecret && value != .unset ? .text("(set)") : value
+    }
+
+    func refusal(_ given: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
+        SettingRefusal(name: name, given: isSecret ? "(hidden)" : given, rule: rule, kept: shown(settings).text)
+    }
 }

@@ -69,6 +69,9 @@ public struct Settings: Hashable, Sendable {
     public internal(set) var weekFirstDay = WeekStart.monday
     public internal(set) var healthEnabled = false
     public internal(set) var syncURL: String?
+    /// The credential for `syncURL`: itself, or the file it stands in. Never shown.
+    public internal(set) var syncToken: String?
+    public internal(set) var syncTokenFile: String?
     public internal(set) var httpListen = "127.0.0.1:8077"
     public internal(set) var mqttURL: String?
     public internal(set) var mqttPrefix = "hydration"

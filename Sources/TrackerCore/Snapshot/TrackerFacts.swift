@@ -12,6 +12,8 @@ public struct TrackerFacts: Sendable {
     public var waterline: WaterlineFacts?
     public var connection: ConnectionStatus
     public var sync: SyncStatus
+    /// What stands behind it.
+    public var syncReport = SyncReport()
     /// `false`: no notification server answers; nothing is counted, other sinks go on.
     public var hasNotificationServer: Bool
     /// Notifications not yet opened (the badge).

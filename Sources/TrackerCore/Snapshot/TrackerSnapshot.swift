@@ -13,6 +13,10 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
     public var waterline: WaterlineSnapshot?
     public var connection: ConnectionStatus
     public var sync: SyncStatus
+    public var syncReport: SyncReport
+    /// The amounts of the cup and of the quick-add buttons.
+    public var cupMl: Int
+    public var quickAddMl: [Int]
     public var hasNotificationServer: Bool
     public var unread: Int
     public var greeting: String
@@ -43,6 +47,8 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         self.waterline = waterline
         connection = facts.connection
         sync = facts.sync
+        syncReport = facts.syncReport
+        (cupMl, quickAddMl) = (settings.cupMl, settings.quickAddMl)
         hasNotificationServer = facts.hasNotificationServer
         unread = facts.unread
         greeting = Greeting.text(at: calendar.timeOfDay(at: now))
@@ -59,6 +65,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         pace.says(theSameAs: other.pace) && nextDrink.phase == other.nextDrink.phase && nextDrink.due == other.nextDrink.due
             && drinkCount == other.drinkCount && companion.state == other.companion.state && zone == other.zone
             && isQuiet == other.isQuiet && unread == other.unread && connection == other.connection && sync == other.sync
+            && syncReport == other.syncReport && cupMl == other.cupMl && quickAddMl == other.quickAddMl
             && hasNotificationServer == other.hasNotificationServer && remindersSent == other.remindersSent
             && greeting == other.greeting && lastDrinkAge == other.lastDrinkAge
             && waterline?.timeless == other.waterline?.timeless
@@ -66,7 +73,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
 
     enum CodingKeys: String, CodingKey {
         case zone, phase, dueTime, countdown, haloLabel, drinkCount, remindersSent, isQuiet, waterline
-        case connection, connectionError, hint, sync, pendingSync, notifications, unread, greeting, lastDrinkAge
+        case connection, connectionError, hint, sync, pendingSync, syncReport, cupMl, quickAddMl, notifications, unread, greeting, lastDrinkAge
         case headline, caption, litresText, amountText, behindText, targetProgress
     }
 
@@ -87,7 +94,10 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         try container.encode(connection.error, forKey: .connectionError)
         try container.encode(connection.hint, forKey: .hint)
         try container.encode(sync.name, forKey: .sync)
-        try container.encode(sync.pending, forKey: .pendingSync)
+        try container.encode(syncReport.isPending, forKey: .pendingSync)
+        try container.encode(syncReport, forKey: .syncReport)
+        try container.encode(cupMl, forKey: .cupMl)
+        try container.encode(quickAddMl, forKey: .quickAddMl)
         try container.encode(hasNotificationServer ? "enabled" : "disabled", forKey: .notifications)
         try container.encode(unread, forKey: .unread)
         try container.encode(greeting, forKey: .greeting)

@@ -14,7 +14,7 @@ public enum Greeting {
 public enum RelativeAge {
     /// `just now` under a minute and for what lies ahead, then `5 min ago`, `2 h ago`, `3 days ago`.
     public static func text(from past: Instant, to now: Instant) -> String {
-        let minutes = Int(max(0, past.seconds(to: now)) / 60)
+        let minutes = Int(saturating: max(0, past.seconds(to: now)) / 60)
         switch minutes {
         case 0: return "just now"
         case ..<60: return "\(minutes) min ago"

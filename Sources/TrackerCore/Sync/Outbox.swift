@@ -54,6 +54,10 @@ public enum SendOutcome: Hashable, Sendable {
     case sent
     /// HTTP status other than 2xx.
     case refused(status: Int)
+    /// The server wants a credential, or another one (401, 403, 407): nothing is wrong with the item.
+    case unauthorised(status: Int)
+    /// An answer that no sync server gives, such as the page of a network that wants a login first.
+    case nonsense
     /// No connection, no answer.
     case unreachable
 }
@@ -82,7 +86,7 @@ public struct Outbox: Hashable, Sendable {
         }
         items.append(
             OutboxItem(
-                id: (items.last?.id ?? 0) + 1, entity: entity, operation: operation, payload: payload, updatedAt: updatedAt))
+                id: (items.last?.id ?? 0).saturatingAdd(1), entity: entity, operation: operation, payload: payload, updatedAt: updatedAt))
     }
 
     /// What to send now: the oldest item that is neither parked nor waiting, and that no earlier one of its entity holds up.
@@ -115,8 +119,8 @@ public struct Outbox: Hashable, Sendable {
         case .sent: items.remove(at: index)
         case .refused(let status) where (400..<500).contains(status):
             items[index].parkedReason = "The server refused it with status \(status)."
-        case .refused, .unreachable:
-            items[index].attempts += 1
+        case .refused, .unauthorised, .nonsense, .unreachable:
+            items[index].attempts = items[index].attempts.saturatingAdd(1)
             items[index].notBefore = now.advanced(seconds: Self.backOffSeconds(afterFailures: items[index].attempts))
         }
     }

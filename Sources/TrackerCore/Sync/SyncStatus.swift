@@ -16,6 +16,37 @@ public enum SyncStatus: Hashable, Sendable {
         case .error: "error"
         }
     }
+}
 
-    public var pending: Int { if case .pending(let count) = self { count } else { 0 } }
+/// What stands behind the icon.
+public struct SyncReport: Hashable, Sendable, Encodable {
+    /// Changes that the server has not got yet.
+    public var waiting: Int
+    /// Why the last pass stopped, in words; `nil` where it came to its end.
+    public var trouble: String?
+    /// Rows of the server that were not taken at the last pass.
+    public var refused: Int
+    /// The first of them, a sentence each.
+    public var refusals: [String]
+
+    public init(waiting: Int = 0, trouble: String? = nil, refused: Int = 0, refusals: [String] = []) {
+        self.waiting = waiting
+        self.trouble = trouble
+        self.refused = refused
+        self.refusals = refusals
+    }
+
+    /// Something is still to be told or to be asked.
+    public var isPending: Bool { waiting > 0 || trouble != nil }
+
+    enum CodingKeys: CodingKey { case waiting, trouble, refused, refusals }
+
+    /// `null` where there was no trouble.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(waiting, forKey: .waiting)
+        try container.encode(trouble, forKey: .trouble)
+        try container.encode(refused, forKey: .refused)
+        try container.encode(refusals, forKey: .refusals)
+    }
 }

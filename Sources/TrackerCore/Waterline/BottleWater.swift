@@ -33,7 +33,7 @@ public struct BottleWater: Hashable, Sendable {
             case .off: break
             case .perSip: add(sip, 0, oz: Double(sip.ml) / Ounces.mlPerOunce, session, excluded)
             case .accumulate:
-                carryMl += sip.ml
+                carryMl += min(sip.ml, Self.largestSipMl)
                 var index = 0
                 while carryMl >= amountMl {
                     carryMl -= amountMl
@@ -52,6 +52,9 @@ public struct BottleWater: Hashable, Sendable {
                 id: id, sessionID: session.id, timestamp: sip.at, kind: .water, amountOz: oz, source: .bottle,
                 updatedAt: sip.at, seq: Self.firstSeq + logs.count))
     }
+
+    /// A record's amount has 16 bits: no sip is larger.
+    static let largestSipMl = 65_535
 
     /// Derived entries come after entered ones of the same millisecond.
     static let firstSeq = 1 << 40

@@ -41,6 +41,9 @@ public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
         self.seq = seq
     }
 
+    /// Whether it counts when one asks for that moment, as for a drink.
+    public func isKnown(at now: Instant) -> Bool { timestamp <= now || updatedAt <= now }
+
     /// Thousandths of a standard drink: sums of these are exact.
     var thousandths: Int {
         guard kind == .alcohol else { return 0 }

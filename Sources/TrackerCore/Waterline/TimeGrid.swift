@@ -15,14 +15,14 @@ public struct TimeGrid: Hashable, Sendable {
 
     /// The latest grid point at or before now; the start itself is none.
     public func point(at now: Instant) -> Instant? {
-        let passed = (now.milliseconds - start.milliseconds) / interval
-        return passed >= 1 ? Instant(milliseconds: start.milliseconds + passed * interval) : nil
+        let passed = now.milliseconds.saturatingSubtract(start.milliseconds) / interval
+        return passed >= 1 ? Instant(milliseconds: start.milliseconds.saturatingAdd(passed * interval)) : nil
     }
 
     /// The first grid point after now.
     public func nextPoint(after now: Instant) -> Instant {
-        let passed = max(0, now.milliseconds - start.milliseconds) / interval
-        return Instant(milliseconds: start.milliseconds + (passed + 1) * interval)
+        let passed = max(0, now.milliseconds.saturatingSubtract(start.milliseconds)) / interval
+        return Instant(milliseconds: start.milliseconds.saturatingAdd((passed + 1).saturatingMultiply(interval)))
     }
 
     /// Whether nothing was logged for 90 minutes before that point.
@@ -31,13 +31,15 @@ public struct TimeGrid: Hashable, Sendable {
         return last.seconds(to: point) >= Self.silenceSeconds
     }
 
-    /// All reminders up to an instant, with these entries.
+    /// All reminders up to an instant, with these entries. At most 1000 points are looked at.
     public func firings(until end: Instant, logs: [LogEntry]) -> [Instant] {
         var found: [Instant] = []
-        var point = nextPoint(after: start)
-        while point <= end {
-            if !isSilent(at: point, logs: logs) { found.append(point) }
-            point = nextPoint(after: point)
+        var point = start
+        for _ in 0..<1000 {
+            let next = nextPoint(after: point)
+            guard next > point, next <= end else { break }
+            if !isSilent(at: next, logs: logs) { found.append(next) }
+            point = next
         }
         return found
     }
@@ -45,5 +47,5 @@ public struct TimeGrid: Hashable, Sendable {
     /// Seconds without an entry after which points are passed over: 90 minutes.
     public static let silenceSeconds: Double = 90 * 60
 
-    private var interval: Int64 { Int64(intervalMinutes) * 60_000 }
+    private var interval: Int64 { Int64(intervalMinutes).saturatingMultiply(60_000) }
 }

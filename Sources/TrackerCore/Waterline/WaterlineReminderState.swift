@@ -35,7 +35,14 @@ public struct WaterlineReminderState: Hashable, Sendable, Codable {
         case .live(let text): lastLiveText = text
         case .pace, .interval, .adaptive, .goal, .recovery: return
         }
-        sent[notification.kind.id, default: 0] += 1
+        sent[notification.kind.id] = sent[notification.kind.id, default: 0].saturatingAdd(1)
+    }
+
+    /// Another interval: the grid starts anew at the moment of the change (E4).
+    public mutating func restartGrid(at now: Instant, intervalMinutes: Int) {
+        guard intervalMinutes != gridIntervalMinutes else { return }
+        gridIntervalMinutes = intervalMinutes
+        gridStart = now
     }
 
     /// "Keep Going": silence for another 12 hours.
@@ -52,6 +59,6 @@ public enum AbandonedSession {
     /// Whole hours since the start, once more than 12 have passed since the start or since "Keep Going"; else `nil`.
     public static func hours(start: Instant, keepGoingAt: Instant?, now: Instant) -> Int? {
         guard max(start, keepGoingAt ?? start).seconds(to: now) > limitSeconds else { return nil }
-        return Int(start.seconds(to: now) / 3600)
+        return Int(saturating: start.seconds(to: now) / 3600)
     }
 }

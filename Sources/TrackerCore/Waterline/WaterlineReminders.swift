@@ -71,10 +71,8 @@ struct WaterlineReminders {
     }
 
     private mutating func onTime() {
-        if state.gridIntervalMinutes != settings.intervalMinutes {
-            state.gridIntervalMinutes = settings.intervalMinutes
-            state.gridStart = now
-        }
+        // Whoever changes the setting restarts the grid then and there; this is for a change that nobody recorded.
+        state.restartGrid(at: now, intervalMinutes: settings.intervalMinutes)
         guard let point = grid.point(at: now), point > state.lastSlot ?? session.startTime else { return }
         guard settings.timeReminders, !grid.isSilent(at: point, logs: logs) else {
             state.lastSlot = point
@@ -139,7 +137,7 @@ struct WaterlineReminders {
     private mutating func decide(
         _ kind: NotificationKind, _ text: NotificationTexts.Text, _ acceptance: TrackerNotification.Acceptance
     ) {
-        let number = state.sent[kind.id, default: 0] + 1
+        let number = state.sent[kind.id, default: 0].saturatingAdd(1)
         decisions.append(
             TrackerNotification(
                 kind: kind, notificationId: "\(kind.id)/\(session.id)/\(number)", title: text.title, body: text.body,

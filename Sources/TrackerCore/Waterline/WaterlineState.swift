@@ -39,7 +39,7 @@ public struct WaterlineState: Hashable, Sendable {
         (left.timestamp, left.seq, left.id) < (right.timestamp, right.seq, right.id)
     }
 
-    static func isHigh(_ valueThousandths: Int, threshold: Int) -> Bool { valueThousandths >= threshold * 1000 }
+    static func isHigh(_ valueThousandths: Int, threshold: Int) -> Bool { valueThousandths >= threshold.saturatingMultiply(1000) }
 }
 
 /// What the session screen says (`tracker.md` E5).
@@ -48,7 +48,7 @@ extension WaterlineState {
     public static let warningText = "Drink water to return to center"
 
     /// Drinks until water is due, by the rule "every N drinks"; 0 is now.
-    public func waterDueIn(everyNDrinks: Int) -> Int { max(0, everyNDrinks - sinceWater) }
+    public func waterDueIn(everyNDrinks: Int) -> Int { max(0, everyNDrinks.saturatingSubtract(sinceWater)) }
 
     /// `Water due in: 2 drinks`, or `Water due now`.
     public func waterDueText(everyNDrinks: Int) -> String {

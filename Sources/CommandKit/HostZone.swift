@@ -1,0 +1,45 @@
+import Foundation
+
+/// The zone that this machine's clock on the wall is in, now: whoever travels with a running program changes it.
+public enum HostZone {
+    /// The IANA id: what `TZ` names, else where `/etc/localtime` leads, else what `/etc/timezone` says, else Foundation's
+    /// answer, which it remembers from the start of the process.
+    public static func id(
+        environment: [String: String] = ProcessInfo.processInfo.environment, localtime: String = "/etc/localtime",
+        timezone: String = "/etc/timezone"
+    ) -> String {
+        if let named = environment["TZ"].flatMap(name(inVariable:)) { return named }
+        return name(behind: localtime) ?? name(in: timezone) ?? TimeZone.current.identifier
+    }
+
+    /// `:Europe/Berlin`, `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is no name.
+    private static func name(inVariable value: String) -> String? {
+        let text = value.hasPrefix(":") ? String(value.dropFirst()) : value
+        let name = afterZoneFiles(text) ?? text
+        return TimeZone.knownTimeZoneIdentifiers.contains(name) || name == "UTC" ? name : nil
+    }
+
+    /// The name that a chain of links leads to. The zone files link to each other, too: the first name counts.
+    private static func name(behind link: String) -> String? {
+        var path = link
+        for _ in 0..<8 {
+            guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return nil }
+            if let name = afterZoneFiles(target) { return name }
+            path = target.hasPrefix("/") ? target : (path as NSString).deletingLastPathComponent + "/" + target
+        }
+        return nil
+    }
+
+    private static func name(in file: String) -> String? {
+        guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.read(upToCount: 256) else { return nil }
+        let name = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return name.isEmpty ? nil : name
+    }
+
+    private static func afterZoneFiles(_ path: String) -> String? {
+        guard let range = path.range(of: "/zoneinfo/", options: .backwards) else { return nil }
+        let name = String(path[range.upperBound...])
+        for prefix in ["posix/", "right/"] where name.hasPrefix(prefix) { return String(name.dropFirst(prefix.count)) }
+        return name.isEmpty ? nil : name
+    }
+}

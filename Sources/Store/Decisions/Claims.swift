@@ -1,0 +1,33 @@
+import GRDB
+import TrackerCore
+
+/// Which process is telling a decision right now. Claim and delivery are one: whoever holds the claim delivers, and nobody
+/// else may until it is given back or has lapsed, as it does when its holder was killed.
+struct Claims {
+    /// How long a claim holds: longer than any delivery may take (a desktop's server has 5 s for each).
+    static let leaseSeconds: Double = 60
+
+    let claimant: String
+    let now: Instant
+
+    /// Takes the decision for this process; `false` while another has it.
+    func take(_ id: String, _ db: Database) throws -> Bool {
+        let row = try Row.fetchOne(db, sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?", arguments: [id])
+        if let row, row["claimant"] != claimant {
+            // The other's clock may be ahead of ours, and far off after a wrong clock: only near is live.
+            let age = Instant(milliseconds: row["claimedAt"]).seconds(to: now)
+            if age.magnitude < Self.leaseSeconds { return false }
+        }
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO claim (id, claimant, claimedAt) VALUES (?, ?, ?)",
+            arguments: [id, claimant, now.milliseconds])
+        return true
+    }
+
+    /// Gives it back.
+    /// - Returns: whether it still was this process's own; if not, another one has told it meanwhile.
+    func giveBack(_ id: String, _ db: Database) throws -> Bool {
+        try db.execute(sql: "DELETE FROM claim WHERE id = ? AND claimant = ?", arguments: [id, claimant])
+        return db.changesCount == 1
+    }
+}

@@ -1,0 +1,38 @@
+/// Arithmetic that stays at the end of a number rather than pass it: for times and amounts that come from outside.
+extension FixedWidthInteger where Self: SignedInteger {
+    func saturatingAdd(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    func saturatingSubtract(_ other: Self) -> Self {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other < 0 ? .max : .min) : difference
+    }
+
+    func saturatingMultiply(_ other: Self) -> Self {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
+    }
+
+    /// The nearest whole number towards zero that fits; 0 for what is no number.
+    init(saturating value: Double) {
+        guard !value.isNaN else {
+            self = 0
+            return
+        }
+        self = Self(exactly: value.rounded(.towardZero)) ?? (value < 0 ? .min : .max)
+    }
+}
+
+/// Half up, exactly, whatever the numbers: `a × b / by` for `by` above 0 and a product that is not negative.
+func multiplyDivide(_ a: Int, _ b: Int128, by: Int128) -> Int {
+    let (whole, rest) = (Int128(a) * b).quotientAndRemainder(dividingBy: by)
+    return Int(clamping: rest >= by - rest ? whole + 1 : whole)
+}
+
+/// Division that rounds down, also below zero.
+func floorDivide(_ value: Int64, _ by: Int64) -> Int64 {
+    let quotient = value / by
+    return value % by < 0 ? quotient - 1 : quotient
+}

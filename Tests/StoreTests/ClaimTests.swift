@@ -1,0 +1,160 @@
+import Foundation
+import Support
+import Testing
+import TrackerCore
+
+@testable import Store
+
+/// Claim and delivery are one (`tracker.md` B7, B8): whoever tells a decision has it alone.
+@Suite struct ClaimTests {
+    let scratch: ScratchStore
+
+    init() throws { scratch = try ScratchStore() }
+
+    private func berlin(_ wall: String) throws -> WriteContext {
+        let zone = try Zone("Europe/Berlin")
+        let now = try #require(Instant(iso: "2026-06-15T\(wall):00+02:00"))
+        return WriteContext(now: now, zone: zone, source: "cli", makeID: { UUID().uuidString.lowercased() })
+    }
+
+    @Test func twoChecksAtOnceTellOneReminderOnce() throws {
+        let (first, second) = (try TrackerStore(path: scratch.path), try TrackerStore(path: scratch.path))
+        let noon = try berlin("12:00")
+        let offer = try first.offer(noon)
+        #expect(offer.banners.count == 1)
+        #expect(try second.offer(noon).banners.isEmpty, "the other process has it")
+        try first.settle(offer.banners[0], of: offer, shownBy: ["terminal"], noon)
+        #expect(try second.offer(noon).banners.isEmpty, "told")
+        #expect(try second.look(noon).snapshot.remindersSent == 1)
+        #expect(try second.notifications().count == 1)
+    }
+
+    /// Killed between claim and delivery: after the lease the same id is offered again, and counted once.
+    @Test func aClaimOfAKilledProcessLapses() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let killed = try store.offer(berlin("12:00"))
+        #expect(try store.offer(berlin("12:00")).banners.isEmpty)
+        let later = try berlin("12:01")
+        let again = try store.offer(later)
+        #expect(again.banners.map(\.shown.notificationId) == killed.banners.map(\.shown.notificationId))
+        try store.settle(again.banners[0], of: again, shownBy: ["terminal"], later)
+        // The first was only slow: what it shows now is not counted a second time.
+        try store.settle(killed.banners[0], of: killed, shownBy: ["terminal"], later)
+        #expect(try store.look(later).snapshot.remindersSent == 1)
+    }
+
+    /// A claim made under a wrong clock, hours ahead, holds nobody up.
+    @Test func aClaimFromAWrongClockHoldsNobodyUp() throws {
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.offer(berlin("20:00"))
+        #expect(try store.offer(berlin("12:00")).banners.count == 1)
+    }
+
+    @Test func whatNobodyShowedIsNotCountedAndComesAgainAtOnce() throws {
+        let store = try TrackerStore(path: scratch.path)
+        for _ in 0..<12 {
+            let offer = try store.offer(berlin("12:00"))
+            #expect(offer.banners.map(\.shown.notificationId) == ["hydration-reminder/2026-06-15/1"])
+            try store.settle(offer.banners[0], of: offer, shownBy: [], berlin("12:00"))
+        }
+        #expect(try store.look(berlin("12:00")).snapshot.remindersSent == 0)
+    }
+
+    /// What another process writes between a decision and its acceptance is not overwritten.
+    @Test func acceptanceKeepsWhatOthersWroteMeanwhile() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let noon = try berlin("12:00")
+        let offer = try store.offer(noon)
+        _ = try store.logDrink(ml: 2000, noon)
+        _ = try store.logDrink(ml: 600, noon)
+        let other = try store.offer(noon)
+        #expect(other.banners.map(\.shown.kind) == [.goal])
+        try store.settle(other.banners[0], of: other, shownBy: ["terminal"], noon)
+        try store.settle(offer.banners[0], of: offer, shownBy: ["terminal"], noon)
+        #expect(try store.offer(berlin("12:30")).banners.isEmpty, "the goal is not told again")
+    }
+
+    /// Discreet: the per-drink reminder and the warning have the same words. One banner answers both.
+    @Test func equalBannersAreShownOnce() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let night = try berlin("23:00")
+        _ = try store.startSession(night)
+        for _ in 0..<2 { _ = try store.addLog(.drink(), night) }
+        let sink = MemorySink()
+        let evaluation = try store.evaluate(night, sinks: [sink])
+        #expect(evaluation.decisions.map(\.kind) == [.waterlinePerDrink, .waterlineWarning, .waterlineLive])
+        #expect(sink.delivered.map(\.kind) == [.waterlineWarning, .waterlineLive])
+        #expect(try store.evaluate(night, sinks: [sink]).decisions.isEmpty, "both are answered")
+        try store.changeSettings([("waterline.discreet", "false")], night)
+        _ = try store.addLog(.water(oz: 8), night)
+        for _ in 0..<2 { _ = try store.addLog(.drink(), night) }
+        let plain = MemorySink()
+        _ = try store.evaluate(night, sinks: [plain])
+        #expect(plain.delivered.map(\.kind).prefix(2) == [.waterlinePerDrink, .waterlineWarning], "different words are two banners")
+    }
+
+    /// B8: a drink re-arms at its commit, although no check looked in between; K-B11: back on track is told later, once.
+    @Test func everyCommitIsEvaluated() throws {
+        let store = try TrackerStore(path: scratch.path)
+        try store.changeSettings([("reminders.backOnTrack", "true")], berlin("07:00"))
+        func told(_ wall: String) throws -> [NotificationKind] {
+            let sink = MemorySink()
+            _ = try store.evaluate(berlin(wall), sinks: [sink])
+            return sink.delivered.map(\.kind)
+        }
+        #expect(try told("07:18") == [.pace])
+        let drunk = try berlin("08:00")
+        _ = try store.logDrink(ml: 167, drunk)
+        #expect(store.afterCommit(drunk) == [])
+        #expect(try told("08:00") == [.recovery] && told("08:01") == [])
+        #expect(try told("08:18") == [.pace], "amber again, 50 ml behind")
+    }
+
+    /// E4: the grid restarts at the change, whoever evaluates when.
+    @Test func aNewIntervalRestartsItsGridAtTheChange() throws {
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.startSession(berlin("21:00"))
+        try store.changeSettings([("waterline.intervalMinutes", "30")], berlin("21:07"))
+        func next(_ wall: String) throws -> Double? { try store.look(berlin(wall)).snapshot.waterline?.nextReminderSeconds }
+        #expect(try next("21:20") == 17 * 60, "21:37, not 21:50")
+        try store.changeSettings([("waterline.discreet", "false")], berlin("21:25"))
+        #expect(try next("21:30") == 7 * 60, "another setting moves nothing")
+    }
+
+    /// D3: the days before a change keep their goal, with and without drinks; a person who sets the program up has it for all.
+    @Test func aLaterGoalDoesNotRewriteEarlierDays() throws {
+        func goals(_ store: TrackerStore) throws -> [Int] {
+            let days = (10...16).compactMap { LocalDay("2026-06-\($0)") }
+            let history = try store.history(from: days[0], through: days[6])
+            return days.map { history[$0].goalMl }
+        }
+        let store = try TrackerStore(path: scratch.path)
+        try store.changeSettings([("hydration.goalMl", "3000")], berlin("12:00"))
+        #expect(try goals(store) == [2500, 2500, 2500, 2500, 2500, 3000, 3000])
+        let fresh = try TrackerStore(inMemory: nil)
+        try fresh.changeSettings([("hydration.goalMl", "3000")], isFirstChoice: true, berlin("12:00"))
+        #expect(try goals(fresh) == Array(repeating: 3000, count: 7))
+        let used = try TrackerStore(inMemory: nil)
+        _ = try used.logDrink(ml: 100, at: Instant(iso: "2026-06-13T12:00:00Z"), berlin("12:00"))
+        try used.changeSettings([("hydration.goalMl", "3000")], isFirstChoice: true, berlin("12:00"))
+        #expect(try goals(used) == [2500, 2500, 2500, 2500, 2500, 3000, 3000])
+    }
+
+    /// Asked for the past, later drinks do not count; a bottle's drink that is a little ahead of our clock does.
+    @Test func askedForThePastLaterDrinksDoNotCount() throws {
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.logDrink(ml: 250, berlin("10:00"))
+        _ = try store.logDrink(ml: 300, berlin("14:00"))
+        func total(_ wall: String) throws -> Int { try store.look(berlin(wall)).snapshot.pace.dailyTotalMl }
+        #expect(try total("09:00") == 0 && total("12:00") == 250 && total("14:00") == 550)
+        let early = try #require(Instant(iso: "2026-06-15T15:30:00+02:00"))
+        _ = try store.append([
+            JournalEntry(
+                bottle: "b", raw: [UInt8](repeating: 1, count: 13), wall: WallTime("2026-06-15T15:30:00"), amountMl: 50,
+                received: berlin("15:00").now, verdict: .drink(at: early, zone: "Europe/Berlin"))
+        ])
+        #expect(try total("15:00") == 600 && total("14:30") == 550)
+        _ = try store.startSession(berlin("20:00"))
+        #expect(try store.look(berlin("19:00")).snapshot.waterline == nil)
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import Store
+import Support
+import Sync
+import Testing
+import TrackerCore
+
+/// A sync server may be anybody's: nothing it answers stops a command, and nothing it sends breaks the store.
+@Suite struct HostileServerTests {
+    let store: TrackerStore
+
+    init() throws { store = try TrackerStore(inMemory: nil) }
+
+    private static let now: Int64 = 1_781_526_000
+
+    private func context(_ seconds: Int64 = 0) -> WriteContext {
+        WriteContext(now: Instant(seconds: Self.now + seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+    }
+
+    private func pass(_ server: SyncServer, at seconds: Int64 = 10) async throws -> SyncClient.Pass {
+        let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 5))
+        return try await client.pass(store, now: { Instant(seconds: Self.now + seconds) }, zone: .utc)
+    }
+
+    private func session(_ server: SyncServer) throws -> WaterlineSession {
+        try store.changeSettings([("sync.url", server.base.absoluteString)], context())
+        return try store.startSession(context()).session
+    }
+
+    /// Rows as a hostile or broken server sends them: what each is, and what the reason says.
+    static let badSessions: [(String, String)] = [
+        (#""startTime": -9223372036854775808"#, "startTime"), (#""startTime": 9223372036854775807"#, "startTime"),
+        (#""startTime": "yesterday""#, "startTime"), (#""startTime": null"#, "startTime"), (#""startTime": 1e30"#, "startTime"),
+        (#""startTime": 1781526000000, "endTime": 1781525999999, "isActive": 0"#, "ends before"),
+        (#""startTime": 1781526000000, "endTime": 1781526000000, "isActive": 1"#, "contradict"),
+        (#""startTime": 1781526000000, "isActive": 0"#, "contradict"), (#""startTime": 1781526000000, "isActive": 2"#, "isActive"),
+        (#""startTime": 1781526000000, "isActive": 1, "sealed": 1"#, "sealed"),
+        (#""startTime": 1781526000000, "isActive": 1, "ruleN": 0"#, "ruleN"),
+        (#""startTime": 1781526000000, "isActive": 1, "threshold": 9223372036854775807"#, "threshold"),
+        (#""startTime": 1781526000000, "isActive": 1, "waterOz": -1"#, "waterOz"),
+        (#""startTime": 1781526000000, "isActive": 1, "bottleWater": "gin""#, "bottleWater"),
+        (#""startTime": 1781526000000, "isActive": 1, "computedSummary": "{}""#, "computedSummary"),
+        (#""startTime": 1781526000000, "isActive": 1, "updatedAt": 9223372036854775807"#, "updatedAt"),
+        (#""startTime": 1781526000000, "isActive": 1, "userId": 5"#, "userId"),
+        (#""startTime": {"a": [1]}"#, "plain values"),
+    ]
+
+    @Test(arguments: badSessions) func aSessionThatBreaksARuleIsRefusedWithItsReason(fields: String, reason: String) throws {
+        let updated = fields.contains("updatedAt") ? "" : #", "updatedAt": 1781526000000"#
+        let user = fields.contains("userId") ? "" : #", "userId": "u""#
+        let json = #"[{"id": "bad", "deviceId": "phone", \#(fields)\#(updated)\#(user)}]"#
+        let outcome = try store.merge(.session, json: json, context())
+        #expect(outcome.taken == 0 && outcome.refused == 1, "\(outcome)")
+        #expect(outcome.refusals.first?.reason.contains(reason) == true, "\(outcome.refusals)")
+        #expect(try store.activeSession(at: context().now) == nil)
+        _ = try store.look(context()).snapshot
+    }
+
+    static let badLogs: [(String, String)] = [
+        (#""timestamp": 9223372036854775807"#, "timestamp"), (#""timestamp": 1781525999000"#, "outside its session"),
+        (#""sessionId": "none""#, "no session"), (#""type": "gin""#, "type"), (#""standardDrinkEstimate": 1e300"#, "standardDrinkEstimate"),
+        (#""standardDrinkEstimate": "many""#, "standardDrinkEstimate"), (#""amountOz": -8"#, "amountOz"), (#""abv": 101"#, "abv"),
+        (#""source": "bottle""#, "sips"), (#""deleted": 7"#, "deleted"), (#""id": "a|b""#, "|"), (#""id": """#, "id"),
+        (#""id": "a\u202eb""#, "id"), (#""deviceId": null"#, "deviceId"), (#""drinkType": "petrol""#, "drinkType"),
+    ]
+
+    @Test(arguments: badLogs) func anEntryThatBreaksARuleIsRefusedAloneWithItsReason(field: String, reason: String) throws {
+        let session = try store.startSession(context()).session
+        func row(_ id: String, _ more: String) -> String {
+            let base: [(String, String)] = [
+                ("id", #""\#(id)""#), ("sessionId", #""\#(session.id)""#), ("timestamp", "1781526000000"), ("type", #""alcohol""#),
+                ("source", #""phone""#), ("updatedAt", "1781526000000"), ("deviceId", #""phone""#),
+            ]
+            let fields = base.filter { !more.hasPrefix("\"\($0.0)\"") }.map { "\"\($0.0)\": \($0.1)" } + (more.isEmpty ? [] : [more])
+            return "{" + fields.joined(separator: ", ") + "}"
+        }
+        let outcome = try store.merge(.logEntry, json: "[\(row("bad", field)), \(row("good", ""))]", context(5))
+        #expect(outcome.taken == 1 && outcome.refused == 1, "\(outcome)")
+        #expect(outcome.refusals.first?.reason.contains(reason) == true, "\(outcome.refusals)")
+        #expect(try store.activeSession(at: context(5).now)?.logs.map(\.id) == ["good"])
+    }
+
+    /// Any values in any columns: whatever is taken, every surface still answers, at any moment.
+    @Test(arguments: 1...8) func noRowStopsAnything(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let values = [
+            "null", "0", "1", "-1", "8", "1e300", "0.5", "9223372036854775807", "-9223372036854775808", "1781526000000", "1781526100000",
+            "\"\"", "\"x\"", "\"beer\"", "\"water\"", "\"alcohol\"", "true", "[]", "{}",
+        ]
+        let columns = [
+            "id", "userId", "startTime", "endTime", "isActive", "sealed", "ruleN", "bottleWater", "waterOz", "threshold", "computedSummary", "sessionId",
+            "timestamp", "type", "drinkType", "sizeOz", "abv", "standardDrinkEstimate", "presetId", "amountOz", "source", "deleted", "name",
+            "position", "updatedAt", "deviceId",
+        ]
+        let good = [
+            "id": "\"s\"", "userId": "\"u\"", "deviceId": "\"phone\"", "updatedAt": "1781526000000", "startTime": "1781526000000", "isActive": "1",
+            "sessionId": "\"s\"", "timestamp": "1781526000000", "source": "\"phone\"", "name": "\"N\"", "standardDrinkEstimate": "1",
+        ]
+        for _ in 0..<20 {
+            for entity in RemoteEntity.allCases {
+                var row = good
+                for _ in 0..<Int.random(in: 0...3, using: &random) {
+                    row[columns.randomElement(using: &random) ?? "id"] = values.randomElement(using: &random)
+                }
+                row["type"] = row["type"] ?? "\"alcohol\""
+                row["drinkType"] = row["drinkType"] ?? "\"beer\""
+                if row["id"] == good["id"], entity != .session { row["id"] = "\"e\(Int.random(in: 0...9, using: &random))\"" }
+                let json = "[{" + row.map { "\"\($0)\": \($1)" }.joined(separator: ", ") + "}]"
+                let outcome = try store.merge(entity, json: json, context())
+                #expect(outcome.taken + outcome.kept + outcome.refused == 1, "seed \(seed): \(json)")
+                #expect(outcome.refused == outcome.refusals.count && !outcome.refusals.contains { $0.reason.isEmpty }, "seed \(seed)")
+            }
+            for moment in [context(), context(86_400 * 365)] { _ = try store.look(moment).snapshot }
+            if Int.random(in: 0..<10, using: &random) == 0, try store.activeSession(at: context().now) != nil {
+                _ = try store.endSession(context(60))
+            }
+        }
+    }
+
+    /// The row of issue 7, by way of a server: counted, told, and nothing dies.
+    @Test func refusedRowsAreCountedAndVisible() async throws {
+        let server = try await SyncServer.start()
+        let session = try session(server)
+        #expect(try await pass(server).trouble == nil)
+        let row = #"["logEntry", {"id": "x", "sessionId": "\#(session.id)", "timestamp": -9223372036854775808, "type": "water", "source": "phone", "updatedAt": 1781526000000, "deviceId": "phone"}]"#
+        _ = try await server.control("/control/put", body: row)
+        #expect(try await pass(server, at: 20).merged.refused == 1)
+        let report = try store.look(context(30)).snapshot.syncReport
+        #expect(report.refused == 1 && report.refusals.first?.hasPrefix("logEntry x: timestamp") == true, "\(report)")
+        // Mended on the server: nothing is told any more.
+        _ = try await server.control("/control/put", body: row.replacing("-9223372036854775808", with: "1781526001000"))
+        #expect(try await pass(server, at: 40).merged.taken == 1)
+        #expect(try store.syncReport().report == SyncReport())
+    }
+
+    /// A network that wants a login first answers everything with its own page: nothing counts as sent.
+    @Test(arguments: ["page", "redirect"]) func aCaptivePortalTakesNothing(kind: String) async throws {
+        let server = try await SyncServer.start()
+        _ = try session(server)
+        _ = try store.addLog(.drink(), context(1))
+        let waiting = try store.outbox().items.count
+        _ = try await server.control("/control/portal", body: kind)
+        let first = try await pass(server)
+        #expect(first.sent == 0 && first.trouble?.contains("login") == true && first.status == .offline, "\(first)")
+        #expect(try store.outbox().items.count == waiting)
+        let (status, report) = try store.syncReport()
+        #expect(status == .offline && report.isPending && report.trouble != nil)
+        _ = try await server.control("/control/portal")
+        #expect(try await pass(server, at: 400).sent == waiting)
+        // With nothing to send the question alone meets the portal.
+        _ = try await server.control("/control/portal", body: kind)
+        #expect(try await pass(server, at: 410).trouble?.contains("login") == true)
+        #expect(try store.syncReport().report.isPending)
+    }
+
+    @Test func requestsCarryTheCredential() async throws {
+        let server = try await SyncServer.start()
+        _ = try await server.control("/control/token", body: "s3cret")
+        _ = try session(server)
+        let without = try await pass(server)
+        #expect(without.sent == 0 && without.parked == 0 && without.trouble?.contains("sync.token") == true, "\(without)")
+        try store.changeSettings([("sync.token", "wrong")], context(20))
+        #expect(try await pass(server, at: 21).trouble?.contains("does not take the credential") == true)
+        try store.changeSettings([("sync.token", "s3cret")], context(30))
+        #expect(try await pass(server, at: 31).status == .idle)
+
+        let folder = try TemporaryFolder()
+        try Data("  s3cret  \n# for the sync server\n".utf8).write(to: folder.url("token"))
+        try store.changeSettings([("sync.token", "unset"), ("sync.tokenFile", folder.file("token"))], context(40))
+        _ = try store.addLog(.drink(), context(41))
+        #expect(try await pass(server, at: 42).status == .idle)
+        let seen = try JSONDecoder().decode([String?].self, from: try await server.control("/control/seen"))
+        #expect(Set(seen) == [nil, "Bearer wrong", "Bearer s3cret"])
+        try FileManager.default.removeItem(atPath: folder.file("token"))
+        #expect(throws: SyncTrouble.self) { try SyncClient.named(by: store.settings()) }
+    }
+
+    /// The credential is set and never shown.
+    @Test func theCredentialIsNeverShown() throws {
+        let settings = try store.changeSettings([("sync.token", "s3cret")], context())
+        #expect(settings.value(of: "sync.token") == .text("(set)") && settings.syncToken == "s3cret")
+        #expect(try store.settings().syncToken == "s3cret")
+        let refusal = #expect(throws: SettingRefusal.self) { try store.changeSettings([("sync.token", "s3cret with blanks")], context()) }
+        #expect(refusal.map { !"\($0)".contains("s3cret") } == true, "\(String(describing: refusal))")
+    }
+
+    /// The founding documents' settings belong to the user and travel with it.
+    @Test func settingsTravelWithTheUser() async throws {
+        let server = try await SyncServer.start()
+        _ = try session(server)
+        _ = try await pass(server)
+        try store.changeSettings([("waterline.warningThreshold", "4"), ("sync.token", "s3cret")], context(20))
+        #expect(try store.outbox().items.map(\.operation) == [.createUser])
+        _ = try await pass(server, at: 21)
+        let last = try #require(try await server.log().last)
+        #expect(last[0] == "createUser" && last[2].contains(#""warningThreshold": 4"#) && last[2].contains(#""discreetNotifications": true"#))
+        #expect(!last.joined().contains("s3cret"))
+        try store.changeSettings([("hydration.goalMl", "2000")], context(30))
+        #expect(try store.outbox().items.isEmpty)
+    }
+}
