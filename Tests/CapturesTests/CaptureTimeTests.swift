@@ -17,11 +17,13 @@ import Testing
         #expect(time.nanosecond == 999_999_999)
     }
 
-    @Test func timesThatAFormatCannotHoldAreRefused() {
+    @Test func timesThatAFormatCannotHoldAreCountedFromItsBeginning() throws {
         let packet = CapturePacket(number: 1, time: CaptureTime(seconds: -5), direction: .sent, content: .hci(.command))
         for name in ["pcap", "pcapng", "pklg"] {
             var writer = CaptureWriter(CaptureFormat(name: name) ?? CaptureFormat(.pcap, .h4))
-            #expect(throws: CaptureError.self) { try writer.write(packet, [3, 12, 0].span.bytes) }
+            try writer.write(packet, [3, 12, 0].span.bytes)
+            #expect(writer.retimed == (name == "pcapng" ? 0 : 1))
+            #expect(Reading(writer.takeOutput()).packets.map(\.packet.time?.seconds) == [name == "pcapng" ? -5 : 0])
         }
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
         #expect(throws: Never.self) { try writer.write(packet, [3, 12, 0].span.bytes) }

@@ -92,7 +92,7 @@ import Testing
     /// A sniffer that decrypts and does not say so: what looks like L2CAP is believed, and only ciphertext is called encrypted.
     @Test func decryptedWithoutTheFlagIsBelieved() {
         let plain = seen([
-            connectInd(), data(3, "05", .received), data(2, "0400 0400 1b220002", .received), data(2 | 8, "0400 0400 1b220003 aabbccdd", .received),
+            connectInd(), data(3, "05", .received), data(2, "0400 0400 1b220002", .received), data(2 | 8, "0400 0400 1b220003", .received),
             data(2, "0500 0400 1b22", .received), data(1 | 8, "000405", .received), data(3, "0213", .sent),
         ])
         #expect(plain.pdus.map { hex($0.pdu) } == ["1b220002", "1b220003", "1b22000405"])

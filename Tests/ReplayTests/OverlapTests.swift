@@ -65,6 +65,31 @@ import Testing
         #expect(try Self.drinks([parts[1], parts[1], Self.source]).count == 40)
     }
 
+    /// A part without request and discovery looks like anybody's; the bottle that comes after it has the same records, and tells its address.
+    @Test func aPartThatOnlyLooksLikeABottleIsTheOneWhoseLogItIs() throws {
+        let log = (0..<12).map { record(600 + $0, 200 + $0) }
+        var talk = Conversation(peer: nil)
+        talk.notifyLog(log, from: 6)
+        talk.disconnect()
+        talk.connect(Conversation.bottle, handle: 0x41)
+        talk.discoverRetail()
+        talk.write([0x47, 0x54, 0x00, 0x01, 0x06])
+        talk.notify([0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01])
+        talk.notifyLog(log)
+        let (drinks, reader) = try talk.drinks()
+        #expect(drinks.count == 12)
+        #expect(reader.tally.lookalikes == 0)
+        // With other records it is somebody who only looks like one, and takes nothing from the bottle.
+        var other = Conversation(peer: nil)
+        other.notifyLog((0..<12).map { record(700 + $0, 100 + $0) }, from: 6)
+        other.connect(Conversation.bottle, handle: 0x41)
+        other.discoverRetail()
+        other.notifyLog(log)
+        let found = try other.drinks()
+        #expect(found.drinks.map(\.amount) == Array(200..<212))
+        #expect(found.reader.tally.lookalikes == 12)
+    }
+
     @Test func twoThatSpeakAtOneTimeAreTwo() throws {
         var talk = Conversation(peer: nil, handle: 0x40)
         talk.discoverRetail()

@@ -191,7 +191,8 @@ extension ConversationReassembler {
             let announced = Int(payload.u16(0)) + L2CAPHalf.headerLength, channel = payload.u16(2)
             // ATT, LE signalling, the Security Manager.
             guard (4...6).contains(channel) else { return false }
-            return announced == payload.byteCount || announced + 4 == payload.byteCount || (announced > payload.byteCount && announced <= 1024)
+            // A frame with four bytes more may be ciphertext with its MIC: there the sniffer's word is asked for.
+            return announced == payload.byteCount || (announced > payload.byteCount && announced <= 1024)
         case 1: return direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
         // Ciphertext of a control PDU has five bytes or more: an opcode, and the MIC.
         default: return payload.byteCount < 5

@@ -18,6 +18,8 @@ final class DrinkLedger {
         var isSure: Bool
         /// Known for a bottle by more than the shape of its frames.
         var isTrusted = false
+        /// Not a bottle.
+        var isRejected = false
         /// Whose account it turned out to be.
         var same: Int32?
         var drinks: UnsafeMutablePointer<DrinkIndex>?
@@ -42,6 +44,8 @@ final class DrinkLedger {
     /// Who had a record first; only while there is somebody who is not known by an address, and somebody else.
     private var owners: [UInt64: Int32]?
     private var unsure = 0
+    /// Two accounts became one since `trust` was asked last.
+    private var hasNews = false
     /// How many accounts and records were looked at to find out whose a log is: for tests.
     private(set) var steps = 0
 
@@ -76,7 +80,19 @@ final class DrinkLedger {
 
     func address(of account: Account) -> BluetoothAddress? { entries[Int(holder(of: account).index)].address }
     func isTrusted(_ account: Account) -> Bool { entries[Int(account.index)].isTrusted }
-    func trust(_ account: Account) { entries[Int(account.index)].isTrusted = true }
+
+    /// - Returns: whether somebody is trusted now who was not before.
+    func trust(_ account: Account) -> Bool {
+        defer { hasNews = false }
+        guard entries[Int(account.index)].isTrusted else {
+            entries[Int(account.index)].isTrusted = true
+            return true
+        }
+        return hasNews
+    }
+
+    /// It only looked like a bottle: a log that has the same records is somebody else's.
+    func reject(_ account: Account) { entries[Int(account.index)].isRejected = true }
 
     func see(_ account: Account, _ sighting: Sighting) { entries[Int(account.index)].lastSeen = sighting }
 
@@ -100,7 +116,7 @@ final class DrinkLedger {
                 let head = UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: at, as: UInt64.self))
                 let key = head & (0xFFFF_FFFF_FFFF_0000 | mask)
                 guard let owner = owners[key].map({ holder(of: Account(index: $0)).index }), owner != account.index,
-                    !(mine.isSure && entries[Int(owner)].isSure), isPossible(entries[Int(owner)].lastSeen)
+                    !entries[Int(owner)].isRejected, !(mine.isSure && entries[Int(owner)].isSure), isPossible(entries[Int(owner)].lastSeen)
                 else {
                     areAllKnown = false
                     continue
@@ -125,6 +141,7 @@ final class DrinkLedger {
         let isOnesName = entries[Int(one.index)].isSure || (!entries[Int(other.index)].isSure && one.index < other.index)
         let (kept, given) = isOnesName ? (one, other) : (other, one)
         entries[Int(given.index)].same = kept.index
+        hasNews = true
         if entries[Int(given.index)].isTrusted { entries[Int(kept.index)].isTrusted = true }
         return kept
     }
@@ -160,7 +177,7 @@ final class DrinkLedger {
                 _ = entries[place].drinks?.pointee.insert(wall: wall, amount: amount)
             }
         }
-        if owners != nil, owners?[key] == nil { owners?[key] = account.index }
+        if owners != nil, owners?[key].map({ entries[Int($0)].isRejected }) ?? true { owners?[key] = account.index }
         return true
     }
 

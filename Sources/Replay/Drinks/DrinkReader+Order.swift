@@ -26,12 +26,23 @@ extension DrinkReader {
     func refuteDoubts(for peer: BottlePeer) throws {
         guard doubt == .open else { return }
         doubt = .refuted
-        // What the same device said before was a bottle's word then, too.
+        try settleDoubtful(for: peer)
+    }
+
+    /// What the same device said before was a bottle's word then, too. Of the others it may still turn out whose they are, by their log.
+    func settleDoubtful(for peer: BottlePeer) throws {
         let held = doubtful
         doubtful = []
         for delivery in held {
-            if delivery.bottle === peer || ledger.isTrusted(ledger.holder(of: delivery.account)) { try deliver(delivery) } else { tally.lookalikes += 1 }
+            if delivery.bottle === peer || ledger.isTrusted(ledger.holder(of: delivery.account)) { try deliver(delivery) } else { doubtful.append(delivery) }
         }
+    }
+
+    /// The capture is over: whoever is still held only looked like a bottle, and knows nobody's drinks.
+    func rejectDoubtful() {
+        tally.lookalikes += doubtful.count
+        for delivery in doubtful { ledger.reject(delivery.account) }
+        doubtful = []
     }
 
     func releaseDoubtful() throws {

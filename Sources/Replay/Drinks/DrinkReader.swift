@@ -112,9 +112,8 @@ public final class DrinkReader {
     public func finishCapture() throws {
         try conversation?.finish()
         place = CapturePlace()
-        if doubt != .refuted { try releaseDoubtful() }
+        if doubt == .refuted { rejectDoubtful() } else { try releaseDoubtful() }
         try release(before: .max)
-        doubtful = []
         doubt = .open
         lastPeers = peers
         conversation = nil
@@ -148,8 +147,9 @@ public final class DrinkReader {
         // Whose log a bottle has is no mere lookalike.
         let isDoubtful = origin.isDoubtful && !ledger.isTrusted(account)
         if !isDoubtful {
-            ledger.trust(account)
+            let isNews = ledger.trust(account)
             try refuteDoubts(for: peer)
+            if isNews, !doubtful.isEmpty { try settleDoubtful(for: peer) }
         }
         if let wanted = options.bottle, (peer.address ?? ledger.address(of: account)) != wanted { return }
         if isDoubtful, doubt == .refuted {
