@@ -116,7 +116,7 @@ extension BottleSession {
     /// The journal has answered for everything: what follows from the dump?
     mutating func settled(_ work: inout PollWork) {
         let (journaled, known) = (work.journaled, work.known)
-        let standing = LogDrain.Standing(isJournaled: journaled.contains, wasKnown: known.contains)
+        let standing = LogDrain.Standing(isJournaled: journaled.contains, wasKnown: known.contains, objection: work.clock?.objection)
         guard let actions = drain?.settled(standing, at: work.now) else { return }
         noteEvidence(&work)
         follow(actions, &work)
@@ -175,13 +175,13 @@ extension BottleSession {
     }
 
     mutating func judgeClock(_ records: [[UInt8]], _ work: inout PollWork) {
-        if work.clock == nil {
+        if work.clock == nil || !work.isClockJudgedByLog && !records.isEmpty {
             work.clock = judge(records, work)
+            work.isClockJudgedByLog = !records.isEmpty
             if case .undecided(let sentence) = work.clock {
                 work.say(.warning, "\(sentence): no clock is set. If this computer's is right: waterh-gateway poll --trust-clock")
             }
         }
-        if work.clock?.isContradicted == true { drain?.withhold() }
     }
 }
 

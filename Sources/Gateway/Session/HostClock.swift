@@ -19,7 +19,8 @@ enum HostClock {
         /// What comes of this poll may count as evidence for later ones, and the bottle's clock may be set.
         var isBelieved: Bool { self == .believed || self == .bottleIsWrong }
 
-        var isContradicted: Bool { if case .contradicted = self { true } else { false } }
+        /// Why nothing is to be acknowledged.
+        var objection: String? { if case .contradicted(let sentence) = self { sentence } else { nil } }
     }
 
     /// - Parameters:

@@ -9,6 +9,8 @@ extension LogDrain {
         var isJournaled: ([UInt8]) -> Bool
         /// And had it before this poll.
         var wasKnown: ([UInt8]) -> Bool
+        /// Why nothing is to be acknowledged in this poll, where something speaks against it.
+        var objection: String?
     }
 
     mutating func decide(_ dump: Round, _ standing: Standing, at now: MonotonicInstant) -> [Action] {
@@ -46,6 +48,7 @@ extension LogDrain {
         }
         let limitNote = taken >= limits.records ? "\(taken) records came in one poll and there may be more" : nil
         if keep { return finish(complete: limitNote == nil, limitNote) }
+        if let objection = standing.objection { return finish(complete: limitNote == nil, objection) }
         if dump.isOnePacket {
             return finish(complete: true, "the bottle shows one packet and does not say whether that is its whole log, so nothing was acknowledged")
         }

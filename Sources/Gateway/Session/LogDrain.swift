@@ -43,8 +43,7 @@ struct LogDrain {
     var evidence: LogEvidence
 
     let profile: BottleProfile
-    /// Nothing is acknowledged.
-    private(set) var keep: Bool
+    let keep: Bool
     let limits: PollLimits
     /// When the poll's time is over.
     let budgetEnd: MonotonicInstant
@@ -91,9 +90,6 @@ struct LogDrain {
     var question: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
 
     mutating func begin() -> [Action] { ask() }
-
-    /// From now on nothing is acknowledged.
-    mutating func withhold() { keep = true }
 
     /// The question has left.
     mutating func asked(at now: MonotonicInstant) {

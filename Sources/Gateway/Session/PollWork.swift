@@ -15,14 +15,16 @@ struct PollWork {
     /// Records that the journal has taken in this poll: delivered once more (a second dump, a second connection) they are
     /// neither counted nor journaled again.
     var journaled: Set<[UInt8]> = []
-    /// Whether the host's clock can be right; `nil` before the log has been looked at.
-    var clock: HostClock.Verdict?
     /// Of those, the ones that it had before this poll.
     var known: Set<[UInt8]> = []
     /// What the readings of this poll have shown of the log, over all connections.
     var evidence = LogEvidence()
     /// When the poll's time is over.
     var budgetEnd: MonotonicInstant?
+    /// Whether the host's clock can be right; `nil` before the log has been looked at.
+    var clock: HostClock.Verdict?
+    /// Records took part in that.
+    var isClockJudgedByLog = false
     /// Optional steps in which the connection was lost: left out on the next one.
     var skipped: Set<BottleSession.Step> = []
     /// A table that was no bottle's has been forgotten and read again: once in a poll.

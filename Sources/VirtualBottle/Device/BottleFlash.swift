@@ -15,11 +15,18 @@ public struct BottleFlash: Hashable, Sendable, Codable {
 
         /// The 13 bytes; zeros where a store was tampered with.
         public var bytes: [UInt8] {
-            let digits = Array(raw.utf8)
-            return (0..<DrinkRecord.size).map { index in
-                guard digits.count >= 2 * index + 2 else { return 0 }
-                return UInt8(String(decoding: digits[(2 * index)..<(2 * index + 2)], as: UTF8.self), radix: 16) ?? 0
+            var bytes = [UInt8](repeating: 0, count: DrinkRecord.size)
+            for (index, digit) in raw.utf8.prefix(2 * DrinkRecord.size).enumerated() {
+                let value: UInt8 =
+                    switch digit {
+                    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+                    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+                    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+                    default: 0
+                    }
+                bytes[index / 2] |= index.isMultiple(of: 2) ? value << 4 : value
             }
+            return bytes
         }
     }
 
