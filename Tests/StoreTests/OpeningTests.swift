@@ -77,7 +77,7 @@ import TrackerCore
                 }
                 try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)")
                 try db.execute(sql: """
-                    INSERT INTO bottle (origin, name) VALUES ('b1', 'b1'); INSERT INTO bottle_name VALUES ('b1', 1);
+                    INSERT INTO bottle (origin, name) VALUES ('b1', 'b1'); INSERT INTO bottle_name (name, bottle) VALUES ('b1', 1);
                     INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
                         VALUES ('b1|2026-02-02T22:21:15|16', 1770070875000, 'UTC', '2026-02-02', 16, 'bottle', 1, 0)
                     """)
