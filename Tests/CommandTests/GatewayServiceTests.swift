@@ -54,9 +54,8 @@ import Testing
         let config = pair.folder.url("waterh.toml")
         let head = "link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n"
         try Data((head + "zone = \"Asia/Tokyo\"\n").utf8).write(to: config)
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
         try await pair.sip(120)
-        service.send(signal: SIGHUP)
+        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
         #expect(await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true)
         try Data((head + "zone = \"Mars/Olympus\"\n").utf8).write(to: config)
         service.send(signal: SIGHUP)
