@@ -16,7 +16,9 @@ public enum HostZone {
     private static func name(inVariable value: String) -> String? {
         let text = value.hasPrefix(":") ? String(value.dropFirst()) : value
         let name = afterZoneFiles(text) ?? text
-        return TimeZone.knownTimeZoneIdentifiers.contains(name) || name == "UTC" ? name : nil
+        // Foundation's list leaves out links (`US/Eastern`) and `Etc/GMT+5`, and its parser takes `GMT+5`, which is a rule.
+        guard TimeZone(identifier: name) != nil else { return nil }
+        return name.contains("/") || name == "UTC" || FileManager.default.fileExists(atPath: "/usr/share/zoneinfo/\(name)") ? name : nil
     }
 
     /// The name that a chain of links leads to. The zone files link to each other, too: the first name counts.
