@@ -26,7 +26,7 @@ public enum TerminalText {
                 let digits = String(scalar.value, radix: 16)
                 bytes += ("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).utf8
             } else {
-                bytes += UTF8.encode(scalar).unsafelyUnwrapped
+                bytes += String(scalar).utf8
             }
         }
     }
