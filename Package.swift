@@ -110,6 +110,8 @@ let package = Package(
         // The same without the tests' frame, for millions of seeds in a release build: `hardware/bench simulate`.
         .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: strict),
         tests("SimulationTests", ["Simulation"]),
+        // The repository itself: what cites the law, what imports what.
+        tests("HouseTests", []),
         tests(
             "CommandTests",
             ["CommandKit", "CommandStore", "Emulation", "VirtualBottle", "Captures", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],

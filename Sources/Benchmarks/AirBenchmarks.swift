@@ -9,7 +9,7 @@ enum AirBenchmarks {
     static let service: BluetoothUUID = 0xFFE0
     static let characteristic: BluetoothUUID = 0xFFE4
     static let name = "WaterH-Flood"
-    /// A full log notification has 110 bytes (`waterh-protocol.md` section 3). The first four of each are its number, big-endian.
+    /// A full log notification has 110 bytes (protocol law P3). The first four of each are its number, big-endian.
     static let size = 110
     /// Values handed to the link and not yet gone: enough to keep it busy.
     private static let window = 16

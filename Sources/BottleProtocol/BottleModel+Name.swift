@@ -1,5 +1,5 @@
 extension BottleModel {
-    /// What a name as advertised says about the model (`waterh-protocol.md` section 1): `WaterH-Boost-24oz` and `WaterH-Bottle-B003` are Boosts,
+    /// What a name as advertised says about the model (protocol law P1): `WaterH-Boost-24oz` and `WaterH-Bottle-B003` are Boosts,
     /// `WaterH-Bottle-1` is a Vita. `nil`: nothing.
     public init?(advertisedName name: String) {
         let words = name.lowercased().unicodeScalars.split { !($0.properties.isAlphabetic || ("0"..."9").contains($0)) }.map(String.init)

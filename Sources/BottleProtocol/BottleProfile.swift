@@ -1,4 +1,4 @@
-/// Which GATT table a bottle shows; the payload language is the same (`waterh-protocol.md` section 1).
+/// Which GATT table a bottle shows; the payload language is the same (protocol law P1).
 public enum BottleProfile: String, CaseIterable, Sendable {
     /// The founding documents' placeholder UUIDs: FF00 with FF01 and FF02.
     case draft
@@ -23,7 +23,7 @@ public enum BottleModel: String, CaseIterable, Sendable {
     case vita
 }
 
-/// How byte 0 of a drink record is read (`waterh-protocol.md` section 3, "Byte 0").
+/// How byte 0 of a drink record is read (protocol law P3.3).
 public enum RecordDialect: String, CaseIterable, Sendable {
     /// Byte 0 is the year - 2000; amounts have 16 bits; implausible dates are kept as suspect. The default.
     case calendar

@@ -1,4 +1,4 @@
-/// Exit codes of all commands (`spec/command-line.md`).
+/// Exit codes of all commands (command law C2).
 public enum ExitStatus: Int32, Sendable {
     case done = 0
     /// It failed; the message says what, why, and what to try.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where things lie by default (`spec/command-line.md`, "Files"; XDG base directories).
+/// Where things lie by default (command law C8; XDG base directories).
 public enum Paths {
     /// The store: `$XDG_STATE_HOME/waterh/waterh.sqlite`, by default below `~/.local/state`.
     public static var store: String { base("XDG_STATE_HOME", "\(home)/.local/state") + "/waterh/waterh.sqlite" }

@@ -1,6 +1,6 @@
 import TrackerCore
 
-/// Reads a file of drinks as it comes, chunk by chunk, and hands out each sample: the three formats of ours (`tracker.md`
+/// Reads a file of drinks as it comes, chunk by chunk, and hands out each sample: the three formats of ours (tracker law
 /// D4), Apple Health's own export, and what spreadsheets make of the CSV. The format is recognised. However large the file,
 /// what is kept of it is one row.
 ///

@@ -6,7 +6,7 @@ import TrackerCore
     import FoundationNetworking
 #endif
 
-/// Tells `sync.url` what the outbox holds and takes in what other devices wrote (`tracker.md` E8).
+/// Tells `sync.url` what the outbox holds and takes in what other devices wrote (tracker law E8).
 ///
 /// Operations are `POST URL/OPERATION` with the entity as a JSON object (its `id`, `updatedAt`, `deviceId` and, for
 /// tombstones, `deleted` among the keys): idempotent by id. Queries are `GET URL/QUERY?userId=…` and answer with a list.

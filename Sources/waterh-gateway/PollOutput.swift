@@ -5,7 +5,7 @@ import Foundation
 import Gateway
 import TrackerCore
 
-/// A poll's outcome for scripts: the keys of `spec/command-line.md`. `recovery`, `error`, `reason` and `hint` stand
+/// A poll's outcome for scripts: the keys of command law C5. `recovery`, `error`, `reason` and `hint` stand
 /// there only when there is something to say.
 struct PollJSON: Encodable {
     var report: PollReport
@@ -127,7 +127,7 @@ extension PollReport {
         return Double(whole) + Double(atto / 1_000_000_000_000_000) / 1000
     }
 
-    /// The exit code of `spec/command-line.md`.
+    /// The exit code of command law C2.
     var status: ExitStatus {
         guard let failure else { return .done }
         if failure.kind.isAbsence { return .noLink }

@@ -86,7 +86,7 @@ struct ServicePlan: Sendable {
     }
 }
 
-/// Polls for ever, and between polls waits as long as `tracker.md` A7 says.
+/// Polls for ever, and between polls waits as long as tracker law A7 says.
 actor PollService {
     private let driver: GatewayDriver
     /// With the settings and the zone as they were read last.

@@ -61,7 +61,7 @@ extension Desk {
 }
 
 enum Failures {
-    /// Gives every known error its sentence and its exit code (`spec/command-line.md`).
+    /// Gives every known error its sentence and its exit code (command law C2).
     static func explained(_ error: any Error) -> any Error {
         switch error {
         case let error as StoreError: CommandFailure(error)

@@ -16,9 +16,9 @@ import time
 from bench import PRODUCTS, Emulator, Failure, bluetoothd, poll, power, run, store
 from pair import rows
 
-# What the gateway takes for a drink (spec/tracker.md): each amount comes again only after so many sips.
+# What the gateway takes for a drink (tracker law A6): each amount comes again only after so many sips.
 AMOUNTS = range(1, 901)
-# Records that a bottle holds (spec/waterh-protocol.md): beyond, it loses the oldest by itself, and the soak's question is void.
+# Records that a bottle holds (protocol law P3.4, rule 6): beyond, it loses the oldest by itself, and the soak's question is void.
 CAPACITY = 480
 
 

@@ -2,7 +2,7 @@ import BottleProtocol
 import Support
 import Testing
 
-@Suite("The 13-byte record: tracker.md A1 and waterh-protocol.md section 3")
+@Suite("The 13-byte record: tracker law A1 and protocol law P3")
 struct RecordTests {
     struct Vector: Sendable, CustomTestStringConvertible {
         let id: String

@@ -1,7 +1,7 @@
 @testable import Bluetooth
 import Testing
 
-/// The traps of `spec/capture-formats.md`, "Link layer", by name.
+/// The traps of recordings from the air: what only looks like a PDU, or a direction, by name.
 @Suite struct AirTraps {
     private static let accessAddress: UInt32 = 0x92DD_A6F5
     private static let seed: UInt32 = 0x123456

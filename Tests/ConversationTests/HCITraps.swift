@@ -38,7 +38,7 @@ struct HCI {
 
 func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
-/// The traps of `spec/capture-formats.md`, "HCI link types" and "ACL, L2CAP", by name.
+/// The traps of the HCI link types, of ACL and of L2CAP, by name.
 @Suite struct HCITraps {
     private func pdus(_ packets: [(ObservedPacket, [UInt8])]) -> [String] {
         Observed(packets: packets).pdus.map { hex($0.pdu) }

@@ -5,7 +5,7 @@ import TrackerCore
 
 @testable import Store
 
-/// Claim and delivery are one (`tracker.md` B7, B8): whoever tells a decision has it alone.
+/// Claim and delivery are one (tracker law B7, B8): whoever tells a decision has it alone.
 @Suite struct ClaimTests {
     let scratch: ScratchStore
 

@@ -117,7 +117,7 @@ import TrackerCore
         }
     }
 
-    /// The row of issue 7, by way of a server: counted, told, and nothing dies.
+    /// A row whose time cannot be, by way of a server: counted, told, and nothing dies.
     @Test func refusedRowsAreCountedAndVisible() async throws {
         let server = try await SyncServer.start()
         let session = try session(server)

@@ -7,7 +7,7 @@ import time
 
 # What the gateway takes for a drink; each amount comes again only after so many sips.
 AMOUNTS = range(1, 901)
-# The log holds 500 (waterh-protocol.md): beyond, the bottle loses the oldest by itself.
+# The log holds 500 (protocol law P3.4, rule 6): beyond, the bottle loses the oldest by itself.
 FULL = 470
 
 

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-# Every way to end that the commands' page allows (exit codes of command-line.md), and what an end looks like that nobody wanted.
+# Every way to end that the commands' page allows (exit codes of command law C2), and what an end looks like that nobody wanted.
 EXIT_CODES = {0, 1, 2, 3, 4, 5, 130}
 CRASH = re.compile(r"Fatal error|Program crashed|AddressSanitizer|SIGILL|SIGSEGV|SIGABRT|SIGTRAP|malloc\(\)|free\(\):|Traceback \(most recent")
 DAMAGE = re.compile(r"malformed|not a database|is damaged|disk image|database of another program|later version", re.I)

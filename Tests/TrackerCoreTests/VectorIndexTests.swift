@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The list of all vector ids is data; every id has a test, and every test an id.
+/// The law lists every vector with a sentence; every line has a test, and every test a line.
 @Suite struct VectorIndexTests {
     static let tables: [[Vector]] = [
         DayVectors.table, RecordVectors.table, PaceVectors.table, CompanionVectors.table, AdaptiveVectors.table,
@@ -9,33 +9,43 @@ import Testing
         PaceDayTests.table, IngestStoryTests.table, SessionNightTests.table,
     ]
 
-    /// A file of `Data`, its lines without comments.
-    static func lines(_ name: String) throws -> [String] {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Data/\(name)")
-        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") }
+    /// A page of the law, line by line.
+    static func lines(_ page: String) throws -> [String] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let file = root.appending(path: "Sources/TrackerCore/TrackerCore.docc/\(page)")
+        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
-    @Test func everyIdHasATest() throws {
-        let listed = try Self.lines("VectorIDs.txt").flatMap { $0.split(separator: " ").map(String.init) }
+    /// `- A5-03: what it says.`; an id with `/zone` stands for one in each of the world's four zones.
+    @Test func everyVectorOfTheLawHasATestAndASentence() throws {
+        var listed: [String] = []
+        var sentences = 0
+        for line in try Self.lines("Vectors.md") where line.hasPrefix("- ") {
+            let parts = try #require(line.firstRange(of: ": ").map { (String(line[..<$0.lowerBound].dropFirst(2)), line[$0.upperBound...]) }, "no sentence: \(line)")
+            #expect(parts.1.split(separator: " ").count > 1, "no sentence: \(line)")
+            listed += parts.0.contains("/zone") ? worldZones.map { parts.0.replacing("/zone", with: "/\($0)") } : [parts.0]
+            sentences += 1
+        }
         let tested = Self.tables.flatMap { $0.map(\.id) }
         #expect(Set(listed).count == listed.count, "an id is listed twice")
         #expect(Set(tested).count == tested.count, "an id is tested twice")
         #expect(Set(listed).subtracting(tested).sorted() == [], "ids without a test")
-        #expect(Set(tested).subtracting(listed).sorted() == [], "tests whose id is not listed")
-        print("tracker vectors: \(Set(listed).intersection(tested).count) of \(listed.count)")
+        #expect(Set(tested).subtracting(listed).sorted() == [], "tests whose id the law does not list")
+        print("tracker vectors: \(Set(listed).intersection(tested).count) of \(listed.count), \(sentences) sentences")
     }
 
     @Test func everyCheckAndStoryNamesItsTestOrSurface() throws {
         let tested = Set(Self.tables.flatMap { $0.map(\.id) })
         var names: [String] = []
-        for line in try Self.lines("Checks.txt") {
+        for line in try Self.lines("Checks.md") where line.hasPrefix("| B9-") || line.hasPrefix("| US-") {
             let parts = line.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
-            try #require(parts.count == 3, "\(line)")
-            names.append(parts[0])
-            #expect(!parts[1].isEmpty || !parts[2].isEmpty, "\(parts[0]) is shown by nothing")
-            for id in parts[1].split(separator: ",").map({ $0.trimmingCharacters(in: .whitespaces) }) {
+            try #require(parts.count == 6, "\(line)")
+            names.append(parts[1])
+            #expect(parts[2].split(separator: " ").count > 2, "\(parts[1]) asks nothing")
+            #expect(!parts[3].isEmpty || !parts[4].isEmpty, "\(parts[1]) is shown by nothing")
+            for id in parts[3].split(separator: ",").map({ $0.trimmingCharacters(in: [" ", "`"]) }) {
                 let exists = id.hasSuffix("*") ? tested.contains { $0.hasPrefix(id.dropLast()) } : tested.contains(id)
-                #expect(exists, "\(parts[0]) names \(id), which is no vector")
+                #expect(exists, "\(parts[1]) names \(id), which is no vector")
             }
         }
         let number = { (count: Int, width: Int) in String(repeating: "0", count: width - "\(count)".count) + "\(count)" }

@@ -1,4 +1,4 @@
-/// The way to the air, as `--link` names it (`spec/command-line.md`, "Links").
+/// The way to the air, as `--link` names it (command law C3).
 public enum LinkName: Hashable, Sendable {
     /// bluetoothd, on the named adapter (`hci1`) or the first powered one.
     case bluez(adapter: String?)

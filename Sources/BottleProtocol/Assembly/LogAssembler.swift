@@ -12,12 +12,12 @@ public enum AssemblyEvent: Hashable, Sendable {
     case malformed([UInt8], DecodeFailure)
 }
 
-/// Puts the values of the response characteristic together again: the reassembly rules 1–8 of `waterh-protocol.md` section 3.
+/// Puts the values of the response characteristic together again: the reassembly rules of protocol law P3.4.
 ///
 /// Feed it every value of that one characteristic (rule 8), in order of arrival: notifications, or the draft profile's reads.
 /// Call `finish()` when the connection ends *and before each new request for the log*: what then still waits for its other half never will be whole.
 ///
-/// Works for notifications of whole entries in any order (parallel bearers shuffle them, `bluez-notes.md`, EATT), and for
+/// Works for notifications of whole entries in any order (parallel bearers shuffle them, `hardware/adapters.md`, EATT), and for
 /// logs cut anywhere in order. Memory is bounded by two frames, whatever arrives.
 public struct LogAssembler: Sendable {
     private var frame: PartialFrame?
@@ -95,7 +95,7 @@ public struct LogAssembler: Sendable {
     }
 
     /// What a value is that comes inside an unfinished frame. Inside an entry, log bytes may spell anything, so a header must prove itself
-    /// (`capture-formats.md`: a continuation can begin with the letters PT or RT). Between entries none can: a log entry begins with n = 1 + 13k.
+    /// (a continuation can begin with the letters PT or RT). Between entries none can: a log entry begins with n = 1 + 13k.
     private func meaning(of part: ArraySlice<UInt8>, during open: PartialFrame) -> Meaning {
         guard let (operation, length) = LogShape.header(part) else { return .continuation }
         let size = Frame.headerSize + length

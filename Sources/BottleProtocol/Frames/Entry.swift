@@ -1,6 +1,6 @@
 /// What an entry is about. An open set: unknown types survive decoding and encoding.
 ///
-/// Source: `waterh-protocol.md` section 2, "Entry types".
+/// Source: protocol law P2.2.
 public struct EntryType: Hashable, Sendable, RawRepresentable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -12,7 +12,7 @@ public struct FrameOperation: Hashable, Sendable, RawRepresentable {
     /// `RT`, bottle to host: report, unasked.
     public static let report = Self(rawValue: 0x5254)
 
-    /// Whether `waterh-protocol.md` section 2 knows this operation.
+    /// Whether protocol law P2 knows this operation.
     public var isKnown: Bool { self == .get || self == .put || self == .response || self == .report }
 }
 
@@ -25,7 +25,7 @@ extension FrameOperation: CustomStringConvertible {
     }
 }
 
-/// A whole frame (`waterh-protocol.md` section 2):
+/// A whole frame (protocol law P2):
 ///
 /// ```
 /// +----+----+------+------+--------------------+

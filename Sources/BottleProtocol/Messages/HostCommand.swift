@@ -1,4 +1,4 @@
-/// What a host writes to the command characteristic (`waterh-protocol.md` section 2, "Commands, byte for byte").
+/// What a host writes to the command characteristic (protocol law P2.4).
 ///
 /// Decoding never fails and loses nothing: `HostCommand(decoding: bytes).encoded == bytes` for all bytes.
 public enum HostCommand: Hashable, Sendable {

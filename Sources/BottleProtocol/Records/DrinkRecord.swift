@@ -1,4 +1,4 @@
-/// The 13-byte record of the drink log (`waterh-protocol.md` section 3):
+/// The 13-byte record of the drink log (protocol law P3):
 ///
 /// ```
 ///  0     1      2    3     4       5       6  7    8  9   10 11   12

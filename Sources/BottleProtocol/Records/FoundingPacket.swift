@@ -1,4 +1,4 @@
-/// A packet as the founding documents read it (`tracker.md` A1, "Packet"): the letters PT, two length and two metadata bytes that
+/// A packet as the founding documents read it (tracker law A1): the letters PT, two length and two metadata bytes that
 /// nobody looks at, then records from offset 6 in steps of 13.
 ///
 /// This is what an app written to those documents does; the emulator's tests hold it against the bottle. The gateway goes by the frame's length instead.

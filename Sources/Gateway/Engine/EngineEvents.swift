@@ -98,7 +98,7 @@ public struct Diagnostic: Hashable, Sendable {
 
 /// Where a poll stands, for a progress line.
 public struct PollProgress: Hashable, Sendable {
-    /// The states of `tracker.md` A8, and `storing`.
+    /// The states of tracker law A8, and `storing`.
     public enum Stage: String, Hashable, Sendable {
         case scanning, connecting, connected, polling, storing, disconnecting
     }

@@ -4,7 +4,7 @@ import TrackerCore
 /// What one poll is to do, and within which limits.
 public struct PollOptions: Sendable {
     public enum Job: Hashable, Sendable {
-        /// The polite sync of `waterh-protocol.md` section 4.
+        /// The polite sync of protocol law P4.
         case poll
         /// Connect, send these commands one by one, show the answers, disconnect.
         case send([HostCommand])
@@ -27,7 +27,7 @@ public struct PollOptions: Sendable {
     /// Acknowledge nothing: the bottle keeps its log.
     public var keep = false
     /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the light
-    /// blink, so small drift is left alone (`waterh-protocol.md` section 3, habits).
+    /// blink, so small drift is left alone (protocol law P3.6).
     public var correctClockBeyond: Duration? = .seconds(120)
     /// The host's clock is right, whatever store and bottle say: a person has looked.
     public var trustsClock = false
@@ -106,7 +106,7 @@ public struct PollLimits: Hashable, Sendable {
     public var linger = Duration.milliseconds(250)
     /// The same without a radio in between, where frames follow within a millisecond.
     public var lingerWithoutRadio = Duration.milliseconds(15)
-    /// `tracker.md` A8: the whole poll, then "Bottle did not answer".
+    /// tracker law A8: the whole poll, then "Bottle did not answer".
     public var poll = Duration.seconds(30)
     /// After that, to store and disconnect.
     public var closing = Duration.seconds(3)

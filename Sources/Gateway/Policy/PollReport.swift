@@ -76,14 +76,14 @@ public struct CommandAnswer: Hashable, Sendable {
 
 /// Why a poll did not do all it should: what, why, what to try.
 public struct PollFailure: Error, Hashable, Sendable {
-    /// The conditions of `tracker.md` A8, and those that a journal adds.
+    /// The conditions of tracker law A8, and those that a journal adds.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
         case connectionLost, cannotStore, interrupted
         /// Another bottle than the store's; and a clock that cannot be right.
         case notOurs, clockDoubtful
 
-        /// The words of `tracker.md` A8.
+        /// The words of tracker law A8.
         public var text: String {
             switch self {
             case .notFound: "Bottle not found"

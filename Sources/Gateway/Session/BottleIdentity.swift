@@ -52,7 +52,7 @@ public struct BottleSelector: Hashable, Sendable {
     }
 
     /// Whether somebody seen by a scan may be a bottle: retail bottles advertise no service, so the name's prefix tells;
-    /// draft bottles advertise FF00 (`waterh-protocol.md` section 1).
+    /// draft bottles advertise FF00 (protocol law P1).
     public static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
         advertisement.name?.lowercased().hasPrefix("waterh") == true || advertisement.services.contains(0xFF00)
     }

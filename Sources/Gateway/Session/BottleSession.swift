@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// One connection with a bottle, from discovery to the last word: the polite sync of `waterh-protocol.md` section 4, step
+/// One connection with a bottle, from discovery to the last word: the polite sync of protocol law P4, step
 /// by step, waiting for answers instead of sleeping.
 ///
 /// The steps are a list; each begins, takes events, and hands over to the next. A step that only serves comfort (name,
@@ -57,7 +57,7 @@ struct BottleSession {
     /// Values of this dump were cut in the middle of entries: a lost or late piece puts all behind it out of step.
     var isPieced = false
 
-    /// A full log notification has 110 bytes, and three of ATT's (`waterh-protocol.md` section 3, habits).
+    /// A full log notification has 110 bytes, and three of ATT's (protocol law P3.6).
     static let logMTU = 113
 
     init(mtu: Int) {

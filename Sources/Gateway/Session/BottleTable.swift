@@ -4,7 +4,7 @@ import Bluetooth
 /// What discovery found of a bottle: which profile it speaks, and through which handles.
 ///
 /// Short UUIDs such as FFE0 are shared by countless gadgets, so a service of the right name proves nothing: the
-/// characteristics must be there with the properties that the profile needs (`waterh-protocol.md` section 1).
+/// characteristics must be there with the properties that the profile needs (protocol law P1).
 struct BottleTable: Hashable, Sendable {
     var profile: BottleProfile
     var command: UInt16

@@ -56,7 +56,7 @@ struct CommandExchange {
         }
     }
 
-    /// Entry type of the answer (`waterh-protocol.md` section 2, "Answers").
+    /// Entry type of the answer (protocol law P2.7).
     private var answerType: EntryType? {
         switch command {
         case .snapshot: .battery

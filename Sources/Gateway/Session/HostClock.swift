@@ -68,7 +68,7 @@ enum HostClock {
     static let advice =
         "Nothing was acknowledged and no clock was set. Look at the date of this computer (timedatectl); the next poll with a right clock goes on by itself. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
 
-    /// Records may lie this far ahead (`tracker.md` A2): zones and their changes stay below.
+    /// Records may lie this far ahead (tracker law A2): zones and their changes stay below.
     static let tolerance = RecordResolver.aheadSeconds
     /// What clocks drift in months, and a correction by the network.
     private static let small: Double = 300

@@ -55,7 +55,7 @@ struct JournalKeeper {
         work.emit(.journal(.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: work.wall)))
     }
 
-    /// Looks again at what the store has of this bottle without a date, or read in another way (`tracker.md` A2 rule 5).
+    /// Looks again at what the store has of this bottle without a date, or read in another way (tracker law A2, rule 4).
     mutating func lookAgain(bottle: String, after id: Int64 = 0, _ work: inout PollWork) {
         pending.append(.unsettled(bottle: bottle))
         work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, after: id, limit: SecondLook.page)))

@@ -1,7 +1,7 @@
 import BottleProtocol
 import TrackerCore
 
-/// From a record's 13 bytes to what the journal takes: read in the dialect, dated by the rules of `tracker.md` A2.
+/// From a record's 13 bytes to what the journal takes: read in the dialect, dated by the rules of tracker law A2.
 struct RecordDating {
     let bottle: String
     let options: PollOptions

@@ -1,7 +1,7 @@
 import TrackerCore
 
 /// What is stored without a date, or read in another dialect, is read and dated again: at each poll, when the clock has
-/// jumped, and when a person asks (`tracker.md` A2 rule 5).
+/// jumped, and when a person asks (tracker law A2, rule 4).
 public enum SecondLook {
     /// Records that are looked at in one go.
     static let page = 500

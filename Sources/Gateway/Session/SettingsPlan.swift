@@ -2,7 +2,7 @@ import BottleProtocol
 import TrackerCore
 
 /// Which settings to write, from what the bottle said of itself. Writing makes its light blink, so nothing is written
-/// that is right already (`waterh-protocol.md` section 3, habits).
+/// that is right already (protocol law P3.6).
 enum SettingsPlan {
     /// Goal, clock and reminder in one where the owner wants them managed and they differ; the clock alone where it is off.
     static func command(_ work: PollWork) -> HostCommand? {

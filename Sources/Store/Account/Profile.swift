@@ -1,7 +1,7 @@
 import GRDB
 import TrackerCore
 
-/// The one local user of a store, and the device that this store is (`tracker.md` E8).
+/// The one local user of a store, and the device that this store is (tracker law E8).
 public struct Profile: Hashable, Sendable {
     public var userID: String
     /// Settles conflicts of equal `updatedAt`.

@@ -1,7 +1,7 @@
 import TrackerCore
 
 extension TrackerStore {
-    /// What follows every commit, of a command or of a poll (`tracker.md` B8): the day is evaluated, so that what a drink
+    /// What follows every commit, of a command or of a poll (tracker law B8): the day is evaluated, so that what a drink
     /// or a setting changed re-arms its reminders at that moment, and the files beside the store are brought into step.
     /// Nobody is told anything: what is due stays due for whoever can show it.
     ///

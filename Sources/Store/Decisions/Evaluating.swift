@@ -35,7 +35,7 @@ extension TrackerStore {
     /// Evaluates and claims every decision in one transaction: of any number of processes one gets to tell it. Whoever
     /// calls this delivers the banners and calls `settle` for each. A process killed in between leaves its claims, and
     /// when they have lapsed (`Claims.leaseSeconds`) the same decisions are offered again, under the same ids
-    /// (`tracker.md` B7).
+    /// (tracker law B7).
     /// - Parameter canNotify: as in `look`.
     public func offer(_ context: WriteContext, canNotify: Bool = true) throws -> Offer {
         let claims = Claims(claimant: context.makeID(), now: context.now)
@@ -122,7 +122,7 @@ extension TrackerStore {
         try saveReminders(state, db)
     }
 
-    /// Another interval restarts the session's grid at the moment of the change (`tracker.md` E4).
+    /// Another interval restarts the session's grid at the moment of the change (tracker law E4).
     func restartGrid(from old: Settings, to new: Settings, at now: Instant, _ db: Database) throws {
         guard new.intervalMinutes != old.intervalMinutes, let session = try SessionTable.active(db) else { return }
         var state = try reminders(of: session.id, db)

@@ -58,7 +58,7 @@ extension TrackerStore {
         }
     }
 
-    /// Tombstones every drink of the current day, bottle rows included (`tracker.md` D3). Reminder counts stay.
+    /// Tombstones every drink of the current day, bottle rows included (tracker law D3). Reminder counts stay.
     /// - Returns: what is gone now.
     public func resetToday(_ context: WriteContext) throws -> [StoredDrink] {
         try write { db in

@@ -3,7 +3,7 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Keeps `health/STORE-drinks.xml` and `.csv` beside the store in step with it (`tracker.md` D4), `STORE` being the
+    /// Keeps `health/STORE-drinks.xml` and `.csv` beside the store in step with it (tracker law D4), `STORE` being the
     /// store's own file name, since a folder may hold several: new drinks are appended, after an edit or deletion both are
     /// written anew. Does nothing unless `health.enabled`.
     ///

@@ -25,7 +25,7 @@ extension TrackerStore {
         }
     }
 
-    /// Takes samples in: all of them, or none (`tracker.md` D4).
+    /// Takes samples in: all of them, or none (tracker law D4).
     ///
     /// A sample of ours keeps its key, so that a store restored from an export knows the bottle's records again and a
     /// deleted drink stays deleted; where the file says its zone, day and source, it keeps those too. A foreign one is known

@@ -18,7 +18,7 @@ extension TrackerStore: Journal {
         }
     }
 
-    /// Sips that arrive, or change, after a session's end still count in it (`tracker.md` X1).
+    /// Sips that arrive, or change, after a session's end still count in it (tracker law X1).
     func refreshSummaries(around instants: [Instant], received: Instant?, _ db: Database) throws {
         // The identifiers are not needed: where there is a session, its user and device are known.
         let context = WriteContext(

@@ -3,7 +3,7 @@ import GRDB
 import Synchronization
 import TrackerCore
 
-/// The journal and the tracker's tables in one SQLite file (`tracker.md` section 9).
+/// The journal and the tracker's tables in one SQLite file (tracker law Section 9).
 ///
 /// Each write is a named method and one transaction. The file is in WAL mode with `synchronous=FULL`: what a method
 /// returned from survives both `kill -9` and a power cut. Any number of processes may have the store open, and any may be

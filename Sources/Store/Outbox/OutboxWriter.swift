@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// What is to be told to `sync.url`, written in the transaction of the change it reports (`tracker.md` E8).
+/// What is to be told to `sync.url`, written in the transaction of the change it reports (tracker law E8).
 ///
 /// A newer change of the same thing replaces the waiting one and keeps its place, so that nothing overtakes what it
 /// rests on. Without `sync.url` the outbox stays empty.
@@ -66,7 +66,7 @@ enum OutboxWriter {
         }
     }
 
-    /// The settings that belong to the founding documents' user (`tracker.md` E2): they travel with it, under those names.
+    /// The settings that belong to the founding documents' user (tracker law E2): they travel with it, under those names.
     /// The address and its credential stay here.
     static func travelling(_ settings: Settings) -> [String: SettingValue] {
         let names = [

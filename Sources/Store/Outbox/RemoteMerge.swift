@@ -56,7 +56,7 @@ public enum RemoteEntity: String, Sendable, CaseIterable {
 
 extension TrackerStore {
     /// Merges the server's rows (a JSON list of objects): the last write wins by `updatedAt`, ties by device id; a
-    /// deletion is a write like any other (`tracker.md` E8). A row that breaks a rule of the store is refused alone, with
+    /// deletion is a write like any other (tracker law E8). A row that breaks a rule of the store is refused alone, with
     /// its reason.
     /// - Throws: `Refusal` where the text is no list.
     public func merge(_ entity: RemoteEntity, json: String, _ context: WriteContext) throws -> MergeOutcome {

@@ -2,7 +2,7 @@ extension Schema {
     /// Step 2: everything the tracker remembers beside the drinks.
     ///
     /// - `day` holds the goals: a row says which goal is in force at the end of that day and of the days after it, up to
-    ///   the next row, so that raising the goal rewrites no history (`tracker.md` D3).
+    ///   the next row, so that raising the goal rewrites no history (tracker law D3).
     /// - `engine_day` is what the reminder engines remember of a day, `session` and `log_entry` are Waterline's facts;
     ///   a deleted log entry stays as a tombstone with its own `updatedAt` (last write wins).
     /// - `change` keeps what a manual change replaced, for undo.

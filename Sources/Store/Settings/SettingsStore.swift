@@ -12,7 +12,7 @@ extension TrackerStore {
     /// Changes settings: all of them or, where a rule refuses one, none.
     ///
     /// A new goal holds from the current day on: earlier days keep the goal they ended with, also those on which nothing
-    /// was drunk (`tracker.md` D3). Another Waterline interval restarts a running session's grid now (E4). A new alias renames the bottle where there is only one, so that its history goes along.
+    /// was drunk (tracker law D3). Another Waterline interval restarts a running session's grid now (E4). A new alias renames the bottle where there is only one, so that its history goes along.
     /// - Parameter isFirstChoice: setup asks for the very first goal: the days before it had none of their own.
     /// - Throws: `SettingRefusal`, which names the rule and the value that stays.
     @discardableResult
@@ -67,7 +67,7 @@ extension TrackerStore {
         }
     }
 
-    /// Consecutive days that met their goal (`tracker.md` D3). Reads backwards, in growing steps, only as far as the
+    /// Consecutive days that met their goal (tracker law D3). Reads backwards, in growing steps, only as far as the
     /// streak goes.
     public func streak(today: LocalDay) throws -> Int {
         var days = 32

@@ -107,7 +107,7 @@ extension TrackerStore {
         try summarise(session, context, db)
     }
 
-    /// Session water as a drink of the day, where `hydration.countSessionWater` asks for it (`tracker.md` X1). Once
+    /// Session water as a drink of the day, where `hydration.countSessionWater` asks for it (tracker law X1). Once
     /// counted it follows its entry, whatever the setting says by then. Waters derived from sips are never counted:
     /// the sips are.
     private func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {

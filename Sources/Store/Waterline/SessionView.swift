@@ -43,7 +43,7 @@ extension TrackerStore {
         }
     }
 
-    /// All logs that count in a session: entered ones, and waters derived from its sips (`tracker.md` X1).
+    /// All logs that count in a session: entered ones, and waters derived from its sips (tracker law X1).
     func view(_ session: WaterlineSession, at now: Instant, _ db: Database) throws -> SessionView {
         let rules = try SessionRules(of: session, db)
         let derived = BottleWater(

@@ -3,7 +3,7 @@ import TrackerCore
 
 extension TrackerStore {
     /// Starts a session, or returns the active one (`started` false): a unique index allows no second.
-    /// The start seals every ended session (`tracker.md` E3).
+    /// The start seals every ended session (tracker law E3).
     public func startSession(_ context: WriteContext) throws -> (session: WaterlineSession, started: Bool) {
         try write { db in
             if let active = try SessionTable.active(db) { return (active, false) }

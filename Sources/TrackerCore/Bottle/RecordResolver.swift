@@ -1,4 +1,4 @@
-/// From a record's wall clock to an instant (`tracker.md` A2). A record has no zone, and in the `strict` dialect no year.
+/// From a record's wall clock to an instant (tracker law A2). A record has no zone, and in the `strict` dialect no year.
 public struct RecordResolver: Sendable {
     /// The bottle's zone.
     public var zone: Zone
@@ -130,7 +130,7 @@ public struct RecordResolver: Sendable {
         Resolution(wall: wall, instant: nil, rule: .unique, doubt: doubt)
     }
 
-    /// Years that a bottle's clock may say (`waterh-protocol.md` section 3).
+    /// Years that a bottle's clock may say (protocol law P3).
     public static let plausibleYears = 2015...2099
     /// A record may lie this far ahead of the receiving clock.
     public static let aheadSeconds: Double = 24 * 3600

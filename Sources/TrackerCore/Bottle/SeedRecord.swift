@@ -1,4 +1,4 @@
-/// A drink record as the founding app reads it (`tracker.md` A1), the `strict` dialect:
+/// A drink record as the founding app reads it (tracker law A1), the `strict` dialect:
 ///
 ///     0   1      2    3     4       5       6          7          8 … 12
 ///     1A  month  day  hour  minute  second  separator  amount ml  meaning unknown

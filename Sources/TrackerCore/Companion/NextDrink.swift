@@ -1,4 +1,4 @@
-/// When the next drink is due (`tracker.md` A5): anchored at the last drink, so that the countdown runs out and a
+/// When the next drink is due (tracker law A5): anchored at the last drink, so that the countdown runs out and a
 /// reminder comes. The founding arithmetic spread the rest of the day anew from every "now" and never came due (K-A5).
 public struct NextDrink: Hashable, Sendable {
     public enum Phase: String, Hashable, Sendable, Codable, CaseIterable {

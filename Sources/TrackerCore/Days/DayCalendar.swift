@@ -1,4 +1,4 @@
-/// Days as the tracker counts them: they begin at the boundary hour on the wall clock of a zone (`tracker.md` section 2).
+/// Days as the tracker counts them: they begin at the boundary hour on the wall clock of a zone (tracker law T).
 public struct DayCalendar: Hashable, Sendable {
     public var zone: Zone
     /// 0–6. 4 means that 03:59 still belongs to the evening before.

@@ -1,4 +1,4 @@
-/// A drink as the tracker knows it, frozen when it was stored: travel does not move history (`tracker.md` section 2).
+/// A drink as the tracker knows it, frozen when it was stored: travel does not move history (tracker law T).
 public struct Drink: Hashable, Sendable, Codable, Identifiable {
     /// What identifies it for ever: `Drink.bottleKey` for a bottle's record, an id made once for anything else.
     public var key: String

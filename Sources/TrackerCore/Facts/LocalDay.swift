@@ -1,5 +1,5 @@
 /// A date of the proleptic Gregorian calendar, without a time and without a zone: the key of everything that happens
-/// "once per day" (`tracker.md` section 2). Text form `2026-02-03`.
+/// "once per day" (tracker law T). Text form `2026-02-03`.
 public struct LocalDay: Hashable, Comparable, Sendable {
     public let year: Int
     /// 1–12.

@@ -1,4 +1,4 @@
-/// One amount of water as health files know it (`tracker.md` D4).
+/// One amount of water as health files know it (tracker law D4).
 public struct HealthSample: Hashable, Sendable {
     public var at: Instant
     public var ml: Int

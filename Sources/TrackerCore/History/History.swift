@@ -27,7 +27,7 @@ public struct DayRecord: Hashable, Sendable, Codable {
     public var dayClass: Class { isMet ? .met : totalMl > 0 ? .partial : .none }
 }
 
-/// Which goal held on which day: raising it today does not rewrite yesterday (`tracker.md` D3).
+/// Which goal held on which day: raising it today does not rewrite yesterday (tracker law D3).
 public struct GoalHistory: Hashable, Sendable {
     private let changes: [(day: LocalDay, goalMl: Int)]
     private let fallbackMl: Int
@@ -62,7 +62,7 @@ public struct GoalHistory: Hashable, Sendable {
     }
 }
 
-/// Days in a row, weeks and months (`tracker.md` D3). Dates are counted as dates, so that weeks have seven bars
+/// Days in a row, weeks and months (tracker law D3). Dates are counted as dates, so that weeks have seven bars
 /// whatever the clocks do.
 public struct History: Hashable, Sendable {
     private let totals: [LocalDay: Int]

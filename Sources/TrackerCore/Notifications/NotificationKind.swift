@@ -1,4 +1,4 @@
-/// The catalogue of notifications (`tracker.md` section 8).
+/// The catalogue of notifications (tracker law Section 8).
 public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable {
     case pace, interval, adaptive
     case goal, recovery

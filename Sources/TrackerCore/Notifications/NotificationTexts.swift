@@ -1,4 +1,4 @@
-/// The words of every notification (`tracker.md` B4, B5, A10, D2, E4). The same on every machine.
+/// The words of every notification (tracker law B4, B5, A10, D2, E4). The same on every machine.
 public enum NotificationTexts {
     public struct Text: Hashable, Sendable {
         public var title: String

@@ -1,4 +1,4 @@
-/// Amounts in words (`tracker.md` B3 and ground rule 4). No locale: the same on every machine.
+/// Amounts in words (tracker law B3, and G, rule 4). No locale: the same on every machine.
 public enum Amounts {
     /// To the nearest 50 ml, halves up; below zero the result is 0.
     public static func roundToNearest50(_ ml: Int) -> Int { max(0, ml).saturatingAdd(25) / 50 * 50 }
@@ -39,7 +39,7 @@ public enum Amounts {
     }
 }
 
-/// What the deficit says on a surface (`tracker.md` B3, B6).
+/// What the deficit says on a surface (tracker law B3, B6).
 public enum StatusText {
     public static let noState = "--"
     public static let onTrack = "On track ✓"

@@ -1,4 +1,4 @@
-/// The pace model (`tracker.md` B1, B2): how much should have been drunk by now, and how far behind that is.
+/// The pace model (tracker law B1, B2): how much should have been drunk by now, and how far behind that is.
 public enum Pace {
     public enum Mode: String, Hashable, Sendable, CaseIterable, Codable {
         /// Goal times the elapsed share of the window in real seconds, rounded half up.

@@ -90,7 +90,7 @@ extension Settings {
     }
 }
 
-/// The goal and schedule form (`tracker.md` A11): Cancel discards it, Save commits what was touched, and only that.
+/// The goal and schedule form (tracker law A11): Cancel discards it, Save commits what was touched, and only that.
 /// So 1700 ml stays 1700 although the form can only show 8 glasses (K-A8).
 public struct GoalForm: Hashable, Sendable {
     /// Glasses, 4–16; `nil` until touched.

@@ -1,4 +1,4 @@
-/// Every setting of `tracker.md` section 11, typed, with its default. The way in is `set(_:to:)`: whatever it
+/// Every setting of tracker law Section 11, typed, with its default. The way in is `set(_:to:)`: whatever it
 /// refuses leaves the old value. Names, ranges and rules stand in `Settings.catalogue`.
 public struct Settings: Hashable, Sendable {
     // day
@@ -96,7 +96,7 @@ public enum RecordDialectSetting: String, Hashable, Sendable, CaseIterable { cas
 public enum AmountWidth: String, Hashable, Sendable, CaseIterable {
     case u8, u16be
 
-    /// The amount in bytes 6 and 7 of a record, ml (`tracker.md` A1).
+    /// The amount in bytes 6 and 7 of a record, ml (tracker law A1).
     public func amountMl(byte6: UInt8, byte7: UInt8) -> Int { self == .u8 ? Int(byte7) : Int(byte6) << 8 | Int(byte7) }
 }
 

@@ -93,7 +93,7 @@ extension NextDrink {
     }
 }
 
-/// When the gateway should poll the bottle next (`tracker.md` A7).
+/// When the gateway should poll the bottle next (tracker law A7).
 public enum PollPlan {
     /// Seconds from the end of the last poll; `nil`: not before drinking hours begin (`bottle.pollWhenIdle` off).
     /// Re-plan at once after a change of settings, a poll by hand, and a resume from suspend.

@@ -1,4 +1,4 @@
-/// System B's payload (`tracker.md` B7): where the day stands. Every copy that is retained or polled says
+/// System B's payload (tracker law B7): where the day stands. Every copy that is retained or polled says
 /// `shouldNotify` false; only the one-shot channel carries a notification.
 public struct PaceSnapshot: Hashable, Sendable {
     public static let schema = 1

@@ -1,4 +1,4 @@
-/// The active session as surfaces show it (`tracker.md` E5).
+/// The active session as surfaces show it (tracker law E5).
 public struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     public var sessionId: String
     public var startTime: Instant

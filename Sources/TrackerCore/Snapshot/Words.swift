@@ -1,4 +1,4 @@
-/// `tracker.md` D1: by the hour on the wall.
+/// tracker law D1: by the hour on the wall.
 public enum Greeting {
     public static func text(at time: TimeOfDay) -> String {
         switch time.hour {
@@ -10,7 +10,7 @@ public enum Greeting {
     }
 }
 
-/// The age of the last drink (`tracker.md` B6): whole units, rounded down.
+/// The age of the last drink (tracker law B6): whole units, rounded down.
 public enum RelativeAge {
     /// `just now` under a minute and for what lies ahead, then `5 min ago`, `2 h ago`, `3 days ago`.
     public static func text(from past: Instant, to now: Instant) -> String {
@@ -24,7 +24,7 @@ public enum RelativeAge {
     }
 }
 
-/// The main view in words (`tracker.md` A9).
+/// The main view in words (tracker law A9).
 public struct MainView: Hashable, Sendable {
     public static let title = "Hydration"
     public static let sectionTitle = "Today"

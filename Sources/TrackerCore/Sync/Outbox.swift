@@ -1,4 +1,4 @@
-/// One change waiting for the server (`tracker.md` E8).
+/// One change waiting for the server (tracker law E8).
 public struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     /// What the change is about: items of one entity go out in order.
     public struct Entity: Hashable, Sendable, Codable {

@@ -1,4 +1,4 @@
-/// The small cloud icon (`tracker.md` E8).
+/// The small cloud icon (tracker law E8).
 public enum SyncStatus: Hashable, Sendable {
     case idle
     case pending(Int)

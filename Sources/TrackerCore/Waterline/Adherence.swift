@@ -1,4 +1,4 @@
-/// How often water came within the rule "every N drinks" (`tracker.md` E7).
+/// How often water came within the rule "every N drinks" (tracker law E7).
 public struct Adherence: Hashable, Sendable, Codable {
     public var met: Int
     public var missed: Int

@@ -12,7 +12,7 @@ public struct Sip: Hashable, Sendable {
     }
 }
 
-/// Bottle sips as water entries (`tracker.md` X1): a pure function of the sips, recomputed at each ingest, so that late
+/// Bottle sips as water entries (tracker law X1): a pure function of the sips, recomputed at each ingest, so that late
 /// and out-of-order records land in place.
 public struct BottleWater: Hashable, Sendable {
     public var logs: [LogEntry]

@@ -1,4 +1,4 @@
-/// A drink that is logged in one action (`tracker.md` E2).
+/// A drink that is logged in one action (tracker law E2).
 public struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
     public var id: String
     public var userID: String

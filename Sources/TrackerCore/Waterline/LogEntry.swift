@@ -1,4 +1,4 @@
-/// One entry of a session: something with alcohol, or water (`tracker.md` E2).
+/// One entry of a session: something with alcohol, or water (tracker law E2).
 public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     public enum Kind: String, Hashable, Sendable, Codable, CaseIterable { case alcohol, water }
 

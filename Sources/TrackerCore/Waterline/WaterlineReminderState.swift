@@ -52,7 +52,7 @@ public struct WaterlineReminderState: Hashable, Sendable, Codable {
     }
 }
 
-/// Whether a session was forgotten (`tracker.md` E3).
+/// Whether a session was forgotten (tracker law E3).
 public enum AbandonedSession {
     public static let limitSeconds: Double = 12 * 3600
 

@@ -29,7 +29,7 @@ public struct WaterlineFacts: Hashable, Sendable {
     }
 }
 
-/// The reminders of one session at one moment (`tracker.md` E3, E4). Quiet hours and the daily limit do not apply:
+/// The reminders of one session at one moment (tracker law E3, E4). Quiet hours and the daily limit do not apply:
 /// sessions happen at night.
 struct WaterlineReminders {
     let now: Instant

@@ -1,4 +1,4 @@
-/// A session: from its start until it is ended (`tracker.md` E2, E3). At most one is active.
+/// A session: from its start until it is ended (tracker law E2, E3). At most one is active.
 public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     public var id: String
     public var userID: String
@@ -76,7 +76,7 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
-/// What a session came to (`tracker.md` E6).
+/// What a session came to (tracker law E6).
 public struct SessionSummary: Hashable, Sendable, Codable {
     public var drinks: Int
     public var standardDrinks: Double

@@ -1,4 +1,4 @@
-/// The Waterline engine (`tracker.md` E1): drinks raise the value by their estimate, each water lowers it by one.
+/// The Waterline engine (tracker law E1): drinks raise the value by their estimate, each water lowers it by one.
 public struct WaterlineState: Hashable, Sendable {
     /// In thousandths, so that 0.6 + 0.7 + 0.7 is 2 (K-E12). May be negative: nothing is clamped.
     public var valueThousandths: Int
@@ -42,7 +42,7 @@ public struct WaterlineState: Hashable, Sendable {
     static func isHigh(_ valueThousandths: Int, threshold: Int) -> Bool { valueThousandths >= threshold.saturatingMultiply(1000) }
 }
 
-/// What the session screen says (`tracker.md` E5).
+/// What the session screen says (tracker law E5).
 extension WaterlineState {
     /// Beside the gauge while the warning stands.
     public static let warningText = "Drink water to return to center"

@@ -1,4 +1,4 @@
-/// The one local user (`tracker.md` E2, E8): made on first run.
+/// The one local user (tracker law E2, E8): made on first run.
 public struct WaterlineUser: Hashable, Sendable, Codable, Identifiable {
     public var id: String
     public var createdAt: Instant

@@ -69,7 +69,7 @@ public struct BottleFlash: Hashable, Sendable, Codable {
     /// Host's clock when power was lost.
     public var lostAt: LocalTime?
 
-    /// A full bottle on the app's scale (`waterh-protocol.md`, type 08).
+    /// A full bottle on the app's scale (protocol law P2.2, type 08).
     public static let fullMl: UInt16 = 530
 
     public init() {}

@@ -47,7 +47,7 @@ public struct BottleIdentity: Hashable, Sendable {
         self.dialect = dialect
     }
 
-    /// Names seen on bottles on sale (`waterh-protocol.md` section 1).
+    /// Names seen on bottles on sale (protocol law P1).
     public static func defaultName(_ model: BottleModel) -> String {
         model == .boost ? "WaterH-Boost-24oz" : "WaterH-Bottle-1"
     }

@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 
-// The bottle's GATT tables (`waterh-protocol.md` section 1).
+// The bottle's GATT tables (protocol law P1).
 
 extension BottleProfile {
     var command: BluetoothUUID { BluetoothUUID(commandCharacteristic) }

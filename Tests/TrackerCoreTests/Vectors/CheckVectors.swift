@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackerCore
 
-/// B9: those of the nineteen checks that the core can show. `Data/Checks.txt` says where the others are.
+/// B9: those of the nineteen checks that the core can show. The law's page of checks says where the others are.
 @Suite struct CheckVectors {
     static let table: [Vector] = [
         Vector("B9-01") { try #expect(paceWith(0, at: "14:00").deficitMl == 1167 && paceWith(0, at: "14:00").urgency == .overdue) },
