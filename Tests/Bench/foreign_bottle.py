@@ -218,7 +218,8 @@ async def drained_and_acknowledged():
     async with Bottle() as bottle:
         code, answer, said = await gateway(place)
         expect((code, answer["new"], answer["complete"]) == (0, 12, True), f"{code} {answer} {said}")
-        expect(bottle.acknowledged == [12] and not bottle.records, f"acknowledged {bottle.acknowledged}")
+        # In how many parts is the gateway's own affair: it leaves the newest until it is sure that the ring has room.
+        expect(sum(bottle.acknowledged) == answer["acknowledged"] == 12 and not bottle.records, f"acknowledged {bottle.acknowledged}: {answer}")
         code, answer, said = await gateway(place)
         expect((code, answer["new"]) == (0, 0), f"second: {code} {answer} {said}")
 

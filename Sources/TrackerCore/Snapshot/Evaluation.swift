@@ -92,25 +92,3 @@ extension NextDrink {
             goalMl: settings.goalMl, glassMl: settings.glassMl, lastDrink: intake.lastDrink)
     }
 }
-
-/// When the gateway should poll the bottle next (tracker law A7).
-public enum PollPlan {
-    /// Seconds from the end of the last poll; `nil`: not before drinking hours begin (`bottle.pollWhenIdle` off).
-    /// Re-plan at once after a change of settings, a poll by hand, and a resume from suspend.
-    public static func secondsToNextPoll(_ nextDrink: NextDrink, pollWhenIdle: Bool) -> Double? {
-        if nextDrink.phase == .outsideHours, !pollWhenIdle { return nil }
-        return PollInterval.calculatePollInterval(secondsToDue: nextDrink.secondsLeft)
-    }
-
-    /// The same for the facts of a moment, as an instant: after the last poll's end, or when drinking hours begin.
-    public static func nextPoll(_ facts: TrackerFacts, now: Instant, lastPollEnded: Instant?) -> Instant {
-        let intake = facts.today(at: now)
-        let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
-        if let seconds = secondsToNextPoll(nextDrink, pollWhenIdle: facts.settings.pollWhenIdle) {
-            return max(now, (lastPollEnded ?? now.advanced(seconds: -seconds)).advanced(seconds: seconds))
-        }
-        let wake = facts.settings.intervalHours.wake
-        let today = facts.calendar.instant(on: intake.day, at: wake)
-        return today > now ? today : facts.calendar.instant(on: intake.day.adding(days: 1), at: wake)
-    }
-}

@@ -1,0 +1,33 @@
+/// One bottle that the service polls.
+public struct BottlePlan: Hashable, Sendable, Identifiable {
+    /// Who it is to the service: stays the same over reloads.
+    public var id: String
+    /// What `--bottle` names, in the meaning of `PollOptions.bottle`.
+    public var wanted: String?
+    /// The bottles that a poll of this plan may drain. Empty: the store has none, and the first that answers becomes its own.
+    public var own: [OwnBottle]
+
+    public init(id: String, wanted: String? = nil, own: [OwnBottle] = []) {
+        self.id = id
+        self.wanted = wanted
+        self.own = own
+    }
+
+    /// The plans of a store: the bottle that a person named, or each of the store's own, or the first that answers.
+    public static func plans(wanted: String?, own: [OwnBottle]) -> [BottlePlan] {
+        if let wanted { return [BottlePlan(id: wanted, wanted: wanted, own: own)] }
+        guard !own.isEmpty else { return [BottlePlan(id: anyBottle)] }
+        return own.map { BottlePlan(id: $0.identities.min() ?? $0.aliases.min() ?? anyBottle, own: [$0]) }
+    }
+
+    /// The plan of a store without a bottle.
+    private static let anyBottle = "the first bottle that answers"
+
+    /// Says in a poll's options who is meant.
+    public func apply(to options: inout PollOptions) {
+        options.bottle = wanted
+        options.own = own
+    }
+
+    func has(_ identity: String) -> Bool { own.contains { $0.identities.contains(identity) } }
+}

@@ -1,0 +1,146 @@
+import Bluetooth
+import TrackerCore
+
+/// The service: performs what `ServiceMachine` decides, for the bottles of one adapter, until its task is cancelled.
+public actor PollService {
+    /// What the service needs of its surroundings. All but `poll` must return soon.
+    public struct Surroundings: Sendable {
+        /// The bottles there are, and how often each is to be polled, read anew: other programs may have changed them.
+        public var look: @Sendable () async -> [(plan: BottlePlan, rhythm: PollRhythm?)]
+        /// What a poll of this bottle is to do; `nil` where that cannot be told, and nothing must be taken from any bottle.
+        public var options: @Sendable (BottlePlan) async -> PollOptions?
+        /// One poll. Polls of one service never overlap.
+        public var poll: @Sendable (PollOptions) async -> PollReport
+        /// Whether the poll under way gets on.
+        public var isPollOnTime: @Sendable (_ grace: Duration) async -> Bool
+        /// What follows the commits of a poll.
+        public var afterPoll: @Sendable (PollReport, PollOptions) async -> Void
+        public var say: @Sendable (ServiceNews) async -> Void
+
+        public init(
+            look: @escaping @Sendable () async -> [(plan: BottlePlan, rhythm: PollRhythm?)],
+            options: @escaping @Sendable (BottlePlan) async -> PollOptions?,
+            poll: @escaping @Sendable (PollOptions) async -> PollReport,
+            isPollOnTime: @escaping @Sendable (Duration) async -> Bool = { _ in true },
+            afterPoll: @escaping @Sendable (PollReport, PollOptions) async -> Void = { _, _ in },
+            say: @escaping @Sendable (ServiceNews) async -> Void = { _ in }
+        ) {
+            self.look = look
+            self.options = options
+            self.poll = poll
+            self.isPollOnTime = isPollOnTime
+            self.afterPoll = afterPoll
+            self.say = say
+        }
+    }
+
+    /// A machine that was asleep, or has a lot to do, may be that late.
+    private static let grace = Duration.seconds(30)
+    /// How soon a clock that was set is noticed.
+    private static let clockCheck = Duration.seconds(30)
+
+    private let surroundings: Surroundings
+    private let clock: DriverClock
+    private var machine = ServiceMachine()
+    private var pause: Task<Void, Never>?
+    /// When the present pause ends at the latest.
+    private var pauseEnds: MonotonicInstant?
+    /// Somebody has poked since the last look.
+    private var isPoked = false
+
+    public init(_ surroundings: Surroundings, clock: DriverClock) {
+        self.surroundings = surroundings
+        self.clock = clock
+    }
+
+    /// Polls until the task is cancelled. The poll under way is over when this returns.
+    public func run() async {
+        var wall = WallClock(clock)
+        while !Task.isCancelled {
+            let found = await surroundings.look()
+            let rhythms = found.reduce(into: [:]) { $0[$1.plan.id] = $1.rhythm }
+            // Where the clock has been set, what could not be dated is worth another look at once.
+            if wall.hasJumped(clock) {
+                wall = WallClock(clock)
+                isPoked = true
+            }
+            if isPoked {
+                isPoked = false
+                _ = machine.handle(.poke(nil), at: clock.now())
+            }
+            await perform(machine.handle(.plans(found.map(\.plan), rhythms), at: clock.now()))
+            if !isPoked, !Task.isCancelled, let deadline = machine.nextDeadline { await rest(until: deadline, wall) }
+        }
+    }
+
+    /// Polls every bottle as soon as may be: settings have changed, or a person asks.
+    public func hurry() {
+        isPoked = true
+        pause?.cancel()
+    }
+
+    /// Whether work gets on: no deadline of a poll has passed without being served, and no pause is longer than meant. An actor that is
+    /// stuck does not answer at all.
+    public func isOnTime() async -> Bool {
+        if let pauseEnds { return clock.now() < pauseEnds.advanced(by: Self.grace) }
+        return await surroundings.isPollOnTime(Self.grace)
+    }
+
+    private func perform(_ first: [ServiceMachine.Effect]) async {
+        var effects = first
+        while !effects.isEmpty {
+            switch effects.removeFirst() {
+            case .say(let news): await surroundings.say(news)
+            case .poll(let plan, let history):
+                let report = await poll(plan, history)
+                if Task.isCancelled { _ = machine.handle(.stop, at: clock.now()) }
+                effects += machine.handle(.pollOver(report), at: clock.now())
+            }
+        }
+    }
+
+    private func poll(_ plan: BottlePlan, _ history: PollHistory) async -> PollReport {
+        guard var options = await surroundings.options(plan) else {
+            var report = PollReport(
+                failure: PollFailure(.cannotStore, "the store cannot be read.", advice: "Nothing was taken from the bottle."))
+            report.history = history
+            return report
+        }
+        plan.apply(to: &options)
+        options.history = history
+        let report = await surroundings.poll(options)
+        await surroundings.afterPoll(report, options)
+        return report
+    }
+
+    /// Waits until then, but not on when somebody pokes or the clock is set.
+    private func rest(until deadline: MonotonicInstant, _ wall: WallClock) async {
+        pauseEnds = deadline
+        let clock = clock
+        let pause = Task {
+            while clock.now() < deadline, !Task.isCancelled, !wall.hasJumped(clock) {
+                await clock.sleep(min(deadline, clock.now().advanced(by: Self.clockCheck)))
+            }
+        }
+        self.pause = pause
+        await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+        self.pause = nil
+        pauseEnds = nil
+    }
+}
+
+/// Notices that somebody has set the clock: the wall clock has moved otherwise than time has passed.
+struct WallClock: Sendable {
+    private let wall: Instant
+    private let start: MonotonicInstant
+
+    init(_ clock: DriverClock) {
+        wall = clock.wall()
+        start = clock.now()
+    }
+
+    /// By more than a minute since this was made.
+    func hasJumped(_ clock: DriverClock) -> Bool {
+        abs(wall.seconds(to: clock.wall()) - start.duration(to: clock.now()) / .seconds(1)) > 60
+    }
+}

@@ -1,0 +1,31 @@
+/// How often a bottle is to be polled, as the day of its person asks for it (tracker law A7).
+public enum PollRhythm: Hashable, Sendable {
+    /// So many seconds after the end of the last poll.
+    case every(seconds: Double)
+    /// Not before drinking hours begin, so many seconds from now: `bottle.pollWhenIdle` is off.
+    case resting(seconds: Double)
+}
+
+/// When the gateway should poll the bottle next (tracker law A7).
+public enum PollPlan {
+    /// The rhythm at a moment. Ask again after a change of settings, a drink, a poll by hand, and a resume from suspend.
+    public static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollRhythm {
+        let intake = facts.today(at: now)
+        let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
+        if nextDrink.phase != .outsideHours || facts.settings.pollWhenIdle {
+            return .every(seconds: PollInterval.calculatePollInterval(secondsToDue: nextDrink.secondsLeft))
+        }
+        let wake = facts.settings.intervalHours.wake
+        let today = facts.calendar.instant(on: intake.day, at: wake)
+        let next = today > now ? today : facts.calendar.instant(on: intake.day.adding(days: 1), at: wake)
+        return .resting(seconds: max(0, now.seconds(to: next)))
+    }
+
+    /// The same as an instant: after the last poll's end, or when drinking hours begin.
+    public static func nextPoll(_ facts: TrackerFacts, now: Instant, lastPollEnded: Instant?) -> Instant {
+        switch rhythm(facts, now: now) {
+        case .every(let seconds): max(now, (lastPollEnded ?? now.advanced(seconds: -seconds)).advanced(seconds: seconds))
+        case .resting(let seconds): now.advanced(seconds: seconds)
+        }
+    }
+}

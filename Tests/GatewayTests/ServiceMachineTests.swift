@@ -1,0 +1,150 @@
+import Bluetooth
+import Gateway
+import Support
+import Testing
+import TrackerCore
+
+private func bottle(_ number: Int) -> BottlePlan {
+    let address = "A4:C1:38:00:00:0\(number)"
+    return BottlePlan(id: address, own: [OwnBottle(identities: [address])])
+}
+
+private func at(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds)) }
+
+private func polled(_ effects: [ServiceMachine.Effect]) -> BottlePlan.ID? {
+    effects.compactMap { if case .poll(let plan, _) = $0 { plan.id } else { nil } }.first
+}
+
+private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
+    effects.compactMap { if case .say(let news) = $0 { news } else { nil } }
+}
+
+@Suite struct ServiceMachineTests {
+    @Test(arguments: [60.0, 120, 300, 600])
+    func aPollIsDueAtOnceAndThenSoLongAfterTheEndOfTheLast(interval: Double) {
+        var machine = ServiceMachine()
+        let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: interval)])
+        #expect(polled(machine.handle(look, at: at(0))) == bottle(1).id)
+        #expect(machine.nextDeadline == nil, "Nothing is due while it is polled.")
+        #expect(polled(machine.handle(.pollOver(PollReport()), at: at(20))) == nil)
+        #expect(polled(machine.handle(look, at: at(20 + Int64(interval) - 1))) == nil)
+        #expect(machine.nextDeadline == at(20 + Int64(interval)))
+        #expect(polled(machine.handle(look, at: at(20 + Int64(interval)))) == bottle(1).id)
+    }
+
+    @Test func aBottleAtRestIsPolledWhenDrinkingHoursBegin() {
+        var machine = ServiceMachine()
+        _ = machine.handle(.plans([bottle(1)], [:]), at: at(0))
+        _ = machine.handle(.pollOver(PollReport()), at: at(10))
+        #expect(polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)]), at: at(100))) == nil)
+        #expect(machine.nextDeadline == at(160), "Somebody may change the hours.")
+        #expect(polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 0)]), at: at(3700))) == bottle(1).id)
+    }
+
+    @Test func whoAsksDuringAPollIsServedAfterIt() {
+        var machine = ServiceMachine()
+        let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: 600)])
+        _ = machine.handle(look, at: at(0))
+        _ = machine.handle(.poke(nil), at: at(5))
+        _ = machine.handle(.pollOver(PollReport()), at: at(10))
+        #expect(polled(machine.handle(look, at: at(10))) == bottle(1).id)
+        _ = machine.handle(.pollOver(PollReport()), at: at(20))
+        #expect(polled(machine.handle(look, at: at(20))) == nil, "Once.")
+        _ = machine.handle(.liveReport(bottle(1).id), at: at(30))
+        #expect(machine.nextDeadline == at(30))
+        #expect(polled(machine.handle(look, at: at(30))) == bottle(1).id)
+    }
+
+    @Test func theBottleThatWasAdoptedIsNotPolledTwice() {
+        var machine = ServiceMachine()
+        let any = BottlePlan.plans(wanted: nil, own: [])
+        #expect(any.count == 1)
+        _ = machine.handle(.plans(any, [:]), at: at(0))
+        var report = PollReport()
+        report.identity = bottle(1).id
+        report.isAdopted = true
+        let news = said(machine.handle(.pollOver(report), at: at(10)))
+        #expect(news.contains { if case .adopted = $0 { true } else { false } })
+        let own = BottlePlan.plans(wanted: nil, own: [OwnBottle(identities: [bottle(1).id])])
+        #expect(polled(machine.handle(.plans(own, [bottle(1).id: .every(seconds: 60)]), at: at(10))) == nil)
+        #expect(polled(machine.handle(.plans(own, [bottle(1).id: .every(seconds: 60)]), at: at(70))) == bottle(1).id)
+    }
+
+    @Test func aFailureIsNewsOnceUntilItChanges() {
+        var machine = ServiceMachine()
+        let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: 60)])
+        var news: [String] = []
+        for (poll, kind) in ([.notFound, .notFound, .bluetoothOff, .interrupted, .bluetoothOff, nil, nil, .notFound] as [PollFailure.Kind?]).enumerated() {
+            let start = Int64(poll * 100)
+            #expect(polled(machine.handle(look, at: at(start))) != nil)
+            let report = PollReport(failure: kind.map { PollFailure($0, "so.", advice: "") })
+            for word in said(machine.handle(.pollOver(report), at: at(start + 10))) {
+                switch word {
+                case .failed(_, let failure, let isNew): news.append(isNew ? failure.kind.rawValue : "again")
+                case .answersAgain: news.append("answers")
+                case .adopted, .brought: news.append("more")
+                }
+            }
+        }
+        #expect(news == ["notFound", "again", "bluetoothOff", "again", "answers", "notFound"])
+    }
+
+    @Test func afterStopNothingIsBegun() {
+        var machine = ServiceMachine()
+        let look = ServiceMachine.Event.plans([bottle(1), bottle(2)], [:])
+        _ = machine.handle(look, at: at(0))
+        _ = machine.handle(.stop, at: at(1))
+        _ = machine.handle(.pollOver(PollReport()), at: at(2))
+        #expect(polled(machine.handle(look, at: at(2))) == nil)
+        #expect(machine.nextDeadline == nil)
+    }
+
+    /// Whatever is asked, however long polls take: one poll at a time, and nobody waits for more than one poll of each other bottle.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func fairness(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let bottles = (1...Int.random(in: 2...5, using: &random)).map(bottle)
+        var machine = ServiceMachine()
+        var now = at(0)
+        var polling: BottlePlan.ID?
+        var pollEnds = now
+        /// How many polls of others began since a bottle has been due.
+        var waiting: [BottlePlan.ID: Int] = [:]
+        var poked: Set<BottlePlan.ID> = []
+        var lastEnded: [BottlePlan.ID: MonotonicInstant] = [:]
+        var polls = 0
+        var rhythms = Dictionary(uniqueKeysWithValues: bottles.map { ($0.id, PollRhythm.every(seconds: 60)) })
+        while polls < 400 {
+            if Int.random(in: 0..<10, using: &random) == 0, let one = bottles.randomElement(using: &random) {
+                rhythms[one.id] = .every(seconds: [60, 120, 300, 600].randomElement(using: &random) ?? 60)
+            }
+            if Int.random(in: 0..<6, using: &random) == 0, let one = bottles.randomElement(using: &random) {
+                _ = machine.handle(Bool.random(using: &random) ? .poke(one.id) : .liveReport(one.id), at: now)
+                poked.insert(one.id)
+            }
+            let effects = polling != nil && pollEnds <= now ? machine.handle(.pollOver(PollReport()), at: now) : []
+            #expect(polled(effects) == nil)
+            if let done = polling, pollEnds <= now {
+                lastEnded[done] = now
+                polling = nil
+            }
+            if let next = polled(machine.handle(.plans(bottles, rhythms), at: now)) {
+                #expect(polling == nil, "seed \(seed): two polls at once")
+                polling = next
+                polls += 1
+                pollEnds = now.advanced(by: .seconds(Int.random(in: 1...33, using: &random)))
+                #expect((waiting[next] ?? 0) < bottles.count, "seed \(seed): a bottle waited for \(waiting[next] ?? 0) polls of others")
+                waiting[next] = nil
+                poked.remove(next)
+                for id in waiting.keys { waiting[id]? += 1 }
+            }
+            for one in bottles where one.id != polling {
+                guard case .every(let seconds) = rhythms[one.id] else { continue }
+                let isDue = poked.contains(one.id) || lastEnded[one.id].map { $0.advanced(by: .seconds(seconds)) <= now } ?? true
+                waiting[one.id] = isDue ? waiting[one.id] ?? 0 : nil
+            }
+            now = now.advanced(by: .seconds(Int.random(in: 1...40, using: &random)))
+        }
+        #expect(Set(lastEnded.keys) == Set(bottles.map(\.id)), "seed \(seed)")
+    }
+}
