@@ -5,6 +5,7 @@ import PackageDescription
 // Pure targets first, then one target for each heavy dependency, then the commands.
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 
 /// Settings of every target of ours: a warning is an error, and `any` is written where it is meant.
@@ -36,6 +37,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     ],
     targets: [
@@ -67,6 +69,9 @@ let package = Package(
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target("CommandStore", ["CommandKit", "Store", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
 
+        // What a service says of itself, for a person, a program or systemd's journal.
+        target("ServiceLog", ["CommandKit", logging]),
+
         // The bottle's surroundings: flash file, control socket, records from captures.
         target("Emulation", ["VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
 
@@ -75,7 +80,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore",
+                "CommandStore", "ServiceLog", logging,
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle", "Emulation", "Links", "HostController"]),
         command("waterh-tracker", ["TrackerCore", "Store", "Sync", "Gateway", "CommandStore", "Importing"]),
@@ -103,6 +108,7 @@ let package = Package(
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
+        tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
         .target(
             name: "Simulation", dependencies: ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore", "Support"],

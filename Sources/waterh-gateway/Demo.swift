@@ -120,7 +120,7 @@ struct DemoGateway: Sendable {
             throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
         }
         let report = await driver.poll(options)
-        depot.afterCommit()
+        for trouble in depot.afterCommit() { Diagnostics.warning(trouble) }
         if let failure = report.commandFailure { throw failure }
         return (report, taken.entries.withLock { $0 })
     }

@@ -32,10 +32,8 @@ struct Depot: Sendable {
         zone = isGiven ? host : settings.dayZone.flatMap { try? Zone($0) } ?? host
     }
 
-    /// What follows a poll's commit, as it follows a command's.
-    func afterCommit() {
-        for trouble in store.afterCommit(context()) { Diagnostics.warning(trouble) }
-    }
+    /// What follows a poll's commit, as it follows a command's. What went wrong with that, in words.
+    func afterCommit() -> [String] { store.afterCommit(context()) }
 
     func context(_ now: Instant = Host.now()) -> WriteContext {
         WriteContext(now: now, zone: zone, source: "gateway", makeID: { UUID().uuidString.lowercased() })

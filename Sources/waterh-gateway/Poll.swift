@@ -54,7 +54,7 @@ struct Poll: AsyncParsableCommand {
         let report = await Interruptible.run { [options] in await driver.poll(options) }
         await driver.close()
         watcher.clear()
-        depot.afterCommit()
+        for trouble in depot.afterCommit() { Diagnostics.warning(trouble) }
 
         if report.failure != nil, let resolved = try? depot.lookAgain(options), resolved > 0 {
             Diagnostics.line("\(resolved) records of earlier polls got a date and count now.")

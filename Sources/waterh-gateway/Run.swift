@@ -4,6 +4,7 @@ import CommandKit
 import CommandStore
 import Foundation
 import Gateway
+import Logging
 import Store
 import TrackerCore
 
@@ -14,6 +15,7 @@ struct Run: AsyncParsableCommand {
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
+    @OptionGroup var speech: ServiceLogOptions
 
     @Flag(help: "Acknowledge nothing: the bottle keeps its log.")
     var keep = false
@@ -28,15 +30,16 @@ struct Run: AsyncParsableCommand {
         let central = try plan.link.open()
         let depot = try Depot(plan.store, zone: plan.zone)
         let supervisor = Supervisor()
-        let watcher = Watcher(verbose: link.verbose)
+        let log = speech.logger(link: "\(try plan.link.name)", isTalkative: link.verbose || Diagnostics.isLively)
+        let mark = PollMark()
         var outlets = depot.outlets()
-        outlets.diagnostic = { watcher.show($0) }
+        outlets.diagnostic = { log.log(level: $0.severity == .warning ? .warning : .debug, "\($0.sentence)", metadata: mark.metadata) }
         let clock = DriverClock.system(wall: { Host.now() })
         let driver = GatewayDriver(link: central, journal: depot.store, clock: clock, outlets: outlets)
-        let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor)
+        let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark)
         let service = PollService(desk.surroundings(driver), clock: clock)
         let work = Task { await service.run() }
-        let sync = SyncLoop(store: depot.store) { await desk.context() }
+        let sync = SyncLoop(store: depot.store, log: log) { await desk.context() }
         let syncing = Task { await sync.run() }
         let watchdog = Task { await supervisor.keepAlive { await service.isOnTime() } }
         supervisor.tell("READY=1")
@@ -48,7 +51,7 @@ struct Run: AsyncParsableCommand {
                     await desk.take(try ServicePlan(link, place, keep: keep, config: config))
                     await service.hurry()
                 } catch {
-                    Diagnostics.warning("The configuration stays as it was: \(error)")
+                    log.warning("The configuration stays as it was: \(error)")
                 }
                 continue
             }

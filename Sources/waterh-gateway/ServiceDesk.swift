@@ -3,6 +3,7 @@ import CommandKit
 import CommandStore
 import Foundation
 import Gateway
+import Logging
 import Store
 import TrackerCore
 
@@ -12,14 +13,18 @@ actor ServiceDesk {
     private var depot: Depot
     private var plan: ServicePlan
     private let supervisor: Supervisor
+    private let log: Logger
+    private let mark: PollMark
     private var settingsTrouble: String?
     /// The plans as they were when the store could be read last.
     private var plans: [BottlePlan] = []
 
-    init(depot: Depot, plan: ServicePlan, supervisor: Supervisor) {
+    init(depot: Depot, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark) {
         self.depot = depot
         self.plan = plan
         self.supervisor = supervisor
+        self.log = log
+        self.mark = mark
     }
 
     nonisolated func surroundings(_ driver: GatewayDriver) -> PollService.Surroundings {
@@ -38,7 +43,7 @@ actor ServiceDesk {
     /// Goes on with another plan. Link and store stay: they need a restart.
     func take(_ new: ServicePlan) {
         if new.link.link != plan.link.link || new.store.path != plan.store.path {
-            Diagnostics.warning("A changed link or store takes effect at the next start of the service.")
+            log.warning("A changed link or store takes effect at the next start of the service.")
         }
         plan = new
     }
@@ -59,6 +64,7 @@ actor ServiceDesk {
     /// `nil` where the store cannot be read: another's bottle might be drained.
     private func options(_ bottle: BottlePlan) -> PollOptions? {
         reread()
+        mark.begin(bottle.name)
         guard var options = try? depot.pollOptions(dialect: plan.dialect) else { return nil }
         options.keep = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
@@ -66,9 +72,9 @@ actor ServiceDesk {
     }
 
     private func afterPoll(_ report: PollReport, _ options: PollOptions) {
-        depot.afterCommit()
+        for trouble in depot.afterCommit() { log.warning("\(trouble)", metadata: mark.metadata) }
         if report.failure != nil, let resolved = try? depot.lookAgain(options), resolved > 0 {
-            Diagnostics.line("\(resolved) records of earlier polls got a date and count now.")
+            log.notice("\(resolved) records of earlier polls got a date and count now.")
         }
     }
 
@@ -79,7 +85,7 @@ actor ServiceDesk {
             settingsTrouble = nil
         } catch {
             // Told once: the poll goes on with what is known.
-            if settingsTrouble != "\(error)" { Diagnostics.warning("The settings stay as they were read last: \(error)") }
+            if settingsTrouble != "\(error)" { log.warning("The settings stay as they were read last: \(error)") }
             settingsTrouble = "\(error)"
         }
     }
@@ -90,14 +96,17 @@ actor ServiceDesk {
         case .failed(let bottle, let failure, let isNew):
             supervisor.tell(status: failure.kind.text)
             guard isNew else { return }
-            let who = plans.count > 1 ? " (\(bottle.own.first?.aliases.min() ?? bottle.id))" : ""
-            Diagnostics.error("\(failure.kind.text)\(who): \(sentence(failure.sentence))", advice: failure.advice)
-        case .answersAgain:
-            Diagnostics.line("The bottle answers again.")
+            var metadata = mark.metadata
+            metadata["bottle"] = "\(bottle.name)"
+            metadata["code"] = "\(failure.kind.rawValue)"
+            log.error("\(failure.kind.text): \(sentence(failure.sentence)) \(failure.advice)", metadata: metadata)
+        case .answersAgain(let bottle):
+            log.notice("The bottle answers again.", metadata: ["bottle": "\(bottle.name)"])
         case .adopted(let report):
-            if let line = PollText.adoption(report) { Diagnostics.line(line) }
+            if let line = PollText.adoption(report) { log.notice("\(line)") }
         case .brought(let report):
-            for line in PollText.lines(report, state: try? depot.state()) { Diagnostics.line(line) }
+            let lines = PollText.lines(report, state: try? depot.state())
+            log.notice("\(lines.joined(separator: " "))", metadata: mark.metadata)
             supervisor.tell(status: "\(report.received) records at the last poll that brought some")
         }
     }

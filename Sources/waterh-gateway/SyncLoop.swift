@@ -1,5 +1,6 @@
 import CommandKit
 import Foundation
+import Logging
 import Store
 import Sync
 import TrackerCore
@@ -7,6 +8,7 @@ import TrackerCore
 /// Tells `sync.url` what changed and takes in what other devices wrote, beside the polls: neither waits for the other.
 struct SyncLoop: Sendable {
     let store: TrackerStore
+    let log: Logger
     /// The moment and the zone of a write, read anew each time.
     let context: @Sendable () async -> WriteContext
 
@@ -22,7 +24,7 @@ struct SyncLoop: Sendable {
             let isDue = lastPass.map { ContinuousClock.now - $0 >= Self.askEvery } ?? true
             let trouble = await pass(isDue: isDue, &lastPass)
             if trouble != lastTrouble {
-                if let trouble { Diagnostics.warning("Sync: \(trouble)") } else { Diagnostics.line("Sync goes on.") }
+                if let trouble { log.warning("Sync: \(trouble)") } else { log.notice("Sync goes on.") }
                 lastTrouble = trouble
             }
             guard (try? await Task.sleep(for: Self.tick)) != nil else { return }
@@ -38,9 +40,9 @@ struct SyncLoop: Sendable {
             guard try isDue || store.outbox().next(at: context.now) != nil else { return before.trouble }
             lastPass = .now
             let pass = try await client.pass(store, now: { Host.now() }, zone: context.zone)
-            if pass.merged.taken > 0 { for trouble in store.afterCommit(context) { Diagnostics.warning(trouble) } }
+            if pass.merged.taken > 0 { for trouble in store.afterCommit(context) { log.warning("\(trouble)") } }
             if pass.merged.refused > before.refused {
-                Diagnostics.warning("\(pass.merged.refused) rows of the sync server cannot be taken: waterh-tracker check --doctor says why.")
+                log.warning("\(pass.merged.refused) rows of the sync server cannot be taken: waterh-tracker check --doctor says why.")
             }
             return pass.trouble
         } catch let error as SyncTrouble {

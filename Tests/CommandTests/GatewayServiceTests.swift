@@ -36,6 +36,25 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 130)
     }
 
+    /// For a program: every line an object, with the bottle and the number of the poll where there is one.
+    @Test func theServiceSpeaksJSON() async throws {
+        let pair = try await Pair()
+        try await pair.sip(90)
+        let service = try Program("waterh-gateway").start(
+            ["run", "--log-format", "json", "--verbose", "--link", pair.socket, "--store", pair.store])
+        #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        _ = try await service.finish(limit: 20)
+        let lines = service.error.split(separator: "\n")
+        let objects = lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String] }
+        #expect(objects.count == lines.count, "\(service.error)")
+        let news = try #require(objects.first { $0["message"]?.contains("1 received: 1 new") == true })
+        #expect(news["level"] == "notice")
+        #expect(news["poll"] == "1")
+        #expect(news["link"] == pair.socket)
+        #expect(news["time"]?.hasSuffix("Z") == true)
+    }
+
     @Test(arguments: ["link = ", "link = 3", "keep = \"yes\"", "dialect = \"lunar\"", "colour = \"blue\""])
     func aWrongConfigurationIsExitCode4(_ text: String) async throws {
         let folder = try TemporaryFolder()

@@ -23,6 +23,9 @@ public struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The plan of a store without a bottle.
     private static let anyBottle = "the first bottle that answers"
 
+    /// What people call it.
+    public var name: String { own.count == 1 ? own[0].aliases.min() ?? id : id }
+
     /// Says in a poll's options who is meant.
     public func apply(to options: inout PollOptions) {
         options.bottle = wanted

@@ -1,0 +1,32 @@
+import CommandKit
+import Foundation
+import Logging
+
+/// The back end of swift-log for our services: one line an event on standard error, with nothing in it that a terminal would obey.
+public struct ServiceLogHandler: LogHandler {
+    public var logLevel: Logger.Level
+    public var metadata: Logger.Metadata = [:]
+    private let format: LogFormat
+    private let output: TextOutput
+    private let time: @Sendable () -> Date
+
+    /// - Parameter time: when an event is said to have happened.
+    public init(_ format: LogFormat, level: Logger.Level = .info, output: TextOutput, time: @escaping @Sendable () -> Date) {
+        self.format = format
+        self.output = output
+        self.time = time
+        logLevel = level
+    }
+
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    public func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let line = LogLine(level: event.level, message: "\(event.message)", metadata: all.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 })
+        output.line(line.text(format, time: time().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
+        output.flush()
+    }
+}
