@@ -7,6 +7,8 @@ public enum BottleProfile: String, CaseIterable, Sendable {
 
     /// Service of the command characteristic, as a 16-bit UUID.
     public var commandService: UInt16 { self == .draft ? 0xFF00 : 0xFFE5 }
+    /// What a bottle of this profile advertises; on sale they advertise no service.
+    public var advertisedService: UInt16? { self == .draft ? commandService : nil }
     /// Characteristic that takes commands.
     public var commandCharacteristic: UInt16 { self == .draft ? 0xFF01 : 0xFFE9 }
     /// Service of the response characteristic.

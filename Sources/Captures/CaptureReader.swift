@@ -134,32 +134,3 @@ public struct CaptureReader {
         }
     }
 }
-
-/// What a capture file says about itself, as far as it has been read.
-public struct CaptureFileFacts: Sendable, Hashable {
-    /// Container and first link type; `nil` until the content was recognised.
-    public var format: CaptureFormat?
-    /// Every link type met, in order of first use.
-    public var linkTypes: [LinkType] = []
-    /// Records delivered.
-    public var packets = 0
-    /// Records whose link type or packet type is not read.
-    public var unreadable = 0
-    /// Bytes consumed.
-    public var offset = 0
-    /// Name of the device, from the head of a text capture.
-    public var name: String?
-    /// Names of devices by address (48 bits as written), from text captures.
-    public var names: [UInt64: String] = [:]
-    /// Address of the device, 48 bits as written, from the head of a text capture.
-    public var address: UInt64?
-    /// The word after `profile:` in the head of a text capture.
-    public var profile: String?
-    /// Notes that a person should see (a descriptive sentence each): times without a date, an obsolete block, …
-    public var remarks: [String] = []
-
-    /// No capture names more devices than this; what comes after is left out.
-    static let mostNames = 4096
-
-    public init() {}
-}

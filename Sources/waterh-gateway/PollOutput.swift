@@ -68,7 +68,7 @@ enum PollText {
         var lines: [String] = []
         if let bottle = report.bottle {
             let facts = [
-                report.profile?.rawValue, report.model.map { $0 == .boost ? "Boost" : "Vita" }, report.batteryPercent.map { "battery \($0) %" },
+                report.profile?.rawValue, report.model?.title, report.batteryPercent.map { "battery \($0) %" },
                 report.clockDriftSeconds.map { $0 == 0 ? "clock right" : "clock \(abs($0)) s \($0 < 0 ? "slow" : "fast")" },
             ].compactMap { $0 }
             lines.append(([report.name.map { "\($0) (\(bottle))" } ?? bottle] + facts).joined(separator: ", "))

@@ -66,7 +66,7 @@ struct SummaryReport {
     private func identity(_ peer: BottlePeer) -> String {
         var text = "bottle: \(peer.label)"
         if peer.address != nil, let name = peer.name { text += " \"\(name.withoutControls)\"" }
-        if let model = peer.model { text += ", \(model == .boost ? "Boost" : "Vita")" }
+        if let model = peer.model { text += ", \(model.title)" }
         if let profile = peer.profile { text += ", \(profile.rawValue) profile" }
         if let percent = peer.batteryPercent { text += ", battery \(percent) %" }
         if let basis = peer.basis { text += "; attribution: \(SummaryWords.basis(basis, isText: level == .text))" }

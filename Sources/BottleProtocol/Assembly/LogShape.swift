@@ -18,8 +18,7 @@ enum LogShape {
     /// Whether these bytes could be the first 1 to 3 of a frame from a bottle.
     static func isHeaderStart(_ value: some RandomAccessCollection<UInt8>) -> Bool {
         guard (1..<Frame.headerSize).contains(value.count) else { return false }
-        let letters: [[UInt8]] = [[0x50, 0x54], [0x52, 0x50], [0x52, 0x54]]
-        return letters.contains { $0.prefix(value.count).elementsEqual(value.prefix(2)) }
+        return [FrameOperation.put, .response, .report].contains { $0.letters.prefix(value.count).elementsEqual(value.prefix(2)) }
     }
 
     /// An entry size that holds whole records: 1 + 13k with k at least 1.

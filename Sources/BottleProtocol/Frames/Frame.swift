@@ -12,6 +12,9 @@ public struct FrameOperation: Hashable, Sendable, RawRepresentable {
     /// `RT`, bottle to host: report, unasked.
     public static let report = Self(rawValue: 0x5254)
 
+    /// The two letters as they stand in front of a frame.
+    public var letters: [UInt8] { [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)] }
+
     /// Whether protocol law P2 knows this operation.
     public var isKnown: Bool { self == .get || self == .put || self == .response || self == .report }
 }
@@ -19,9 +22,8 @@ public struct FrameOperation: Hashable, Sendable, RawRepresentable {
 extension FrameOperation: CustomStringConvertible {
     /// The two letters, or hex where they are none.
     public var description: String {
-        let bytes = [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)]
-        guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else { return hexText(bytes) }
-        return String(decoding: bytes, as: UTF8.self)
+        guard letters.allSatisfy({ (0x21...0x7E).contains($0) }) else { return hexText(letters) }
+        return String(decoding: letters, as: UTF8.self)
     }
 }
 
@@ -71,15 +73,11 @@ public struct Frame: Hashable, Sendable {
         payload = Array(bytes.dropFirst(Self.headerSize))
     }
 
-    public var encoded: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.headerSize + payload.count)
-        bytes.append(UInt8(operation.rawValue >> 8))
-        bytes.append(UInt8(truncatingIfNeeded: operation.rawValue))
-        bytes.append(UInt8(payload.count >> 8))
-        bytes.append(UInt8(truncatingIfNeeded: payload.count))
-        bytes += payload
-        return bytes
+    public var encoded: [UInt8] { Self.header(operation, length: payload.count) + payload }
+
+    /// The four bytes in front of a payload: of a log they travel with its first entry, and the other entries follow by themselves.
+    public static func header(_ operation: FrameOperation, length: Int) -> [UInt8] {
+        operation.letters + [UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)]
     }
 
     /// The payload as entries. A GT frame has none: its payload is one type byte.

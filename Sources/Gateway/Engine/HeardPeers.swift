@@ -1,4 +1,5 @@
 import Bluetooth
+import BottleProtocol
 
 /// Who else was heard while a bottle was looked for: what helps a person most when it is not found.
 struct HeardPeers: Hashable, Sendable {
@@ -29,5 +30,5 @@ struct HeardPeers: Hashable, Sendable {
         return "heard were " + (shown + rest).joined(separator: ", ")
     }
 
-    private static func isBottle(_ text: String) -> Bool { text.lowercased().hasPrefix("waterh") || text.hasPrefix("a bottle") }
+    private static func isBottle(_ text: String) -> Bool { BottleName.isBottle(text) || text.hasPrefix("a bottle") }
 }

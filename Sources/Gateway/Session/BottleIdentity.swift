@@ -1,4 +1,5 @@
 import Bluetooth
+import BottleProtocol
 
 /// Who a bottle is, from what survives a retransmission (promise 2): its address; without a radio, its serial number.
 enum BottleIdentity {
@@ -54,6 +55,7 @@ public struct BottleSelector: Hashable, Sendable {
     /// Whether somebody seen by a scan may be a bottle: retail bottles advertise no service, so the name's prefix tells;
     /// draft bottles advertise FF00 (protocol law P1).
     public static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
-        advertisement.name?.lowercased().hasPrefix("waterh") == true || advertisement.services.contains(0xFF00)
+        advertisement.name.map(BottleName.isBottle) == true
+            || BottleProfile.allCases.contains { $0.advertisedService.map { advertisement.services.contains(BluetoothUUID($0)) } == true }
     }
 }

@@ -53,8 +53,8 @@ extension BottleSession {
     mutating func writeFailed(_ error: LinkError, _ work: inout PollWork) {
         if error.code == .refused, table?.commandBothWays == true, table?.commandWithResponse == true, drain?.phase != .acknowledging {
             // It offers both ways and refuses one: take the other.
-            table?.commandWithResponse = false
-            table?.commandBothWays = false
+            table?.handles.commandWithResponse = false
+            table?.handles.commandBothWays = false
             if let exchange { return write(exchange.command.encoded, &work) }
             if drain?.phase == .asking, let question = drain?.question { return write(question.encoded, &work) }
         }

@@ -39,13 +39,13 @@ extension BottleSession {
     /// Whether a value is a frame, or entries, as bottles notify them: nothing of it depends on the values around it.
     static func isWhole(_ value: [UInt8]) -> Bool {
         if (try? Frame(decoding: value)) != nil { return true }
-        let entries = value.starts(with: [0x50, 0x54]) ? Array(value.dropFirst(Frame.headerSize)) : value
+        let entries = value.starts(with: FrameOperation.put.letters) ? Array(value.dropFirst(Frame.headerSize)) : value
         return (try? Entry.sequence(decoding: entries)) != nil
     }
 
     mutating func read(_ value: [UInt8], _ work: inout PollWork) {
         guard let drain, drain.phase == .reading else { return }
-        let isPacket = value.starts(with: [0x50, 0x54])
+        let isPacket = value.starts(with: FrameOperation.put.letters)
         if !drain.isRepetition(value) {
             if isPacket || !value.isEmpty { take(assembler.receive(value) + assembler.finish(), &work) }
         }

@@ -77,8 +77,7 @@ extension AnsweringMachine {
         guard length <= Frame.maximumPayload else {
             return [BottleMessage.logFollows.frame.encoded] + entries.map { Frame(.put, payload: $0).encoded }
         }
-        let header: [UInt8] = [0x50, 0x54, UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)]
-        return [BottleMessage.logFollows.frame.encoded, header + first] + entries.dropFirst()
+        return [BottleMessage.logFollows.frame.encoded, Frame.header(.put, length: length) + first] + entries.dropFirst()
     }
 
     /// Lets the next value go when the one before is through.

@@ -201,7 +201,7 @@ struct LogDecoder {
         for (index, source) in sources.enumerated() {
             let end = source.end * DrinkRecord.size
             var value = [UInt8(truncatingIfNeeded: end - start + 1), EntryType.log.rawValue] + records[start..<end]
-            if index == 0 { value = [0x50, 0x54, UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)] + value }
+            if index == 0 { value = Frame.header(.put, length: length) + value }
             try assembler.receive(value, frame: source.frame, time: source.time, emit)
             start = end
         }

@@ -51,7 +51,7 @@ public final class BottlePeer {
     }
 
     /// Whether this is a bottle, as far as is known: it speaks like one, or is named like one. Other gadgets use the same UUIDs.
-    public var isBottle: Bool { hasSpoken || name?.lowercased().hasPrefix("waterh") == true }
+    public var isBottle: Bool { hasSpoken || name.map(BottleName.isBottle) == true }
 
     func note(_ profile: BottleProfile?, _ basis: AttributionBasis) {
         if let profile { self.profile = profile }

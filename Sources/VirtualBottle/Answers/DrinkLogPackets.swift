@@ -33,7 +33,7 @@ enum DrinkLogPackets {
         var values = entries(records).map { Outgoing(value: $0.bytes, kind: .log, records: $0.numbers) }
         let length = values.reduce(0) { $0 + $1.value.count }
         guard !values.isEmpty else { return [] }
-        values[0].value = [0x50, 0x54, UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)] + values[0].value
+        values[0].value = Frame.header(.put, length: length) + values[0].value
         return values
     }
 

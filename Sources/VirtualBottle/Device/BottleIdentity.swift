@@ -42,14 +42,9 @@ public struct BottleIdentity: Hashable, Sendable {
     ) {
         self.profile = profile
         self.model = model
-        self.name = name ?? Self.defaultName(model)
+        self.name = name ?? model.usualName
         self.address = address ?? Self.derivedAddress(self.name)
         self.dialect = dialect
-    }
-
-    /// Names seen on bottles on sale (protocol law P1).
-    public static func defaultName(_ model: BottleModel) -> String {
-        model == .boost ? "WaterH-Boost-24oz" : "WaterH-Bottle-1"
     }
 
     /// `A4:C1:38` (Telink's prefix, as on real bottles) and the lower 24 bits of the name's FNV-1a hash: stable for ever.

@@ -1,0 +1,85 @@
+/// A characteristic with a 16-bit UUID as discovery found it.
+public struct OfferedCharacteristic: Hashable, Sendable {
+    public var service: UInt16
+    public var uuid: UInt16
+    /// Of the value.
+    public var handle: UInt16
+    /// The bit field of its declaration (Core 5.4, Vol 3 Part G, 3.3.1.1).
+    public var properties: UInt8
+
+    public init(service: UInt16, uuid: UInt16, handle: UInt16, properties: UInt8) {
+        self.service = service
+        self.uuid = uuid
+        self.handle = handle
+        self.properties = properties
+    }
+
+    var canBeRead: Bool { properties & 0x02 != 0 }
+    var takesWritesWithoutResponse: Bool { properties & 0x04 != 0 }
+    var takesWrites: Bool { properties & 0x08 != 0 }
+    /// By notification or indication.
+    var notifies: Bool { properties & 0x30 != 0 }
+}
+
+/// Which profile a bottle speaks, and through which handles (protocol law P1.1).
+///
+/// Short UUIDs such as FFE0 are shared by countless gadgets, so a service of the right name proves nothing: the characteristics must be
+/// there with the properties that the profile needs.
+public struct ProfileHandles: Hashable, Sendable {
+    public var profile: BottleProfile
+    public var command: UInt16
+    /// How the command characteristic is written.
+    public var commandWithResponse: Bool
+    /// The other way of writing is offered too.
+    public var commandBothWays: Bool
+    public var response: UInt16
+    public var responseNotifies: Bool
+    public var responseReads: Bool
+
+    /// Why a table is no bottle's: a sentence for each profile.
+    public struct NoBottle: Error, Hashable, Sendable {
+        public var reasons: [String]
+    }
+
+    /// Both profiles in one table: the retail one says more, so it is tried first.
+    public init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
+        var reasons: [String] = []
+        for profile in [BottleProfile.retail, .draft] {
+            do {
+                self = try Self(profile, offered)
+                return
+            } catch {
+                reasons += error.reasons
+            }
+        }
+        throw NoBottle(reasons: reasons)
+    }
+
+    private init(_ profile: BottleProfile, _ offered: [OfferedCharacteristic]) throws(NoBottle) {
+        let commands = offered.filter { $0.service == profile.commandService && $0.uuid == profile.commandCharacteristic }
+        let responses = offered.filter { $0.service == profile.responseService && $0.uuid == profile.responseCharacteristic }
+        let commandName = Self.text(profile.commandCharacteristic)
+        let responseName = Self.text(profile.responseCharacteristic)
+        guard !commands.isEmpty else { throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(commandName) is missing"]) }
+        guard !responses.isEmpty else { throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(responseName) is missing"]) }
+        guard let command = commands.first(where: { $0.takesWrites || $0.takesWritesWithoutResponse }) else {
+            throw NoBottle(reasons: ["\(commandName) cannot be written"])
+        }
+        let notifying = responses.first { $0.notifies }
+        let reading = profile == .draft ? responses.first { $0.canBeRead } : nil
+        guard let response = notifying ?? reading else {
+            throw NoBottle(reasons: ["\(responseName) \(profile == .draft ? "can neither notify nor be read" : "cannot notify")"])
+        }
+        self.profile = profile
+        self.command = command.handle
+        commandWithResponse = command.takesWrites
+        commandBothWays = command.takesWrites && command.takesWritesWithoutResponse
+        self.response = response.handle
+        responseNotifies = notifying != nil
+        responseReads = profile == .draft && response.canBeRead
+    }
+
+    private static func text(_ uuid: UInt16) -> String {
+        hexText([UInt8(uuid >> 8), UInt8(truncatingIfNeeded: uuid)]).filter { $0 != " " }
+    }
+}
