@@ -59,12 +59,14 @@ let package = Package(
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         target("Importing", ["TrackerCore", "CLibXML2"]),
-        target("BlueZ", ["Bluetooth", "CDBus"]),
-        target("HostController", ["Bluetooth", "Captures", "CBluetooth"]),
+        // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
+        target("DBus", ["CDBus"]),
+        target("HostController", ["Bluetooth", "CBluetooth"]),
+        target("BlueZ", ["Bluetooth", "DBus", "HostController"]),
 
         // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
         target("CommandKit", [argumentParser]),
-        target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "HostController"]),
+        target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "HostController"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target("CommandStore", ["CommandKit", "Store", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
@@ -75,14 +77,14 @@ let package = Package(
         // The bottle's surroundings: flash file, control socket, records from captures.
         target("Emulation", ["VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
 
-        command("waterh-emulator", ["Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links"]),
+        command("waterh-emulator", ["Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Replay", "Links"]),
         command(
             "waterh-gateway",
             [
-                "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "Links", "Store", "Sync", "TrackerCore",
+                "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Links", "Store", "Sync", "TrackerCore",
                 "CommandStore", "ServiceLog", logging,
             ]),
-        command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle", "Emulation", "Links", "HostController"]),
+        command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
         command("waterh-tracker", ["TrackerCore", "Store", "Sync", "Gateway", "CommandStore", "Importing"]),
 
         // Measures what the project promises; not a product.
@@ -106,7 +108,9 @@ let package = Package(
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
-        tests("BlueZTests", ["BlueZ", "Bluetooth"]),
+        .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
+        tests("DBusTests", ["DBus", "DBusSupport"]),
+        tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
@@ -120,7 +124,7 @@ let package = Package(
         tests("HouseTests", []),
         tests(
             "CommandTests",
-            ["CommandKit", "CommandStore", "Emulation", "VirtualBottle", "Captures", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
+            ["CommandKit", "CommandStore", "Emulation", "VirtualBottle", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
             exclude: ["demo-month.csv", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,3 +1,5 @@
+import DBus
+import DBusSupport
 import Support
 import Testing
 

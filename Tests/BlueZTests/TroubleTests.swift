@@ -1,4 +1,5 @@
 import Bluetooth
+import DBusSupport
 import Foundation
 import Support
 import Testing

@@ -1,4 +1,5 @@
 import Bluetooth
+import HostController
 
 /// Connecting and disconnecting.
 extension BlueZCentral {

@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 
 /// What passes on a connection.
 extension BlueZCentral {

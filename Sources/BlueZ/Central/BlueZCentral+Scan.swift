@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 
 /// Scanning, and the rungs of recovery that need an adapter.
 extension BlueZCentral {

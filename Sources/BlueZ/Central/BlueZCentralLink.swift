@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 import Dispatch
 
 /// The gateway's way to the air through bluetoothd: `bluez`, `bluez:hci0`.

@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 
 /// Being seen: the advertisement is shown while nobody is connected, and whatever keeps it from that is met again and again
 /// (a switched-off adapter, a suspended machine, rfkill, a bluetoothd that is busy or full).

@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 
 /// What centrals do, as bluetoothd calls it, and what the machine answers. All of it on the queue, in order.
 extension BlueZPeripheral {

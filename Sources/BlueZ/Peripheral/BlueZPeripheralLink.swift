@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 import Dispatch
 
 /// The bottle's way to the air through bluetoothd: a GATT application and an advertisement, `bluez`, `bluez:hci1`.

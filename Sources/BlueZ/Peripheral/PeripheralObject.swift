@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 
 /// Object paths of an application of ours: one per connection to the bus, so they are always the same.
 enum PeripheralPaths {

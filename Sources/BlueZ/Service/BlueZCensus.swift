@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 
 /// What bluetoothd knows just now: its adapters and the devices on them. For people who look for a fault.
 public struct BlueZCensus: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 
 /// The one table from what bluetoothd and the bus answer to what a retry policy can use.
 ///

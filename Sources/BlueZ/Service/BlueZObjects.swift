@@ -1,3 +1,5 @@
+import DBus
+
 /// What bluetoothd exports, as its signals tell it: object path -> interface -> property -> value.
 struct BlueZObjects {
     typealias Properties = [String: DBusValue]

@@ -1,4 +1,5 @@
 import Bluetooth
+import DBus
 import Dispatch
 
 /// bluetoothd as a link sees it: a connection to the bus, its objects, and whether it is there at all.

@@ -1,4 +1,5 @@
 import BlueZ
+import DBus
 import Foundation
 
 /// Gathers the facts: from the kernel's files, from bluetoothd's, and from the bus.

@@ -11,14 +11,21 @@ public actor DBusConnection {
     public enum Bus: Sendable, Hashable {
         /// The system bus: `DBUS_SYSTEM_BUS_ADDRESS`, or its usual place.
         case system
+        /// The user's own bus: `DBUS_SESSION_BUS_ADDRESS`, or its usual place below `XDG_RUNTIME_DIR`.
+        case session
         /// As in `unix:path=/run/dbus/system_bus_socket`.
         case address(String)
 
         var address: String {
             switch self {
-            case .system: getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) } ?? "unix:path=/run/dbus/system_bus_socket"
+            case .system: Self.variable("DBUS_SYSTEM_BUS_ADDRESS") ?? "unix:path=/run/dbus/system_bus_socket"
+            case .session: Self.variable("DBUS_SESSION_BUS_ADDRESS") ?? "unix:path=\(Self.variable("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())")/bus"
             case .address(let address): address
             }
+        }
+
+        private static func variable(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
         }
     }
 

@@ -1,17 +1,16 @@
-import BlueZ
+import DBus
 import Foundation
 import Support
-import Testing
 
 /// A dbus-daemon of our own, without rules and without services. Needs dbus-daemon (Debian: package dbus).
-final class PrivateBus: Sendable {
-    let address: String
+package final class PrivateBus: Sendable {
+    package let address: String
     private let folder: TemporaryFolder
     private let daemon: RunningProgram
 
-    init() async throws {
+    package init() async throws {
         folder = try TemporaryFolder()
-        let program = try #require(Program(system: "dbus-daemon"), "this test needs dbus-daemon: apt-get install dbus-daemon")
+        let program = try Self.program("dbus-daemon", "apt-get install dbus-daemon")
         address = "unix:path=\(folder.file("bus"))"
         let configuration = """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -27,29 +26,40 @@ final class PrivateBus: Sendable {
         _ = try await daemon.line { $0.contains("unix:path") }
     }
 
-    func connect() async throws -> DBusConnection {
+    package func connect() async throws -> DBusConnection {
         try await DBusConnection.open(.address(address), on: QueueExecutor("test"))
     }
 
-    func stop() { daemon.send(signal: SIGTERM) }
+    package func stop() { daemon.send(signal: SIGTERM) }
 
     /// Runs busctl or gdbus against this bus.
-    func run(_ tool: String, _ arguments: [String]) async throws -> Program.Result {
-        let program = try #require(Program(system: tool), "this test needs \(tool): apt-get install systemd libglib2.0-bin")
+    package func run(_ tool: String, _ arguments: [String]) async throws -> Program.Result {
+        let program = try Self.program(tool, "apt-get install systemd libglib2.0-bin")
         let address = tool == "busctl" ? ["--address=\(address)"] : []
         return try await program.run(address + arguments)
     }
+
+    private static func program(_ name: String, _ remedy: String) throws -> Program {
+        guard let program = Program(system: name) else { throw Missing(description: "this test needs \(name): \(remedy)") }
+        return program
+    }
+}
+
+/// A program that a test needs is not installed.
+private struct Missing: Error, CustomStringConvertible {
+    let description: String
 }
 
 /// Collects what handlers say, and can be waited for.
-final class Collected<Item: Sendable>: @unchecked Sendable {
+package final class Collected<Item: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var held: [Item] = []
-    var items: [Item] { lock.withLock { held } }
-    func add(_ item: Item) { lock.withLock { held.append(item) } }
+    package init() {}
+    package var items: [Item] { lock.withLock { held } }
+    package func add(_ item: Item) { lock.withLock { held.append(item) } }
 
     /// Waits until there are that many.
-    func wait(for count: Int, limit: Double = 20) async -> [Item] {
+    package func wait(for count: Int, limit: Double = 20) async -> [Item] {
         await event(within: limit) { self.items.count >= count ? self.items : nil } ?? items
     }
 }

@@ -1,4 +1,5 @@
-import BlueZ
+import DBus
+import DBusSupport
 import Foundation
 import Support
 import Testing
