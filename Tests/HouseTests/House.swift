@@ -1,0 +1,105 @@
+import Foundation
+
+/// The rules of the house, checked over a tree of sources: each check returns a sentence for what breaks it.
+struct House {
+    let manifest: Manifest
+    /// By target.
+    let sources: [String: [SwiftSource]]
+
+    /// - Parameter root: a folder with Package.swift and what it names.
+    init(root: URL) throws {
+        manifest = Manifest(text: try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8))
+        var sources: [String: [SwiftSource]] = [:]
+        for target in manifest.targets {
+            sources[target.name] = try Repository.files(in: [target.folder], root: root).filter { $0.path.hasSuffix(".swift") }
+                .map { SwiftSource(path: String($0.path.dropFirst(target.folder.count + 1)), text: $0.text) }
+        }
+        self.sources = sources
+    }
+
+    /// What the compiler or the system brings along.
+    static let system: Set<String> = ["Foundation", "FoundationEssentials", "FoundationNetworking", "Glibc", "Dispatch", "Synchronization", "Testing"]
+
+    /// Each import is an arrow of the manifest, and each arrow is imported somewhere.
+    func brokenArrows() -> [String] {
+        manifest.targets.flatMap { target -> [String] in
+            let files = sources[target.name] ?? []
+            let imported = files.reduce(into: Set<String>()) { $0.formUnion($1.imports) }
+            let undeclared = files.flatMap { file in
+                file.imports.subtracting(Self.system).subtracting(target.named).subtracting(target.common).sorted()
+                    .map { "\(target.name)/\(file.path) imports \($0), which the manifest does not name" }
+            }
+            return undeclared + target.named.subtracting(imported).sorted().map { "\(target.name) names \($0) in the manifest and imports it nowhere" }
+        }
+    }
+
+    /// - Parameters:
+    ///   - module: for example Foundation.
+    ///   - allowed: files that may, as `TrackerCore/Time/Zone.swift`.
+    func imports(of module: String, in targets: [String], allowed: Set<String> = []) -> [String] {
+        var unused = allowed
+        var broken: [String] = []
+        for target in targets {
+            if sources[target]?.isEmpty ?? true { broken.append("there is no target \(target)") }
+            for file in sources[target] ?? [] where file.imports.contains(where: { $0.hasPrefix(module) }) {
+                if unused.remove("\(target)/\(file.path)") == nil { broken.append("\(target)/\(file.path) imports \(module)") }
+            }
+        }
+        return broken + unused.sorted().map { "\($0) no longer imports \(module): take it from the list" }
+    }
+
+    /// A folder uses types of its own floor's folder and of the floors below, never of those above or beside.
+    ///
+    /// - Parameters:
+    ///   - floors: for each target with folders, from the ground up; an empty name stands for the target's own folder.
+    ///   - known: arrows that are still to be turned, as `Store: Opening -> Schema`.
+    func brokenFloors(_ floors: [String: [[String]]], known: Set<String> = []) -> [String] {
+        var broken: [String] = []
+        var unused = known
+        for (target, files) in sources.sorted(by: { $0.key < $1.key }) where manifest.targets.contains(where: { $0.name == target && $0.folder.hasPrefix("Sources/") }) {
+            let folders = Set(files.map(Self.folder))
+            guard folders.count > 1 else { continue }
+            guard let order = floors[target] else {
+                broken.append("\(target) has folders, and no floors are listed for it")
+                continue
+            }
+            let level = Dictionary(order.enumerated().flatMap { index, names in names.map { ($0, index) } }, uniquingKeysWith: { first, _ in first })
+            broken += folders.subtracting(level.keys).sorted().map { "\(target)/\($0) is on no floor" }
+            broken += Set(level.keys).subtracting(folders).sorted().map { "\(target) has no folder \($0): take it from the list" }
+            var home: [String: String] = [:]
+            for file in files { for name in file.declared { home[name] = Self.folder(file) } }
+            for file in files {
+                let own = Self.folder(file)
+                for name in file.used.subtracting(file.declared).sorted() {
+                    guard let other = home[name], other != own, let mine = level[own], let its = level[other], its >= mine else { continue }
+                    let arrow = "\(target): \(own) -> \(other)"
+                    unused.remove(arrow)
+                    if !known.contains(arrow) { broken.append("\(arrow): \(file.path) uses \(name)") }
+                }
+            }
+        }
+        return broken + unused.sorted().map { "\($0) is no longer there: take it from the list" }
+    }
+
+    /// A file is called like a type that it declares, or `Type+Subject` like one that it extends.
+    ///
+    /// - Parameter exceptions: files named by their subject, as `Captures/Formats/Encoding.swift`. The list may only shrink.
+    func misnamed(except exceptions: Set<String>) -> [String] {
+        var unused = exceptions
+        var broken: [String] = []
+        for target in manifest.targets where target.folder.hasPrefix("Sources/") {
+            for file in sources[target.name] ?? [] {
+                let parts = file.stem.split(separator: "+", maxSplits: 1).map(String.init)
+                let isRight = parts.count == 1 ? file.declared.contains(parts[0]) : file.extended.union(file.declared).contains(parts[0])
+                let place = "\(target.name)/\(file.path)"
+                if isRight { continue }
+                if unused.remove(place) == nil { broken.append("\(place) declares no \(parts[0])") }
+            }
+        }
+        return broken + unused.sorted().map { "\($0) is gone or named right: take it from the list" }
+    }
+
+    private static func folder(_ file: SwiftSource) -> String {
+        file.path.contains("/") ? (file.path as NSString).deletingLastPathComponent : ""
+    }
+}

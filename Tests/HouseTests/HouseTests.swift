@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+/// The house as it stands, and each rule broken on purpose in a tree of a few lines.
+@Suite("Rules of the house")
+struct HouseTests {
+    private static let house = Result { try House(root: Repository.root) }
+
+    @Test("every import is an arrow of the manifest, and no arrow is dead")
+    func arrows() throws {
+        let house = try Self.house.get()
+        #expect(house.brokenArrows() == [])
+        let files = house.sources.values.reduce(0) { $0 + $1.count }
+        print("house: \(house.manifest.targets.count) targets, \(files) files, \(HouseRules.namedBySubject.count) named by subject, \(HouseRules.upwardArrows.count) upward arrows known")
+        #expect(house.manifest.targets.count > 25 && files > 400)
+    }
+
+    @Test("pure targets do without Foundation")
+    func pureTargets() throws {
+        #expect(try Self.house.get().imports(of: "Foundation", in: HouseRules.pure, allowed: HouseRules.withFoundation) == [])
+    }
+
+    @Test("a folder uses its own floor's folder and the floors below")
+    func floors() throws {
+        #expect(try Self.house.get().brokenFloors(HouseRules.floors, known: HouseRules.upwardArrows) == [])
+    }
+
+    @Test("a file is called like its type")
+    func names() throws {
+        #expect(try Self.house.get().misnamed(except: HouseRules.namedBySubject) == [])
+    }
+
+    /// Two targets, of which one has two floors and knows the other.
+    private static let right: [String: String] = [
+        "Package.swift": """
+            let heavy = Target.Dependency.product(name: "Heavy", package: "heavy.swift")
+            func target(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+                .target(name: name, dependencies: dependencies, swiftSettings: strict)
+            }
+            func command(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+                .executableTarget(name: name, dependencies: dependencies + ["Kit"], swiftSettings: strict)
+            }
+            let package = Package(targets: [
+                // Pure.
+                target("Ground"),
+                target("House", ["Ground", heavy]),
+                command("door", ["House", .product(name: "Bell", package: "bells")]),
+            ])
+            """,
+        "Sources/Ground/Stone.swift": "public struct Stone {}\n",
+        "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\n\nstruct Wine { let cork: Stone } // \"Roof\" is above: Roof\n",
+        "Sources/House/Attic/Roof.swift": "import Foundation\nstruct Roof { let wine = [Wine]() }\n",
+        "Sources/House/Attic/Roof+Tiles.swift": "extension Roof { var text: String { \"Wine\" } }\n",
+        "Sources/door/Door.swift": "import Bell\nimport House\nimport Kit\n@main struct Door {}\n",
+    ]
+
+    private static let floors = ["House": [["Cellar"], ["Attic"]]]
+
+    /// What all checks say of the small tree, after a change.
+    private static func said(_ changes: [String: String]) throws -> [String] {
+        let root = FileManager.default.temporaryDirectory.appending(path: "house-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        for (path, text) in right.merging(changes, uniquingKeysWith: { $1 }) where !text.isEmpty {
+            let file = root.appending(path: path)
+            try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file)
+        }
+        let house = try House(root: root)
+        return house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.brokenFloors(floors) + house.misnamed(except: [])
+    }
+
+    @Test(
+        "each rule is found broken",
+        arguments: [
+            ([:], []),
+            (["Sources/Ground/Stone.swift": "import House\nstruct Stone {}"], ["Ground/Stone.swift imports House, which the manifest does not name"]),
+            (["Sources/Ground/Stone.swift": "@testable import struct House.Wine\nstruct Stone {}"], ["Ground/Stone.swift imports House, which the manifest does not name"]),
+            (["Sources/House/Cellar/Wine.swift": "import Ground\nstruct Wine {}"], ["House names Heavy in the manifest and imports it nowhere"]),
+            (["Sources/door/Door.swift": "import House\nstruct Door {}"], ["door names Bell in the manifest and imports it nowhere"]),
+            (["Sources/Ground/Stone.swift": "import FoundationEssentials\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (
+                ["Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { let above: Roof? }"],
+                ["House: Cellar -> Attic: Cellar/Wine.swift uses Roof"]
+            ),
+            (["Sources/House/Garden/Tree.swift": "struct Tree {}"], ["House/Garden is on no floor"]),
+            (["Sources/Ground/Clay/Brick.swift": "struct Brick {}"], ["Ground has folders, and no floors are listed for it"]),
+            (["Sources/Ground/Stones.swift": "struct Pebble {}"], ["Ground/Stones.swift declares no Stones"]),
+            (["Sources/House/Attic/Wine+Tiles.swift": "extension Roof {}"], ["House/Attic/Wine+Tiles.swift declares no Wine"]),
+        ] as [([String: String], [String])])
+    func brokenRules(changes: [String: String], sentences: [String]) throws {
+        #expect(try Self.said(changes) == sentences)
+    }
+
+    @Test("an exception that is not needed any more is one too many")
+    func listsOnlyShrink() throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "house-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        for (path, text) in Self.right {
+            let file = root.appending(path: path)
+            try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file)
+        }
+        let house = try House(root: root)
+        #expect(house.misnamed(except: ["Ground/Stone.swift"]) == ["Ground/Stone.swift is gone or named right: take it from the list"])
+        #expect(house.brokenFloors(Self.floors, known: ["House: Cellar -> Attic"]) == ["House: Cellar -> Attic is no longer there: take it from the list"])
+        #expect(house.imports(of: "Foundation", in: ["Ground"], allowed: ["Ground/Stone.swift"]) == ["Ground/Stone.swift no longer imports Foundation: take it from the list"])
+    }
+}
