@@ -1,0 +1,54 @@
+import Foundation
+
+/// The links of a page: to other pages, to files, and in DocC pages to types and their members.
+struct DocumentationLinks {
+    /// Sources of the target whose page it is, without comments and text; empty where a page links to no symbols.
+    let code: [(source: SwiftSource, text: String)]
+    /// The module's own name may be linked to.
+    let module: String
+
+    init(target: String, root: URL) throws {
+        module = target
+        code = try Repository.files(in: ["Sources/\(target)"], root: root).filter { $0.path.hasSuffix(".swift") }.map { file in
+            (SwiftSource(path: file.path, text: file.text), String(decoding: SwiftSource.withoutCommentsAndText(file.text), as: UTF8.self))
+        }
+    }
+
+    /// Links to symbols that the target does not declare: ``Type``, ``Type/member``, ``Type/function(label:)``.
+    func danglingSymbols(in page: String) -> [String] {
+        page.matches(of: /``([^`\n]+)``/).map { String($0.1) }.filter { !exists($0) }
+    }
+
+    private func exists(_ link: String) -> Bool {
+        if link == module { return true }
+        let parts = link.split(separator: "/", maxSplits: 1).map(String.init)
+        let type = parts[0]
+        guard code.contains(where: { $0.source.declared.contains(type) }) else { return false }
+        guard parts.count > 1 else { return true }
+        let homes = code.filter { $0.source.declared.contains(type) || $0.source.extended.contains(type) }
+        return homes.contains { Self.declares(parts[1], in: $0.text) }
+    }
+
+    private static func declares(_ member: String, in text: String) -> Bool {
+        let name = String(member.prefix { $0 != "(" })
+        guard member.contains("(") else {
+            return ["var", "let", "case", "func", "struct", "enum"].contains { keyword in
+                text.ranges(of: "\(keyword) \(name)").contains { found in
+                    found.upperBound == text.endIndex || !(text[found.upperBound].isLetter || text[found.upperBound].isNumber)
+                }
+            }
+        }
+        let labels = member.dropFirst(name.count + 1).dropLast().split(separator: ":").map(String.init)
+        return text.ranges(of: name == "init" ? "init(" : "func \(name)(").contains { found in
+            let parameters = text[found.upperBound...].prefix { $0 != "{" }.prefix(600)
+            return labels.allSatisfy { label in label == "_" ? parameters.contains("_ ") : parameters.contains("\(label): ") || parameters.contains("\(label) ") }
+        }
+    }
+
+    /// Links of a Markdown page to files that are not there: `[text](path)`.
+    ///
+    /// - Parameter exists: whether there is something at a path relative to the page.
+    static func danglingFiles(in page: String, exists: (String) -> Bool) -> [String] {
+        page.matches(of: /\]\(([^)# ]+)[^)]*\)/).map { String($0.1) }.filter { !$0.contains("://") && !exists($0) }
+    }
+}
