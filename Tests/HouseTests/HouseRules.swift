@@ -11,21 +11,22 @@ enum HouseRules {
         "Bluetooth": [["Identifiers"], ["ATT", "Seam"], ["Faults", "GATT", "Reassembly"], ["Carriers", "Recording"]],
         "BottleProtocol": [["", "Frames"], ["Records"], ["Assembly", "Messages"]],
         "Captures": [["Packets"], ["Formats"], ["Text"], [""]],
-        "Gateway": [["Policy"], ["Contract"], ["Session"], ["Engine"], ["Driver", "Service"]],
+        "Gateway": [["Policy"], ["Contract"], ["Session"], ["Engine"], ["Driver"], ["Service"]],
         "Links": [["", "Doctor"]],
         "Replay": [
             ["Assembly", "Files"], ["Attribution"], ["Answers", "Commands", "Drinks", "Rewriting"], ["Output", "Summary"], ["Expectations"],
         ],
-        "Store": [["Schema"], ["Opening"], ["Outbox"], ["Account"], ["Waterline"], ["Drinks"], ["Settings"], ["Decisions"], ["Files"], ["Journal"]],
+        "Store": [
+            ["Base"], ["Schema", "Tables"], ["Opening"], ["Decisions", "Drinks", "Files", "Journal", "Outbox", "Settings"], ["Account", "Waterline"],
+        ],
         "TrackerCore": [
             ["Time"], ["Companion", "Facts", "Pace", "Sync"], ["Bottle", "Health", "Settings"], ["History", "Waterline"], ["Notifications"], ["Evaluation"],
         ],
         "VirtualBottle": [["Device"], ["Answers"], ["Faults"], [""]],
     ]
 
-    /// Arrows that point up, until each table of the store stands in a file of its own below the methods that use it.
-    static let upwardArrows: Set<String> = [
-    ]
+    /// Arrows between folders that are still to be turned. There are none, and there should be none.
+    static let upwardArrows: Set<String> = []
 
     /// Named by their subject: families of small types, and commands.
     static let namedBySubject: Set<String> = [

@@ -19,31 +19,6 @@ extension Profile {
     }
 }
 
-extension TrackerStore {
-    /// The user, if there is one yet.
-    public func profile() throws -> Profile? { try read { try ProfileTable.find($0) } }
-
-    /// The user, made on first use.
-    public func profile(_ context: WriteContext) throws -> Profile {
-        if let known = try profile() { return known }
-        return try write { try ProfileTable.findOrMake($0, context) }
-    }
-
-    /// Marks the welcome as read and makes the five default presets, once: deleted ones stay deleted.
-    /// - Returns: whether this was the first time.
-    public func finishOnboarding(_ context: WriteContext) throws -> Bool {
-        try write { db in
-            let profile = try ProfileTable.findOrMake(db, context)
-            guard profile.onboardedAt == nil else { return false }
-            try db.execute(sql: "UPDATE profile SET onboardedAt = ?", arguments: [context.now.milliseconds])
-            for preset in DrinkPreset.defaults(userID: profile.userID, makeID: context.makeID) {
-                try PresetTable.insert(preset, profile, context, db)
-            }
-            return true
-        }
-    }
-}
-
 enum ProfileTable {
     static func find(_ db: Database) throws -> Profile? {
         try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM profile")).map(Profile.init(row:))

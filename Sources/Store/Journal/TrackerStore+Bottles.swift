@@ -1,65 +1,6 @@
 import GRDB
 import TrackerCore
 
-/// Bottles by the identities they are or were known by.
-enum BottleTable {
-    /// The counter that holds `BottleMemory.newestReceipt`, ms UTC.
-    static let newestReceipt = "journal.newestReceipt"
-
-    /// The row of the bottle that goes or went by `name`; a new bottle where nobody did.
-    static func identifier(of name: String, _ db: Database) throws -> Int64 {
-        if let known = try known(name, db) { return known }
-        try db.execute(sql: "INSERT INTO bottle (origin, name) VALUES (?, ?)", arguments: [name, name])
-        let id = db.lastInsertedRowID
-        try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [name, id])
-        return id
-    }
-
-    static func known(_ name: String, _ db: Database) throws -> Int64? {
-        try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [name])
-    }
-
-    /// Whether a poll that shows these names tells nothing new.
-    static func isKnown(_ names: BottleNames, _ db: Database) throws -> Bool {
-        guard let id = try known(names.identity, db) else { return false }
-        guard let alias = names.alias else { return true }
-        return try known(alias, db) != nil || hasAlias(id, db)
-    }
-
-    /// Makes a bottle known. Its identity is always stored, beside any alias. An alias belongs to the first bottle that
-    /// bore it; a bottle that has one keeps it (`renameBottle` changes it).
-    static func introduce(_ names: BottleNames, _ db: Database) throws {
-        if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db), try !hasIdentity(bottle, db) {
-            // Its history was kept under the alias alone: this is who it is.
-            try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [names.identity, bottle])
-        }
-        let id = try identifier(of: names.identity, db)
-        guard let alias = names.alias, alias != names.identity, try known(alias, db) == nil, try !hasAlias(id, db) else { return }
-        try db.execute(sql: "INSERT INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [alias, id])
-        try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [alias, id])
-    }
-
-    static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
-        let newest = try Int64.fetchOne(db, sql: """
-            SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))
-            """, arguments: [newestReceipt])
-        let complete = try Int64.fetchOne(db, sql: """
-            SELECT lastCompletePoll FROM bottle WHERE id = (SELECT bottle FROM bottle_name WHERE name = ?)
-            """, arguments: [bottle])
-        return BottleMemory(
-            lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
-            newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil })
-    }
-
-    private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 1)", arguments: [bottle]) ?? false
-    }
-
-    private static func hasIdentity(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 0)", arguments: [bottle]) ?? false
-    }
-}
-
 /// What the store knows of one bottle.
 public struct KnownBottle: Hashable, Sendable {
     /// The identity it goes by now.

@@ -1,0 +1,46 @@
+import GRDB
+import TrackerCore
+
+enum PresetTable {
+    /// - Throws: `UnreadableRow`.
+    static func preset(_ row: Row) throws -> DrinkPreset {
+        DrinkPreset(
+            id: try row.checked("id"), userID: try row.checked("userId"), name: try row.checked("name"),
+            drinkType: DrinkType(rawValue: try row.checked("drinkType")) ?? .cocktail, sizeOz: try row.amountIfAny("sizeOz"),
+            abv: try row.amountIfAny("abv"), standardDrinkEstimate: try row.amountIfAny("standardDrinkEstimate") ?? 1)
+    }
+
+    static func insert(_ preset: DrinkPreset, _ profile: Profile, _ context: WriteContext, _ db: Database) throws {
+        try db.execute(sql: """
+            INSERT INTO preset (id, userId, name, drinkType, sizeOz, abv, standardDrinkEstimate, position, updatedAt, deviceId)
+            VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(position), 0) + 1 FROM preset), ?, ?)
+            """, arguments: [
+                preset.id, preset.userID, preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv,
+                preset.standardDrinkEstimate, context.now.milliseconds, profile.deviceID,
+            ])
+        try OutboxWriter.put(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
+    }
+
+    static func unknown(_ id: String) -> Refusal {
+        Refusal("noSuchPreset", "There is no preset \"\(id)\". See them with: waterh-tracker preset list")
+    }
+
+    static func check(
+        name: String, sizeOz: Double?, abv: Double?, estimate: Double, except id: String?, _ db: Database
+    ) throws {
+        guard (1...64).contains(name.count), name.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 }) else {
+            throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
+        }
+        let taken = try String.fetchOne(
+            db, sql: "SELECT id FROM preset WHERE deleted = 0 AND lower(name) = lower(?) AND id <> ?",
+            arguments: [name, id ?? ""])
+        guard taken == nil else { throw Refusal("presetNameTaken", "There already is a preset named \"\(name)\".") }
+        guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
+        if let sizeOz, !(sizeOz > 0 && sizeOz <= 100) {
+            throw Refusal("presetSize", "A preset's size must be more than 0 and at most 100 oz.")
+        }
+        if let abv, !(0...100).contains(abv) {
+            throw Refusal("presetStrength", "A preset's strength must be 0 to 100 percent by volume.")
+        }
+    }
+}
