@@ -1,10 +1,10 @@
 import Bluetooth
-import DBus
 import Foundation
 import Support
 import Testing
 
 @testable import BlueZ
+@testable import DBus
 
 @Suite struct BlueZErrorTests {
     /// What retry rules rely on: name and text of bluetoothd -> code, whether to try again, ATT code.
