@@ -57,6 +57,7 @@ let package = Package(
         target("Sync", ["Store", "TrackerCore"]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+        .systemLibrary(name: "CTimex"),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         target("Importing", ["TrackerCore", "CLibXML2"]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
@@ -82,7 +83,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "ServiceLog", logging,
+                "CommandStore", "CTimex", "ServiceLog", logging,
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
         command("waterh-tracker", ["TrackerCore", "Store", "Sync", "Gateway", "CommandStore", "Importing"]),

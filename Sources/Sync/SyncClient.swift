@@ -35,6 +35,8 @@ public struct SyncClient: Sendable {
         /// Why it stopped before the queue was empty.
         public var trouble: String?
         public var status: SyncStatus = .idle
+
+        public init() {}
     }
 
     /// Sends everything that is due, then asks for what others wrote. Ends at the first failure that a later try may

@@ -6,6 +6,7 @@ import Foundation
 import Gateway
 import Logging
 import Store
+import Sync
 import TrackerCore
 
 struct Run: AsyncParsableCommand {
@@ -39,7 +40,8 @@ struct Run: AsyncParsableCommand {
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark)
         let service = PollService(desk.surroundings(driver), clock: clock)
         let work = Task { await service.run() }
-        let sync = SyncLoop(store: depot.store, log: log) { await desk.context() }
+        let sync = SyncLoop(
+            store: depot.store, context: { await desk.context() }, connect: SyncLoop.overHTTP(wall: { Host.now() }), tell: { Self.tell($0, log) })
         let syncing = Task { await sync.run() }
         let watchdog = Task { await supervisor.keepAlive { await service.isOnTime() } }
         supervisor.tell("READY=1")
@@ -66,6 +68,15 @@ struct Run: AsyncParsableCommand {
         watchdog.cancel()
         await driver.close()
         if stopped != .done { throw ExitCode(stopped.rawValue) }
+    }
+
+    private static func tell(_ word: SyncLoop.Word, _ log: Logger) {
+        switch word {
+        case .trouble(let trouble): log.warning("Sync: \(trouble)")
+        case .goesOn: log.notice("Sync goes on.")
+        case .refused(let rows): log.warning("\(rows) rows of the sync server cannot be taken: waterh-tracker check --doctor says why.")
+        case .afterCommit(let trouble): log.warning("\(trouble)")
+        }
     }
 }
 

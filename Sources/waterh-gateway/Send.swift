@@ -86,7 +86,8 @@ struct Send: AsyncParsableCommand {
 struct NoJournal: Journal {
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { throw Unused() }
     func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
-    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] { [] }
+    func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord] { [] }
+    func noteClockSetting(of bottle: String, _ mark: ClockMark) throws {}
     func finishPoll(_ report: PollRecord) throws {}
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}
 

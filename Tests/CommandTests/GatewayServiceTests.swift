@@ -67,6 +67,53 @@ import Testing
 
 /// What the service takes up while it runs: zones, settings, files.
 @Suite struct ServiceOnTheMoveTests {
+    /// Whether this machine lets us have mounts of our own.
+    private static let namespace: [String]? = {
+        for words in [["--mount", "--propagation", "private"], ["--map-root-user", "--mount", "--propagation", "private"]] {
+            guard let unshare = Program(system: "unshare") else { return nil }
+            let trial = Process()
+            trial.executableURL = URL(fileURLWithPath: unshare.path)
+            trial.arguments = words + ["mount", "-t", "tmpfs", "trial", "/mnt"]
+            trial.standardError = FileHandle.nullDevice
+            guard (try? trial.run()) != nil else { return nil }
+            trial.waitUntilExit()
+            if trial.terminationStatus == 0 { return words }
+        }
+        return nil
+    }()
+
+    /// The machine travels: `/etc/localtime` leads elsewhere while the service runs, and `TZ` says nothing.
+    @Test(.enabled(if: namespace != nil, "no mounts of our own on this machine"))
+    func theRunningServiceFollowsTheMachinesZone() async throws {
+        let pair = try await Pair(["--profile", "draft"])
+        let etc = pair.folder.url("etc")
+        func travel(to zone: String) throws {
+            let link = etc.appendingPathComponent("localtime").path
+            try? FileManager.default.removeItem(atPath: link)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/usr/share/zoneinfo/\(zone)")
+        }
+        // A copy of /etc stands in for it, in a mount of the service's own.
+        let words = try #require(Self.namespace)
+        let copy = try await #require(Program(system: "sh")).run(["-c", "cp -a /etc \"$0\" 2>&1 || true", etc.path])
+        #expect(copy.exitCode == 0)
+        try travel(to: "Asia/Tokyo")
+        try await pair.sip(120)
+        let service = try #require(Program(system: "unshare")).start(
+            words + [
+                "sh", "-c", "unset TZ; mount --bind \"$0\" /etc && exec \"$@\"", etc.path, Program("waterh-gateway").path, "run", "--link", pair.socket,
+                "--store", pair.store,
+            ])
+        #expect(await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true, "\(service.error)")
+        try travel(to: "America/New_York")
+        try await pair.sip(130)
+        service.send(signal: SIGHUP)
+        #expect(await event(within: 30) { service.error.components(separatedBy: "1 new").count > 2 ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        _ = try await service.finish(limit: 20)
+        let rows = try await Program("waterh-tracker").run(["export", "--format", "json", "--store", pair.store])
+        #expect(rows.output.contains("Asia/Tokyo") && rows.output.contains("America/New_York"), "\(rows.output)")
+    }
+
     /// A zone that does not exist is told at SIGHUP, and the service goes on with the one it had.
     @Test func aBadZoneAtAReloadIsTold() async throws {
         let pair = try await Pair()

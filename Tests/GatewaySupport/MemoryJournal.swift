@@ -12,6 +12,7 @@ public final class MemoryJournal: Journal {
         var isSuperseded = false
 
         var isDated: Bool { if case .quarantined = entry.verdict { false } else { true } }
+        var isDrink: Bool { if case .drink = entry.verdict { true } else { false } }
         var doubt: String? { if case .quarantined(let reason) = entry.verdict { reason } else { nil } }
     }
 
@@ -20,6 +21,7 @@ public final class MemoryJournal: Journal {
         var names: Set<String>
         var alias: String?
         var lastCompletePoll: Instant?
+        var clockSettings: [ClockSetting] = []
     }
 
     public struct WriteFailed: Error, CustomStringConvertible {
@@ -32,6 +34,7 @@ public final class MemoryJournal: Journal {
         var index: [Index: [Int]] = [:]
         var bottles: [Bottle] = []
         var newestReceipt: Instant?
+        var receiptClock: ClockMark?
         /// Zones that exist: reading one's rules takes long.
         var zones: Set<String> = ["UTC"]
         var appends = 0
@@ -89,10 +92,10 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    public func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+    public func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         state.withLock { state in
             guard let bottle = state.known(bottle) else { return [] }
-            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && $0.isWorthALook(reading) }
+            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max) }
             return rows.prefix(limit).map {
                 UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt)
             }
@@ -105,11 +108,20 @@ public final class MemoryJournal: Journal {
             let bottle = state.identifier(of: report.bottle)
             guard !report.isClockDoubtful else { return }
             state.newestReceipt = report.endedAt
+            state.receiptClock = report.clock
+            if report.isBottleClockRight { state.bottles[bottle].clockSettings = [] }
             if report.complete {
                 state.bottles[bottle].lastCompletePoll = report.endedAt
             } else if let last = state.bottles[bottle].lastCompletePoll, last > report.endedAt {
                 state.bottles[bottle].lastCompletePoll = nil
             }
+        }
+    }
+
+    public func noteClockSetting(of bottle: String, _ mark: ClockMark) throws {
+        try write { state in
+            let setting = ClockSetting(mark: mark, lastRecord: Int64(state.rows.count))
+            state.bottles[state.identifier(of: bottle)].clockSettings.append(setting)
         }
     }
 
@@ -168,7 +180,9 @@ extension MemoryJournal.State {
     }
 
     fileprivate func memory(of name: String) -> BottleMemory {
-        BottleMemory(lastCompletePoll: known(name).flatMap { bottles[$0].lastCompletePoll }, newestReceipt: newestReceipt)
+        let bottle = known(name).map { bottles[$0] }
+        return BottleMemory(
+            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt, receiptClock: receiptClock, clockSettings: bottle?.clockSettings ?? [])
     }
 
     fileprivate mutating func take(_ entry: JournalEntry) -> JournalOutcome {
@@ -192,6 +206,7 @@ extension MemoryJournal.State {
         } else if let dated {
             if let waiting { rows[waiting].isSuperseded = true }
             if let reading = entry.reading, reading != rows[dated].entry.reading { reread(dated, entry) }
+            if entry.isCorrection, rows[dated].isDrink, case .drink = entry.verdict { rows[dated].entry.verdict = entry.verdict }
             return .duplicate
         } else if let waiting {
             rows[waiting].entry = entry

@@ -159,6 +159,41 @@ import TrackerCore
         #expect(try journal.recall(BottleNames("b2")) == BottleMemory(lastCompletePoll: nil, newestReceipt: at(40)))
     }
 
+    @Test(arguments: Kind.allCases) func `a clock's mark stays with the receipt, and the settings with their bottle until its clock is right`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let mark = ClockMark(wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000, isSynchronized: false)
+        let later = mark.advanced(milliseconds: 5000)
+        try journal.noteClockSetting(of: "b1", mark)
+        #expect(try journal.append([read("b1"), read("b1", second: 16)]) == [.stored, .stored])
+        try journal.noteClockSetting(of: "b1", later)
+        let settings = [ClockSetting(mark: mark), ClockSetting(mark: later, lastRecord: 2)]
+        #expect(try journal.recall(BottleNames("b1")).clockSettings == settings)
+        #expect(try journal.recall(BottleNames("b2")).clockSettings.isEmpty)
+        try journal.finishPoll(PollRecord(bottle: "b1", endedAt: mark.wall, complete: true, clock: mark))
+        #expect(try journal.recall(BottleNames("b2")).receiptClock == mark)
+        #expect(try journal.recall(BottleNames("b1")).clockSettings == settings)
+        try journal.finishPoll(PollRecord(bottle: "b1", endedAt: mark.wall, complete: true, isBottleClockRight: true))
+        let memory = try journal.recall(BottleNames("b1"))
+        #expect(memory.clockSettings.isEmpty && memory.receiptClock == nil)
+    }
+
+    @Test(arguments: Kind.allCases) func `a drink moves only when the clock that dated it was wrong, and not when it came before`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        _ = try journal.append([read(), read(second: 16)])
+        let rows = try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: 1, after: 0, limit: 10)
+        #expect(rows.map(\.id) == [2] && rows.first?.doubt == nil)
+        var moved = read(second: 16, verdict: .drink(at: sampleInstant.advanced(seconds: -51 * 86_400), zone: "UTC"))
+        #expect(try journal.append([moved]) == [.duplicate])
+        if let store = journal as? TrackerStore { #expect(try store.drinks(on: day("2026-02-02")).count == 2) }
+        moved.isCorrection = true
+        #expect(try journal.append([moved]) == [.duplicate])
+        if let store = journal as? TrackerStore {
+            #expect(try store.drinks(on: day("2026-02-02")).count == 1)
+            #expect(try store.drinks(on: day("2025-12-13")).count == 1)
+        }
+        if let memory = journal as? MemoryJournal { #expect(memory.entries.contains { $0.verdict == moved.verdict }) }
+    }
+
     @Test(arguments: Kind.allCases) func `an alias names a bottle and is not its identity`(_ kind: Kind) throws {
         let journal = try kind.make()
         // Set before the first poll, and unset later: 40 drinks stay 40.

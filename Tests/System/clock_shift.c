@@ -1,5 +1,6 @@
 /* A host clock that can be wrong, and jump, while a program runs: preload this, and CLOCK_REALTIME is off by the seconds (a
-   64-bit integer) in the file that CLOCK_SHIFT names. Monotonic clocks stay right, as they do on a machine whose clock is set. */
+   64-bit integer) in the file that CLOCK_SHIFT names. Monotonic clocks stay right, as they do on a machine whose clock is set.
+   With CLOCK_NTP=1 the kernel says that a time server keeps the clock right, while it is right; without, that nobody does. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/timex.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,4 +47,15 @@ time_t time(time_t *result) {
     clock_gettime(CLOCK_REALTIME, &now);
     if (result) *result = now.tv_sec;
     return now.tv_sec;
+}
+
+int adjtimex(struct timex *state) {
+    const char *word = getenv("CLOCK_NTP");
+    struct timespec now;
+    if (state->modes != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
+    int right = word && *word == '1' && *shift == 0;
+    state->status = right ? STA_PLL : STA_UNSYNC;
+    state->time.tv_sec = now.tv_sec;
+    state->time.tv_usec = now.tv_nsec / 1000;
+    return right ? TIME_OK : TIME_ERROR;
 }

@@ -40,7 +40,9 @@ class World:
         }
         library = self.compile_clock()
         if library:
-            self.environment |= {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self.shift_file)}
+            # One world in two has a time server.
+            self.has_time_server = seed % 2 == 0
+            self.environment |= {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self.shift_file), "CLOCK_NTP": str(int(self.has_time_server))}
         self.has_clock = library is not None
         self.profiles = [p for p in ("draft", "retail", "both") if p in self.help("waterh-emulator", "run")]
         self.verbs = set(re.findall(r"^  ([a-z-]+) ", self.help("waterh-tracker").split("SUBCOMMANDS")[-1], re.M))

@@ -40,7 +40,8 @@ public enum JournalRequest: Hashable, Sendable {
     case recall(BottleNames)
     case append([JournalEntry])
     case quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant)
-    case unsettled(bottle: String, reading: String, after: Int64, limit: Int)
+    case unsettled(bottle: String, reading: String, since: Int64?, after: Int64, limit: Int)
+    case noteClockSetting(bottle: String, ClockMark)
     case finishPoll(PollRecord)
 }
 
@@ -49,6 +50,7 @@ public enum JournalReply: Hashable, Sendable {
     case appended([JournalOutcome])
     case quarantined
     case unsettled([UnsettledRecord])
+    case clockSettingNoted
     case finished
     /// The request failed; none of it is stored. The sentence says why.
     case failed(String)
@@ -64,8 +66,11 @@ extension Journal {
             case .quarantine(let bottle, let bytes, let reason, let received):
                 try quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
                 return .quarantined
-            case .unsettled(let bottle, let reading, let id, let limit):
-                return .unsettled(try unsettled(of: bottle, reading: reading, after: id, limit: limit))
+            case .unsettled(let bottle, let reading, let since, let id, let limit):
+                return .unsettled(try unsettled(of: bottle, reading: reading, since: since, after: id, limit: limit))
+            case .noteClockSetting(let bottle, let mark):
+                try noteClockSetting(of: bottle, mark)
+                return .clockSettingNoted
             case .finishPoll(let record):
                 try finishPoll(record)
                 return .finished

@@ -71,7 +71,10 @@ public struct GatewayEngine {
         guard phase != .over else { return [] }
         work.effects = []
         work.now = now
-        work.wall = wall
+        // One poll has one clock: what is set in the middle of it counts from the next poll on.
+        let began = work.began ?? (now, wall)
+        work.began = began
+        work.wall = began.wall.advanced(seconds: began.now.duration(to: now) / .seconds(1))
         switch event {
         case .start: start()
         case .link(let event): take(event)
@@ -201,7 +204,8 @@ public struct GatewayEngine {
                     PollRecord(
                         bottle: bottle, name: report.name, model: report.model?.rawValue, batteryPercent: report.batteryPercent,
                         clockDriftSeconds: report.clockDriftSeconds, endedAt: work.wall, complete: report.complete,
-                        isClockDoubtful: work.clock?.isBelieved == false))))
+                        isClockDoubtful: work.clock?.isBelieved != true, clock: work.options.host == nil ? nil : work.clockMark,
+                        isBottleClockRight: work.isBottleClockRight))))
     }
 
     mutating func finish() {

@@ -29,6 +29,8 @@ public struct PollOptions: Sendable {
     /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the light
     /// blink, so small drift is left alone (protocol law P3.6).
     public var correctClockBeyond: Duration? = .seconds(120)
+    /// What this computer knew of its own clock when the poll began; `nil`: no more than its time.
+    public var host: ClockMark?
     /// The host's clock is right, whatever store and bottle say: a person has looked.
     public var trustsClock = false
     /// Goal and reminder, where the owner wants the gateway to manage them.

@@ -171,7 +171,7 @@ extension BottleSession {
         if work.options.trustsClock { return SettingsPlan.isFarOff(work) && work.options.correctClockBeyond != nil ? .bottleIsWrong : .believed }
         let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall, drift: work.report.clockDriftSeconds)
         return HostClock.judge(
-            host: work.wall, drift: work.report.clockDriftSeconds, newestReceipt: keeper.memory.newestReceipt, log: dating.instants(records))
+            host: work.clockMark, drift: work.report.clockDriftSeconds, memory: keeper.memory, log: dating.instants(records))
     }
 
     mutating func judgeClock(_ records: [[UInt8]], _ work: inout PollWork) {

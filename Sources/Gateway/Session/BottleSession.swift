@@ -47,6 +47,8 @@ struct BottleSession {
     var commands: [HostCommand] = []
     var junk = 0
     var mtu: Int
+    /// To be written once the journal has noted that the bottle's clock is set.
+    var isNotingClock = false
     /// Settings and clock were written before the log.
     var isSettingDone = false
     /// A notification filled a small MTU: its rest may be lost, and then the bytes after it are out of step. Whole frames
@@ -106,6 +108,11 @@ struct BottleSession {
         if giveUpIfJournalFailed(&work) { return }
         guard keeper.isSettled else { return }
         if step == .recall || step == .lookAgain { return advance(&work) }
+        if step == .settingsAfter, isNotingClock {
+            isNotingClock = false
+            if keeper.isClockSettingNoted, let command = SettingsPlan.command(work) { start(command, &work) } else { advance(&work) }
+            return
+        }
         if drain?.phase == .settling { settled(&work) }
     }
 
@@ -174,7 +181,7 @@ struct BottleSession {
             start(.snapshot, &work)
         case .settings:
             // Before the log is read nobody can say whose clock is right, where they are far apart.
-            guard judge([], work).isBelieved, !SettingsPlan.isFarOff(work) else { return advance(&work) }
+            guard judge([], work).isBelieved, !SettingsPlan.isOfAnotherDay(work) else { return advance(&work) }
             guard let command = SettingsPlan.command(work) else { return advance(&work) }
             isSettingDone = true
             start(command, &work)
@@ -183,7 +190,9 @@ struct BottleSession {
             keeper.lookAgain(bottle: work.bottle, &work)
         case .settingsAfter:
             guard !isSettingDone, work.clock?.isBelieved == true, let command = SettingsPlan.command(work) else { return advance(&work) }
-            start(command, &work)
+            guard SettingsPlan.isOfAnotherDay(work), command.setsClock else { return start(command, &work) }
+            isNotingClock = true
+            keeper.noteClockSetting(bottle: work.bottle, &work)
         case .askTotal, .askTotalAfter:
             work.emit(.askTodayTotal)
         case .amount, .amountAfter:

@@ -3,8 +3,10 @@ import TrackerCore
 /// Whether the host's clock can be right, from what else shows the time: the last receipt in the store, the bottle's clock,
 /// and the records of its log. A Raspberry Pi has no clock of its own and starts with any date until the network tells it.
 ///
-/// Two that agree outvote the third. Where nobody agrees nothing is acknowledged and no clock is set: that can be made
-/// good at any later poll, a forgotten record and a clock set wrong cannot.
+/// A clock that a time server keeps right, by the kernel's own account, is believed. Otherwise two that agree outvote the
+/// third. What only repeats an earlier reading of this very clock is no second voice: when the clock has been set since, that
+/// reading says nothing any more, nor does a bottle that was set by it. Where nobody agrees nothing is acknowledged and no
+/// clock is set: that can be made good at any later poll, a forgotten record and a clock set wrong cannot.
 enum HostClock {
     enum Verdict: Hashable, Sendable {
         /// Nothing speaks against it.
@@ -25,21 +27,51 @@ enum HostClock {
 
     /// - Parameters:
     ///   - drift: bottle's clock minus the host's, seconds; `nil` where the bottle does not tell, or has lost it.
-    ///   - newestReceipt: the last time of a believed clock that the store knows.
+    ///   - memory: the last time of a believed clock that the store knows, and when this bottle's clock was set.
     ///   - log: when the log's records were made by their own account, in its order.
-    static func judge(host: Instant, drift: Int?, newestReceipt: Instant?, log: [Instant]) -> Verdict {
+    static func judge(host mark: ClockMark, drift: Int?, memory: BottleMemory, log: [Instant]) -> Verdict {
+        let host = mark.wall
         guard host >= floor else {
             return .contradicted("this computer's clock says \(host), which is before this program was written")
         }
+        let isFarOff = drift.map { Double($0.magnitude) > tolerance } ?? false
+        if mark.isSynchronized == true { return isFarOff ? .bottleIsWrong : .believed }
+        let echoes = BottleEcho.found(in: memory.clockSettings, host: mark, drift: nil).filter(\.isWrong)
+        let newest = memory.receiptClock.map { isOvertaken($0, by: mark) } == true ? nil : memory.newestReceipt
+        let log = log.filter { record in !echoes.contains { $0.time.contains(record) } }
+        if isFarOff, let drift, isEcho(drift, memory.clockSettings.last, mark) {
+            let verdict = judge(host: host, drift: nil, newestReceipt: newest, log: log)
+            return verdict == .believed ? .bottleIsWrong : verdict
+        }
+        return judge(host: host, drift: drift, newestReceipt: newest, log: log)
+    }
+
+    /// The clock has been set since, by so much that only one of the two can be right. What a time server vouched for stays.
+    private static func isOvertaken(_ mark: ClockMark, by host: ClockMark) -> Bool {
+        mark.isSynchronized != true && mark.step(to: host).map { abs($0) > tolerance } == true
+    }
+
+    /// The bottle still shows what this computer told it, before this computer's clock was set.
+    private static func isEcho(_ drift: Int, _ setting: ClockSetting?, _ host: ClockMark) -> Bool {
+        guard let mark = setting?.mark, isOvertaken(mark, by: host), let step = mark.step(to: host) else { return false }
+        return abs(Double(drift) + step) <= tolerance / 2
+    }
+
+    private static func judge(host: Instant, drift: Int?, newestReceipt: Instant?, log: [Instant]) -> Verdict {
         let drift = drift.flatMap { host.advanced(seconds: Double($0)) < floor ? nil : $0 }
         let isBehindStore = newestReceipt.map { host.seconds(to: $0) > tolerance } ?? false
         let ahead = log.filter { host.seconds(to: $0) > tolerance }.count
         let store = newestReceipt.map { "the store has received something at \($0)" } ?? ""
         guard let drift else {
-            let isSupported = newestReceipt != nil && !isBehindStore
-            guard ahead > 0, !isSupported, isBehindStore || ahead == log.count else { return .believed }
-            return .contradicted(
-                "this computer's clock says \(host), but \(isBehindStore ? "\(store), and " : "")the log has \(ahead == log.count ? "only " : "")records that lie ahead of it")
+            if ahead > 0, isBehindStore || newestReceipt == nil && ahead == log.count {
+                return .contradicted(
+                    "this computer's clock says \(host), but \(isBehindStore ? "\(store), and " : "")the log has \(ahead == log.count ? "only " : "")records that lie ahead of it")
+            }
+            // A fresh record goes with the host; without one nobody does.
+            if isBehindStore, log.last.map({ $0.seconds(to: host) > tolerance }) ?? true {
+                return .undecided("this computer's clock says \(host), but \(store)")
+            }
+            return .believed
         }
         let bottle = host.advanced(seconds: Double(drift))
         guard abs(Double(drift)) > tolerance else {

@@ -9,7 +9,8 @@ struct JournalKeeper {
         case append([JournalEntry])
         /// Bytes that are no record.
         case quarantine
-        case unsettled(bottle: String)
+        case unsettled(bottle: String, since: Int64?)
+        case clockSetting
         /// Records of the store that were looked at again.
         case again([JournalEntry])
     }
@@ -18,6 +19,9 @@ struct JournalKeeper {
     private(set) var memory = BottleMemory()
     /// The journal said no; nothing is acknowledged from then on.
     private(set) var failure: String?
+
+    /// The bottle's clock may be set.
+    private(set) var isClockSettingNoted = false
 
     /// Everything asked for has been answered.
     var isSettled: Bool { pending.isEmpty }
@@ -33,7 +37,7 @@ struct JournalKeeper {
     mutating func store(_ records: [[UInt8]], bottle: String, _ work: inout PollWork) {
         var dating = RecordDating(
             bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll, clock: work.clock ?? .believed,
-            drift: work.report.clockDriftSeconds)
+            drift: work.report.clockDriftSeconds, echoes: work.echoes(memory))
         var entries: [JournalEntry] = []
         for raw in records {
             let entry = dating.date(raw)
@@ -56,9 +60,23 @@ struct JournalKeeper {
     }
 
     /// Looks again at what the store has of this bottle without a date, or read in another way (tracker law A2, rule 4).
-    mutating func lookAgain(bottle: String, after id: Int64 = 0, _ work: inout PollWork) {
-        pending.append(.unsettled(bottle: bottle))
-        work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, after: id, limit: SecondLook.page)))
+    /// Where a clock has been set since, also at what was dated by it.
+    mutating func lookAgain(bottle: String, _ work: inout PollWork) {
+        let first = memory.clockSettings.first?.lastRecord
+        let step = memory.receiptClock?.step(to: work.clockMark).map { abs($0) > HostClock.tolerance }
+        let isSet = work.clock == .bottleIsWrong || step == true || work.options.trustsClock || work.clockMark.isSynchronized == true
+        lookAgain(bottle: bottle, since: isSet ? first : nil, after: 0, &work)
+    }
+
+    private mutating func lookAgain(bottle: String, since: Int64?, after id: Int64, _ work: inout PollWork) {
+        pending.append(.unsettled(bottle: bottle, since: since))
+        work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, since: since, after: id, limit: SecondLook.page)))
+    }
+
+    /// To be answered before the bottle's clock is set.
+    mutating func noteClockSetting(bottle: String, _ work: inout PollWork) {
+        pending.append(.clockSetting)
+        work.emit(.journal(.noteClockSetting(bottle: bottle, work.clockMark)))
     }
 
     mutating func take(_ reply: JournalReply, _ work: inout PollWork) {
@@ -73,13 +91,17 @@ struct JournalKeeper {
             work.emit(.journaled(entries, outcomes))
         case (.quarantine, .quarantined):
             break
-        case (.unsettled(let bottle), .unsettled(let rows)):
-            let entries = SecondLook.entries(rows, bottle: bottle, options: work.options, now: work.wall)
+        case (.clockSetting, .clockSettingNoted):
+            isClockSettingNoted = true
+        case (.clockSetting, .failed(let sentence)):
+            work.say(.warning, "The bottle's clock is not set: that could not be noted first (\(sentence)).")
+        case (.unsettled(let bottle, let since), .unsettled(let rows)):
+            let entries = SecondLook.entries(rows, bottle: bottle, options: work.options, now: work.wall, echoes: work.echoes(memory))
             if !entries.isEmpty {
                 pending.append(.again(entries))
                 work.emit(.journal(.append(entries)))
             }
-            if rows.count == SecondLook.page, let last = rows.last { lookAgain(bottle: bottle, after: last.id, &work) }
+            if rows.count == SecondLook.page, let last = rows.last { lookAgain(bottle: bottle, since: since, after: last.id, &work) }
         case (.again(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
             work.report.resolved += outcomes.filter { $0 == .promoted }.count
             work.emit(.journaled(entries, outcomes))

@@ -12,6 +12,8 @@ struct PollWork {
     var effects: [EngineEffect] = []
     var now = MonotonicInstant(nanoseconds: 0)
     var wall = Instant(milliseconds: 0)
+    /// When the poll began.
+    var began: (now: MonotonicInstant, wall: Instant)?
     /// Records that the journal has taken in this poll: delivered once more (a second dump, a second connection) they are
     /// neither counted nor journaled again.
     var journaled: Set<[UInt8]> = []
@@ -37,6 +39,27 @@ struct PollWork {
     var seen: Advertisement?
     /// The peer's address, where it is one that stays.
     var address: BluetoothAddress? { seen?.isAddressPrivate == true ? nil : seen?.address }
+
+    /// This computer's clock, now.
+    var clockMark: ClockMark {
+        guard let host = options.host, let began else { return ClockMark(wall: wall) }
+        var mark = host.advanced(milliseconds: Int64(began.now.duration(to: now) / .milliseconds(1)))
+        // It was set before the first look at it.
+        if abs(mark.wall.seconds(to: wall)) > 60 { mark.isSynchronized = nil }
+        mark.wall = wall
+        return mark
+    }
+
+    /// The bottle shows what a clock shows that is known to be right, and its log was read.
+    var isBottleClockRight: Bool {
+        guard report.complete, clock == .believed, options.trustsClock || clockMark.isSynchronized == true, let drift = report.clockDriftSeconds else { return false }
+        return Double(drift.magnitude) <= HostClock.tolerance
+    }
+
+    /// The times in which this bottle's clock was an echo of this computer's.
+    func echoes(_ memory: BottleMemory) -> [BottleEcho] {
+        BottleEcho.found(in: memory.clockSettings, host: clockMark, drift: report.clockDriftSeconds)
+    }
 
     /// What the bottle's records are kept under.
     var bottle: String { report.identity ?? linkName }

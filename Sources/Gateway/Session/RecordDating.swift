@@ -11,13 +11,16 @@ struct RecordDating {
     let clock: HostClock.Verdict
     /// Bottle's clock minus ours, seconds.
     let drift: Int?
+    /// When the bottle's clock was an echo of ours.
+    let echoes: [BottleEcho]
     /// Instant of the record before, in the order in which the bottle sends them (rule R2).
     private var previous: Instant?
     /// The records have gone back in time: from here on the bottle wrote them with another clock.
     private var isAfterJump = false
 
     init(
-        bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil
+        bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil,
+        echoes: [BottleEcho] = []
     ) {
         self.bottle = bottle
         self.options = options
@@ -26,11 +29,13 @@ struct RecordDating {
         self.lastPoll = lastPoll.flatMap { $0 > received ? nil : $0 }
         self.clock = clock
         self.drift = drift
+        self.echoes = echoes
     }
 
     /// A record of a log, in its order.
     mutating func date(_ raw: [UInt8]) -> JournalEntry {
         guard let record = read(raw) else { return refused(raw) }
+        if clock.isBelieved, let echo = echoed(record, after: .max), echo.isWrong { return entry(raw, record, echo.resolution) }
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
         let resolution = options.resolver.resolve(record.fields, received: received, evidence: evidence)
         if let instant = resolution.instant {
@@ -56,6 +61,12 @@ struct RecordDating {
     func dateAgain(_ row: UnsettledRecord) -> JournalEntry {
         let isReceiptWrong = row.doubt == JournalDoubt.hostClock
         guard let record = read(row.raw) else { return refused(row.raw, isReceiptWrong ? received : row.received) }
+        if let echo = echoed(record, after: row.id), echo.isWrong || row.doubt == nil {
+            var entry = entry(row.raw, record, echo.resolution)
+            entry.received = isReceiptWrong ? received : row.received
+            entry.isCorrection = row.doubt == nil
+            return entry
+        }
         // A record without a year that waited for most of one would be taken for a fresh one.
         let limit = isReceiptWrong || record.year != nil ? received : min(received, row.received.advanced(seconds: Self.yearlessSeconds))
         let resolution = options.resolver.resolve(record.fields, received: row.doubt == nil ? row.received : limit)
@@ -69,6 +80,20 @@ struct RecordDating {
     func instants(_ records: [[UInt8]]) -> [Instant] {
         let now = received.advanced(seconds: Double(drift ?? 0))
         return records.compactMap { raw in read(raw).flatMap { options.resolver.resolve($0.fields, received: now).instant } }
+    }
+
+    /// Where the bottle wrote this while its clock was an echo: dated by that clock, and corrected.
+    private func echoed(_ record: DrinkRecord, after row: Int64) -> (resolution: RecordResolver.Resolution, isWrong: Bool)? {
+        for echo in echoes.reversed() where row > echo.lastRecord {
+            var resolution = options.resolver.resolve(record.fields, received: echo.time.upperBound)
+            guard resolution.doubt == nil, let instant = resolution.instant, echo.time.contains(instant) else { continue }
+            guard echo.isWrong else { return (resolution, false) }
+            let corrected = instant.advanced(seconds: -echo.error)
+            resolution.instant = corrected
+            if received.seconds(to: corrected) > RecordResolver.aheadSeconds { resolution.doubt = .implausibleTimestamp }
+            return (resolution, true)
+        }
+        return nil
     }
 
     private func read(_ raw: [UInt8]) -> DrinkRecord? {

@@ -7,8 +7,8 @@ public enum SecondLook {
     static let page = 500
 
     /// The records that come out otherwise than they stand in the store.
-    static func entries(_ rows: [UnsettledRecord], bottle: String, options: PollOptions, now: Instant) -> [JournalEntry] {
-        let dating = RecordDating(bottle: bottle, options: options, received: now)
+    static func entries(_ rows: [UnsettledRecord], bottle: String, options: PollOptions, now: Instant, echoes: [BottleEcho] = []) -> [JournalEntry] {
+        let dating = RecordDating(bottle: bottle, options: options, received: now, echoes: echoes)
         return rows.compactMap { row in
             let entry = dating.dateAgain(row)
             if case .quarantined(let reason) = entry.verdict, let doubt = row.doubt, doubt == reason || doubt == JournalDoubt.hostClock { return nil }
@@ -22,9 +22,11 @@ public enum SecondLook {
         var done: [(entry: JournalEntry, outcome: JournalOutcome)] = []
         for bottle in bottles {
             var last: Int64 = 0
+            let settings = try journal.recall(BottleNames(bottle)).clockSettings
+            let echoes = BottleEcho.found(in: settings, host: options.host ?? ClockMark(wall: now), drift: nil)
             while true {
                 let rows = try journal.unsettled(of: bottle, reading: options.reading, after: last, limit: page)
-                let entries = entries(rows, bottle: bottle, options: options, now: now)
+                let entries = entries(rows, bottle: bottle, options: options, now: now, echoes: echoes)
                 done += zip(entries, try journal.append(entries)).map { (entry: $0, outcome: $1) }
                 guard rows.count == page, let end = rows.last else { break }
                 last = end.id

@@ -22,6 +22,11 @@ enum SettingsPlan {
         work.report.clockDriftSeconds.map { Double($0.magnitude) > HostClock.tolerance } ?? false
     }
 
+    /// The bottle's clock is far off, or was lost: set, it has its day from us.
+    static func isOfAnotherDay(_ work: PollWork) -> Bool {
+        isFarOff(work) || work.report.snapshot?.clock != nil && work.report.clockDriftSeconds == nil
+    }
+
     /// The bottle's clock was lost, or is further off than is left alone.
     private static func isClockOff(_ work: PollWork) -> Bool {
         guard let limit = work.options.correctClockBeyond, work.report.snapshot?.clock != nil else { return false }
@@ -81,6 +86,15 @@ enum SettingsPlan {
             second: Int(clock.second))
         guard case .once(let theirs) = Zone.utc.moments(of: bottle), case .once(let ours) = Zone.utc.moments(of: wall) else { return nil }
         return Int((theirs.milliseconds - ours.milliseconds) / 1000)
+    }
+}
+
+extension HostCommand {
+    var setsClock: Bool {
+        switch self {
+        case .clock, .settings: true
+        default: false
+        }
     }
 }
 

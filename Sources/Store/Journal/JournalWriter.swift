@@ -54,6 +54,7 @@ struct JournalWriter {
         }
         if let dated {
             try reread(dated, entry, bottle)
+            if entry.isCorrection { try correct(dated, entry, bottle) }
             if hasUndated { try supersede(entry.raw, bottle.id) }
             return .duplicate
         }
@@ -150,6 +151,19 @@ struct JournalWriter {
         default:
             try addDrink(entry, bottle)
         }
+    }
+
+    /// The clock that dated it was wrong: the drink moves to its true time and day. What a person dated stays.
+    private mutating func correct(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
+        guard case .drink(let instant, let readIn) = entry.verdict, row["verdict"] == "drink", row["reason"] as String? != "byHand" else { return }
+        let key = Self.key(bottle.origin, Self.wall(entry), entry.amountMl)
+        guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [key]), old != instant.milliseconds else { return }
+        let zone = dayZone ?? readIn
+        try db.execute(sql: "UPDATE drink SET instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?", arguments: [
+            instant.milliseconds, zone, try calendar(zone).day(of: instant).description, entry.received.milliseconds, key,
+        ])
+        hasRewritten = true
+        touched += [Instant(milliseconds: old), instant]
     }
 
     private func noteReading(_ row: Row, _ entry: JournalEntry) throws {

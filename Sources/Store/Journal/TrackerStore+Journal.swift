@@ -42,7 +42,7 @@ extension TrackerStore: Journal {
         try read { db in try BottleTable.memory(of: bottle, db).lastCompletePoll }
     }
 
-    public func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+    public func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         try read { db in
             // Three ranges of an index each: most records are settled, and must not be looked through at each poll.
             let columns = "SELECT id, bottle, raw, received, reason, verdict FROM bottle_record"
@@ -54,9 +54,11 @@ extension TrackerStore: Journal {
                         AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand'
                     UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND reading > :reading
                         AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand'
+                    UNION ALL \(columns) WHERE id > max(:id, :since) AND bottle = :bottle AND reading IS :reading
+                        AND verdict = 'drink' AND reason IS NOT 'byHand'
                 ) r JOIN bottle b ON b.id = r.bottle ORDER BY r.id LIMIT :limit
                 """), arguments: [
-                    "bottle": try BottleTable.known(bottle, db), "id": id, "reading": reading, "limit": limit,
+                    "bottle": try BottleTable.known(bottle, db), "id": id, "reading": reading, "limit": limit, "since": since ?? .max,
                 ])
             return rows.map { row in
                 UnsettledRecord(
@@ -85,7 +87,15 @@ extension TrackerStore: Journal {
                     "drift": report.clockDriftSeconds, "ended": ended,
                     "complete": report.complete, "bottle": bottle,
                 ])
-            if let ended { try Counter.set(BottleTable.newestReceipt, Int(ended), db) }
+            if let ended {
+                try Counter.set(BottleTable.newestReceipt, Int(ended), db)
+                try ClockMarks.setReceipt(report.clock, db)
+            }
+            if report.isBottleClockRight { try ClockMarks.forgetSettings(of: bottle, db) }
         }
+    }
+
+    public func noteClockSetting(of bottle: String, _ mark: ClockMark) throws {
+        try write { db in try ClockMarks.addSetting(mark, of: BottleTable.identifier(of: bottle, db), db) }
     }
 }

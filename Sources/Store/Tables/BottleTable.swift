@@ -43,12 +43,12 @@ enum BottleTable {
         let newest = try Int64.fetchOne(db, sql: """
             SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))
             """, arguments: [newestReceipt])
-        let complete = try Int64.fetchOne(db, sql: """
-            SELECT lastCompletePoll FROM bottle WHERE id = (SELECT bottle FROM bottle_name WHERE name = ?)
-            """, arguments: [bottle])
+        let id = try known(bottle, db)
+        let complete = try Int64.fetchOne(db, sql: "SELECT lastCompletePoll FROM bottle WHERE id = ?", arguments: [id])
         return BottleMemory(
             lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
-            newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil })
+            newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
+            receiptClock: try ClockMarks.receipt(db)?.mark, clockSettings: try id.map { try ClockMarks.settings(of: $0, db) } ?? [])
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {

@@ -18,6 +18,8 @@ public struct JournalEntry: Hashable, Sendable {
     public var reading: String?
     /// When it probably was, where the date is not believed and something better is known.
     public var about: Instant?
+    /// The clock that dated it has turned out wrong, and by how much is known: this date takes the place of an earlier one.
+    public var isCorrection = false
 
     public enum Verdict: Hashable, Sendable {
         /// A drink at this instant; counts. `zone` is the IANA id it was resolved in.
@@ -81,7 +83,8 @@ public enum JournalOutcome: Hashable, Sendable {
 /// Synchronous: when `append` returns, the entries are on the disk; when it throws, none of this batch is.
 ///
 /// A record has one row for ever. Its first date is final; a row without one takes the first that is brought, and a row
-/// that was read in another way (`JournalEntry.reading`) takes what the new reading says. Nothing takes a date away.
+/// that was read in another way (`JournalEntry.reading`) takes what the new reading says; a drink that was dated by a clock
+/// that turned out wrong is moved to its true time (`JournalEntry.isCorrection`). Nothing takes a date away.
 public protocol Journal: Sendable {
     /// Appends a batch in one transaction. One outcome an entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
@@ -89,7 +92,11 @@ public protocol Journal: Sendable {
     func recall(_ names: BottleNames) throws -> BottleMemory
     /// Records of a bottle that are worth another look when records are read as `reading` says: those without a date, and
     /// those that were read in another way. Ascending by `id`, after the given one.
-    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    /// - Parameter since: also those with a date that came after this row.
+    func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    /// Remembers that this bottle's clock is about to be set to what this computer's clock says. Noted first: a process may
+    /// be killed between the two.
+    func noteClockSetting(of bottle: String, _ mark: ClockMark) throws
     /// Remembers a poll's end and what the bottle said of itself.
     func finishPoll(_ report: PollRecord) throws
     /// Keeps bytes that are no record, with the reason: never dropped in silence, and never a proof that something is stored.
@@ -115,10 +122,22 @@ public struct BottleMemory: Hashable, Sendable {
     public var lastCompletePoll: Instant?
     /// The last time at which anything was received from any bottle by a clock that could be believed.
     public var newestReceipt: Instant?
+    /// That clock, where more of it is known than its time.
+    public var receiptClock: ClockMark?
+    /// When this bottle's clock was set by this computer's, oldest first, since it was last known to be right.
+    public var clockSettings: [ClockSetting]
 
-    public init(lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil) {
+    public init(lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil, clockSettings: [ClockSetting] = []) {
         self.lastCompletePoll = lastCompletePoll
         self.newestReceipt = newestReceipt
+        self.receiptClock = receiptClock
+        self.clockSettings = clockSettings
+    }
+}
+
+extension Journal {
+    public func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+        try unsettled(of: bottle, reading: reading, since: nil, after: id, limit: limit)
     }
 }
 
@@ -155,12 +174,18 @@ public struct PollRecord: Hashable, Sendable {
     public var complete: Bool
     /// The host's clock contradicted store or bottle: `endedAt` is no evidence of anything.
     public var isClockDoubtful: Bool
+    /// The clock that `endedAt` was read from, where more of it is known.
+    public var clock: ClockMark?
+    /// The bottle's clock agrees with one that is known to be right: how it was set before does not matter any more.
+    public var isBottleClockRight: Bool
 
     public init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
         clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool,
-        isClockDoubtful: Bool = false
+        isClockDoubtful: Bool = false, clock: ClockMark? = nil, isBottleClockRight: Bool = false
     ) {
+        self.clock = clock
+        self.isBottleClockRight = isBottleClockRight
         self.bottle = bottle
         self.name = name
         self.model = model

@@ -1,0 +1,43 @@
+import TrackerCore
+
+/// A time in which a bottle's clock ran by what this computer's clock had told it, and by how much both were wrong.
+///
+/// A bottle that had lost its clock, or showed another day, was set by a computer whose own clock has been set since. It is
+/// known then what the bottle's clock showed at each moment, so that what it wrote can be put on its true day.
+struct BottleEcho: Hashable, Sendable {
+    /// By the bottle's clock.
+    var time: ClosedRange<Instant>
+    /// Seconds that it was ahead of the clock that is believed now.
+    var error: Double
+    /// What the journal got after this row.
+    var lastRecord: Int64
+
+    /// Enough to matter: less than this is a zone, or a clock that drifts.
+    var isWrong: Bool { abs(error) > HostClock.tolerance }
+
+    /// - Parameters:
+    ///   - drift: bottle's clock minus the host's, seconds; `nil` where the bottle does not tell.
+    /// - Returns: oldest first. A setting of which nothing can be known (the computer was started since) is left out.
+    static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?) -> [BottleEcho] {
+        settings.indices.compactMap { index in
+            let (setting, next) = (settings[index], settings.indices.contains(index + 1) ? settings[index + 1] : nil)
+            let mark = setting.mark
+            let end: Instant
+            let error: Double
+            if let step = mark.step(to: host), let passed = mark.passed(until: next?.mark ?? host), passed >= 0 {
+                error = -step
+                end = mark.advanced(milliseconds: passed).wall
+            } else if next == nil, let drift {
+                error = Double(drift)
+                end = host.wall.advanced(seconds: error)
+            } else {
+                return nil
+            }
+            let (from, to) = (mark.wall.advanced(seconds: -slack), end.advanced(seconds: slack))
+            return from <= to ? BottleEcho(time: from...to, error: error, lastRecord: setting.lastRecord) : nil
+        }
+    }
+
+    /// The bottle's clock counts without a zone, and drifts: half of what two settings are apart at least.
+    private static let slack = HostClock.tolerance / 2
+}

@@ -1,0 +1,16 @@
+extension Schema {
+    /// What is known of this computer's clock at two kinds of moments: when something was received last by a clock that was
+    /// believed (`bottle` is NULL, one row), and when a bottle's clock was set by it (`ClockSetting`).
+    static let clocks = Migration(name: "clocks", sql: """
+        CREATE TABLE clock_mark (
+            id INTEGER PRIMARY KEY,
+            bottle INTEGER REFERENCES bottle (id),
+            wall INTEGER NOT NULL,                    -- what the clock said, ms UTC
+            boot INTEGER,                             -- which start of the computer `uptime` counts from
+            uptime INTEGER NOT NULL,                  -- ms since that start
+            isSynchronized INTEGER,                   -- whether a time server kept it right; NULL: nobody knows
+            lastRecord INTEGER NOT NULL DEFAULT 0     -- the last row of bottle_record then
+        ) STRICT;
+        CREATE INDEX clock_mark_bottle ON clock_mark (bottle);
+        """)
+}

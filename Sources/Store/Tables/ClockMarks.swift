@@ -1,0 +1,49 @@
+import GRDB
+import TrackerCore
+
+/// Readings of this computer's clock that later ones are compared with (`ClockMark`).
+enum ClockMarks {
+    /// The clock of `BottleMemory.newestReceipt`.
+    static func receipt(_ db: Database) throws -> ClockSetting? {
+        try Row.fetchOne(db, sql: "SELECT * FROM clock_mark WHERE bottle IS NULL ORDER BY id DESC LIMIT 1").flatMap(setting)
+    }
+
+    /// When a bottle's clock was set, oldest first.
+    static func settings(of bottle: Int64, _ db: Database) throws -> [ClockSetting] {
+        try Row.fetchAll(db, sql: "SELECT * FROM clock_mark WHERE bottle = ? ORDER BY id", arguments: [bottle]).compactMap(setting)
+    }
+
+    static func setReceipt(_ mark: ClockMark?, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM clock_mark WHERE bottle IS NULL")
+        if let mark { try insert(mark, of: nil, db) }
+    }
+
+    /// More than so many settings of one bottle's clock are no history but a defect: the oldest are forgotten.
+    static let limit = 64
+
+    static func addSetting(_ mark: ClockMark, of bottle: Int64, _ db: Database) throws {
+        try insert(mark, of: bottle, db)
+        try db.execute(
+            sql: "DELETE FROM clock_mark WHERE bottle = :bottle AND id NOT IN (SELECT id FROM clock_mark WHERE bottle = :bottle ORDER BY id DESC LIMIT \(limit))",
+            arguments: ["bottle": bottle])
+    }
+
+    static func forgetSettings(of bottle: Int64, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM clock_mark WHERE bottle = ?", arguments: [bottle])
+    }
+
+    private static func insert(_ mark: ClockMark, of bottle: Int64?, _ db: Database) throws {
+        try db.execute(sql: """
+            INSERT INTO clock_mark (bottle, wall, boot, uptime, isSynchronized, lastRecord)
+            VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM bottle_record))
+            """, arguments: [bottle, mark.wall.milliseconds, mark.boot, mark.uptime, mark.isSynchronized])
+    }
+
+    /// A row that somebody else wrote says nothing.
+    private static func setting(_ row: Row) -> ClockSetting? {
+        let wall = Instant(milliseconds: row["wall"])
+        guard Instant.storable.contains(wall) else { return nil }
+        let mark = ClockMark(wall: wall, boot: row["boot"], uptime: row["uptime"], isSynchronized: (row["isSynchronized"] as Int64?).map { $0 != 0 })
+        return ClockSetting(mark: mark, lastRecord: row["lastRecord"])
+    }
+}

@@ -1,0 +1,53 @@
+/// One reading of this computer's clock, with what tells later whether the clock has been set since.
+///
+/// The wall clock may be set to anything at any time. The count since the computer was started goes on evenly through all of
+/// that: two marks of one start show by how much the wall clock was set between them.
+public struct ClockMark: Hashable, Sendable {
+    public var wall: Instant
+    /// Which start of the computer `uptime` counts from; `nil` where that is not known.
+    public var boot: Int64?
+    /// Milliseconds since then, sleep included.
+    public var uptime: Int64
+    /// Whether a time server kept the clock right, by the kernel's own account; `nil` where nobody says.
+    public var isSynchronized: Bool?
+
+    public init(wall: Instant, boot: Int64? = nil, uptime: Int64 = 0, isSynchronized: Bool? = nil) {
+        self.wall = wall
+        self.boot = boot
+        self.uptime = uptime
+        self.isSynchronized = isSynchronized
+    }
+
+    /// What this clock shows after so many milliseconds in which nobody sets it.
+    public func advanced(milliseconds: Int64) -> ClockMark {
+        var mark = self
+        mark.wall.milliseconds = wall.milliseconds.saturatingAdd(milliseconds)
+        mark.uptime = uptime.saturatingAdd(milliseconds)
+        return mark
+    }
+
+    /// Milliseconds that passed until another mark, whatever the wall clocks say; `nil` where the computer was started in between.
+    public func passed(until other: ClockMark) -> Int64? {
+        guard let boot, boot == other.boot else { return nil }
+        let passed = other.uptime.subtractingReportingOverflow(uptime)
+        return passed.overflow ? nil : passed.partialValue
+    }
+
+    /// Seconds by which the wall clock was set forward (or back, below zero) until another mark; `nil` where nobody knows.
+    public func step(to other: ClockMark) -> Double? {
+        passed(until: other).map { advanced(milliseconds: $0).wall.seconds(to: other.wall) }
+    }
+}
+
+/// A bottle's clock was set to what this computer's clock said, having shown nothing or another day: from then on it is an
+/// echo of that clock, and no witness for it.
+public struct ClockSetting: Hashable, Sendable {
+    public var mark: ClockMark
+    /// The last record of the journal then: what the journal got later may have been written by the clock that was set.
+    public var lastRecord: Int64
+
+    public init(mark: ClockMark, lastRecord: Int64 = 0) {
+        self.mark = mark
+        self.lastRecord = lastRecord
+    }
+}

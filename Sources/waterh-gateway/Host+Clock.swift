@@ -1,0 +1,31 @@
+import CTimex
+import Foundation
+import TrackerCore
+
+extension Host {
+    /// This computer's clock with all that the kernel knows of it.
+    static func clockMark() -> ClockMark {
+        var uptime = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &uptime)
+        return ClockMark(
+            wall: now(), boot: bootNumber(), uptime: Int64(uptime.tv_sec) * 1000 + Int64(uptime.tv_nsec) / 1_000_000, isSynchronized: isSynchronized())
+    }
+
+    /// Whether a time server keeps the clock right. The kernel vouches for its own time: who is shown another one (by `faketime`, say) hears
+    /// nothing. The unit's sandbox (ProtectClock) refuses the question; systemd's own time client leaves a file when it has set the clock.
+    private static func isSynchronized() -> Bool? {
+        var state = timex()
+        guard adjtimex(&state) >= 0 else {
+            return FileManager.default.fileExists(atPath: "/run/systemd/timesync/synchronized") ? true : nil
+        }
+        guard abs(Double(state.time.tv_sec) - Date().timeIntervalSince1970) < 5 else { return nil }
+        return state.status & STA_UNSYNC == 0
+    }
+
+    /// The kernel names each start by 128 random bits; half of them are enough.
+    private static func bootNumber() -> Int64? {
+        guard let file = FileHandle(forReadingAtPath: "/proc/sys/kernel/random/boot_id"), let data = try? file.read(upToCount: 64) else { return nil }
+        let digits = String(decoding: data, as: UTF8.self).filter(\.isHexDigit).prefix(16)
+        return digits.count == 16 ? UInt64(digits, radix: 16).map(Int64.init(bitPattern:)) : nil
+    }
+}

@@ -1,0 +1,72 @@
+import Bluetooth
+import Gateway
+import Synchronization
+import Testing
+import TrackerCore
+
+/// The service's watch over its own wall clock, on a time that the test moves: nobody sleeps.
+@Suite struct ServiceClockTests {
+    /// Time that passes only where somebody sleeps, and a wall clock that is set at planned moments.
+    final class Time: Sendable {
+        private let passed = Mutex(0.0)
+        /// By how much the clock is set, and when: seconds from the begin.
+        private let settings: [(at: Double, by: Double)]
+
+        init(settings: [(at: Double, by: Double)] = []) { self.settings = settings }
+
+        var seconds: Double { passed.withLock { $0 } }
+
+        var clock: DriverClock {
+            DriverClock(
+                now: { MonotonicInstant(nanoseconds: 0).advanced(by: .milliseconds(Int64(self.seconds * 1000))) },
+                wall: {
+                    let now = self.seconds
+                    return evening.advanced(seconds: self.settings.reduce(now) { $1.at <= now ? $0 + $1.by : $0 })
+                },
+                sleep: { deadline in
+                    guard !Task.isCancelled else { return }
+                    self.passed.withLock { $0 = max($0, Double(deadline.nanoseconds) / 1e9) }
+                })
+        }
+    }
+
+    /// When the service polled, in seconds from its begin, until it has polled so often.
+    private func polls(_ count: Int, _ time: Time) async -> [Double] {
+        let moments = Mutex<[Double]>([])
+        let (stream, done) = AsyncStream.makeStream(of: Void.self)
+        let surroundings = PollService.Surroundings(
+            look: { [(BottlePlan(id: "b1"), .every(seconds: 600))] },
+            options: { _ in PollOptions(zone: .utc) },
+            poll: { _ in
+                let seen = moments.withLock { moments in
+                    moments.append(time.seconds)
+                    return moments.count
+                }
+                if seen == count { done.finish() }
+                return PollReport()
+            })
+        let service = PollService(surroundings, clock: time.clock)
+        let work = Task { await service.run() }
+        for await _ in stream {}
+        work.cancel()
+        await work.value
+        return Array(moments.withLock { $0 }.prefix(count))
+    }
+
+    @Test func `a clock that nobody sets changes no pause`() async {
+        #expect(await polls(4, Time()) == [0, 600, 1200, 1800])
+    }
+
+    @Test(arguments: [61.0, -61.0, 3600.0, -4_406_400.0, 34_560_000.0] as [Double])
+    func `when the clock is set the bottle is polled within half a minute, once`(seconds: Double) async {
+        let moments = await polls(4, Time(settings: [(at: 700, by: seconds)]))
+        #expect(moments[0...1] == [0, 600])
+        #expect((700.0...760).contains(moments[2]), "\(moments)")
+        #expect(moments[3] == moments[2] + 600, "\(moments)")
+    }
+
+    @Test(arguments: [59.0, -59.0, 1.0] as [Double])
+    func `a correction by less than a minute is none of its business`(seconds: Double) async {
+        #expect(await polls(3, Time(settings: [(at: 700, by: seconds)])) == [0, 600, 1200])
+    }
+}

@@ -1,0 +1,158 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Support
+import Testing
+import TrackerCore
+
+/// Whom the gateway believes about the time, where nobody types `--trust-clock`.
+@Suite struct WhomToBelieveTests {
+    static let day = ClockWorld.day
+
+    @Test(arguments: [400.0, -51, 51, -300], [true, false])
+    func `a bottle without a clock was set by a wrong host: put right, that host is believed, and the sips are on their true days`(days: Double, timeServer: Bool) throws {
+        var world = ClockWorld()
+        world.hasTimeServer = timeServer
+        for _ in 0..<3 { world.sip() }
+        world.losePower()
+        world.host = days * Self.day
+        // Right dates ahead of a host that is behind keep it from setting anything.
+        if days > 0 {
+            try world.poll()
+            #expect(world.isClockSet)
+            for _ in 0..<5 { world.sip() }
+            try world.poll()
+            for _ in 0..<4 { world.sip() }
+        } else {
+            try world.poll()
+            #expect(!world.isClockSet && !world.isAcknowledged)
+        }
+        world.host = 0
+        let report = try world.poll()
+        #expect(report.failure == nil, "\(String(describing: report.failure))")
+        #expect(world.waiting == 0 && world.isBottleRight)
+        world.sip()
+        try world.poll()
+        #expect(world.broken.isEmpty, "\(world.broken)")
+        let counted = world.journal.entries.count { if case .drink = $0.verdict { true } else { false } }
+        #expect(counted == world.sips.count)
+    }
+
+    @Test(arguments: [true, false])
+    func `an empty bottle set by a host that is behind: its sips move to their true days`(timeServer: Bool) throws {
+        var world = ClockWorld()
+        world.hasTimeServer = timeServer
+        world.losePower()
+        world.host = -51 * Self.day
+        try world.poll()
+        #expect(world.isClockSet)
+        for _ in 0..<6 { world.sip() }
+        try world.poll()
+        #expect(world.waiting == 0)
+        world.host = 0
+        for _ in 0..<3 { world.sip() }
+        #expect(try world.poll().failure == nil)
+        #expect(world.isBottleRight && world.broken.isEmpty, "\(world.broken)")
+    }
+
+    @Test func `a computer that started with a wrong clock waits, and goes on by itself once a time server has set it`() throws {
+        var world = ClockWorld()
+        world.losePower()
+        try world.poll()
+        world.sip()
+        try world.poll()
+        // Another start: the bottle's clock is only what we told it, and yet nothing is dated by the new time.
+        world.restart()
+        world.host = -9 * Self.day
+        for _ in 0..<3 { world.sip() }
+        for _ in 0..<3 {
+            #expect(try world.poll().failure?.kind == .clockDoubtful)
+            #expect(!world.isClockSet && !world.isAcknowledged)
+        }
+        world.host = 0
+        world.hasTimeServer = true
+        #expect(try world.poll().failure == nil)
+        #expect(world.waiting == 0 && world.broken.isEmpty, "\(world.broken)")
+    }
+
+    @Test func `a time server is believed against store and bottle, after a restart too`() throws {
+        var world = ClockWorld()
+        world.host = 400 * Self.day
+        world.losePower()
+        try world.poll()
+        for _ in 0..<4 { world.sip() }
+        try world.poll()
+        world.restart()
+        world.host = 0
+        #expect(try world.poll().failure?.kind != nil || !world.isClockSet)
+        world.hasTimeServer = true
+        #expect(try world.poll().failure == nil)
+        world.sip()
+        try world.poll()
+        #expect(world.isBottleRight && world.waiting == 0 && world.broken.isEmpty, "\(world.broken)")
+        #expect(try world.journal.recall(BottleNames("A4:C1:38:01:02:03")).clockSettings.isEmpty, "all is settled")
+    }
+
+    @Test(arguments: [-51.0, 51, 400], [true, false])
+    func `a host that somebody set wrong outvotes no bottle that has a clock of its own`(days: Double, timeServer: Bool) throws {
+        var world = ClockWorld()
+        world.hasTimeServer = timeServer
+        for _ in 0..<3 { world.sip() }
+        try world.poll()
+        world.host = days * Self.day
+        for _ in 0..<3 { world.sip() }
+        for _ in 0..<2 {
+            #expect(try world.poll().failure?.kind == .clockDoubtful)
+            #expect(!world.isClockSet && !world.isAcknowledged)
+        }
+        world.host = 0
+        #expect(try world.poll().failure == nil)
+        #expect(world.waiting == 0 && world.broken.isEmpty, "\(world.broken)")
+    }
+
+    @Test func `a clock that is set in the middle of a poll counts from the next one on`() throws {
+        var engine = GatewayEngine(options: options(), linkName: "unix:test.sock", hasRadio: false)
+        let start = MonotonicInstant(nanoseconds: 0)
+        _ = engine.handle(.start, at: start, wall: evening)
+        let effects = engine.handle(.cancel, at: start.advanced(by: .seconds(1)), wall: evening.advanced(seconds: 400 * Self.day))
+        let reports = effects.compactMap { if case .done(let report) = $0 { report } else { nil } }
+        #expect(reports.first?.endedAt == evening.advanced(seconds: 1))
+    }
+
+    /// Random histories: clocks set right and wrong at will, power lost, sips and polls in between. At the end the computer
+    /// is right, and then everything is.
+    @Test(arguments: 0..<120) func `whatever the clocks did, in the end every sip is on its day or told as doubtful`(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed) &+ 77)
+        var world = ClockWorld()
+        world.hasTimeServer = seed % 3 == 0
+        var history: [String] = []
+        for _ in 0..<60 {
+            switch Int.random(in: 0..<16, using: &random) {
+            case 0..<6:
+                world.sip()
+                history.append("sip")
+            case 6..<11:
+                let report = try world.poll()
+                history.append("poll \(report.failure.map { "\($0.kind)" } ?? "ok")\(world.isClockSet ? " sets" : "")")
+            case 11:
+                world.host = [51.0, -51, 400, -300, 3, -3, -20_000].randomElement(using: &random)! * Self.day
+                history.append("host \(world.host / Self.day)")
+            case 12...13:
+                world.host = 0
+                history.append("host right")
+            case 14:
+                world.losePower()
+                history.append("power lost")
+            default:
+                world.pass(Double.random(in: 60...7200, using: &random))
+            }
+        }
+        world.host = 0
+        var last: PollReport?
+        for _ in 0..<3 { last = try world.poll() }
+        #expect(last?.failure == nil && world.waiting == 0, "seed \(seed): \(String(describing: last?.failure)), \(world.waiting) wait: \(history)")
+        #expect(world.isBottleRight, "seed \(seed): \(history)")
+        #expect(world.broken.isEmpty, "seed \(seed): \(world.broken): \(history)")
+    }
+}
