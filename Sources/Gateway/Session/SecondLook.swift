@@ -10,6 +10,8 @@ public enum SecondLook {
     static func entries(_ rows: [UnsettledRecord], bottle: String, options: PollOptions, now: Instant, echoes: [BottleEcho] = []) -> [JournalEntry] {
         let dating = RecordDating(bottle: bottle, options: options, received: now, echoes: echoes)
         return rows.compactMap { row in
+            // Only the bottle can say whether that is a record.
+            if row.doubt == JournalDoubt.pieced { return nil }
             let entry = dating.dateAgain(row)
             if case .quarantined(let reason) = entry.verdict, let doubt = row.doubt, doubt == reason || doubt == JournalDoubt.hostClock { return nil }
             return entry
