@@ -31,6 +31,8 @@ public struct ScriptedBottle: ScriptedPeer {
     /// So many commands are ignored at first: they came too soon.
     public var ignoredCommands = 0
     public var answersLog = true
+    /// Everything goes out in pieces of at most so many bytes, as firmware that cuts anywhere does.
+    public var pieceSize = 5000
     /// Notifications (by number, from 0, over the bottle's life) that never arrive.
     public var lost: Set<Int> = []
     /// Notifications that arrive twice.
@@ -152,7 +154,7 @@ public struct ScriptedBottle: ScriptedPeer {
             return events
         }
         var at = Duration.milliseconds(3)
-        for value in answers(to: command) {
+        for value in answers(to: command).flatMap(pieces) {
             defer { notified += 1 }
             at += spacing
             if notified == hangsUpBefore {
@@ -166,6 +168,10 @@ public struct ScriptedBottle: ScriptedPeer {
             if doubled.contains(notified) { events.append((at, event)) }
         }
         return events
+    }
+
+    private func pieces(_ value: [UInt8]) -> [[UInt8]] {
+        stride(from: 0, to: value.count, by: pieceSize).map { Array(value[$0..<min($0 + pieceSize, value.count)]) }
     }
 
     private mutating func answers(to command: HostCommand) -> [[UInt8]] {

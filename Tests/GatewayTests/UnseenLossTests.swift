@@ -50,10 +50,12 @@ import TrackerCore
     }
 
     /// The log is read whole and there is no time for a second reading: the next poll confirms by what the journal holds.
-    @Test func aSlowBottleGetsThroughOverSeveralPolls() throws {
+    /// Issue 9, item 5: also where it cuts its log anywhere (`split=20,gap=90`), and a reading alone does not prove what its records are.
+    @Test(arguments: [5000, 20]) func aSlowBottleGetsThroughOverSeveralPolls(pieceSize: Int) throws {
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(records: drinks(250))
-        bottle.spacing = .milliseconds(500)
+        bottle.pieceSize = pieceSize
+        bottle.spacing = .milliseconds(pieceSize == 20 ? 90 : 500)
         var acknowledged: [Int] = []
         for round in 0..<2 {
             var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(round) * 600))

@@ -111,6 +111,34 @@ import TrackerCore
         #expect(world.waiting == 0 && world.broken.isEmpty, "\(world.broken)")
     }
 
+    /// Chaos, seed 26: the poll had failed because of the clock, and what follows a failed poll dated records without a year by it.
+    @Test(arguments: [-20_000.0, 400], [true, false])
+    func `after a poll that failed nothing is dated by a clock that nobody believed`(days: Double, knowsBoot: Bool) throws {
+        let journal = MemoryJournal()
+        let strict = { (host: ClockMark) in options { ($0.dialect, $0.host) = (.strict, host) } }
+        let bottle = BottleNames("A4:C1:38:01:02:03")
+        _ = try journal.recall(bottle)
+        let raw = record(minute: 20, amount: 100)
+        let waiting = JournalEntry(
+            bottle: bottle.identity, raw: raw, wall: nil, amountMl: 100, received: evening.advanced(seconds: days * Self.day),
+            verdict: .quarantined(reason: JournalDoubt.hostClock), reading: "strict/u8")
+        _ = try journal.append([waiting])
+        func look(_ seconds: Double) throws -> Int {
+            let wall = evening.advanced(seconds: seconds)
+            let mark = ClockMark(wall: wall, boot: knowsBoot ? 1 : nil, uptime: 1_000_000)
+            return try SecondLook.run(journal, bottles: [bottle.identity], options: strict(mark), now: wall).count
+        }
+        #expect(try look(days * Self.day) == 0)
+        // Believed once: a clock that goes on from there dates, one that was set since does not.
+        let believed = ClockMark(wall: evening, boot: knowsBoot ? 1 : nil, uptime: 999_000)
+        try journal.finishPoll(PollRecord(bottle: bottle.identity, endedAt: evening, complete: true, clock: believed))
+        if knowsBoot || days < 0 { #expect(try look(days * Self.day) == 0) }
+        #expect(try look(1) == 1)
+        let entry = try #require(journal.entries.first)
+        guard case .drink(let at, _) = entry.verdict else { Issue.record("not counted: \(entry)"); return }
+        #expect(at.seconds(to: evening) < Self.day)
+    }
+
     @Test func `a clock that is set in the middle of a poll counts from the next one on`() throws {
         var engine = GatewayEngine(options: options(), linkName: "unix:test.sock", hasRadio: false)
         let start = MonotonicInstant(nanoseconds: 0)

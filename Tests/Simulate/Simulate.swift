@@ -2,6 +2,7 @@ import Foundation
 import Simulation
 
 /// `simulate [SEEDS] [--from SEED]`: the simulation without the test's frame, for long runs in a release build.
+/// `simulate --seed SEED` replays one and prints everything that passes.
 @main enum Simulate {
     static func main() async throws {
         var count: UInt64 = 100_000
@@ -10,10 +11,14 @@ import Simulation
         while let word = words.popFirst() {
             if word == "--from", let seed = words.popFirst().flatMap(UInt64.init) {
                 from = seed
+            } else if word == "--seed", let seed = words.popFirst().flatMap(UInt64.init) {
+                let violations = try Campaign.run(seed: seed, isTracing: true).violations
+                for violation in violations { say(violation) }
+                exit(violations.isEmpty ? 0 : 1)
             } else if let seeds = UInt64(word), seeds > 0 {
                 count = seeds
             } else {
-                FileHandle.standardError.write(Data("usage: simulate [SEEDS] [--from SEED]\n".utf8))
+                FileHandle.standardError.write(Data("usage: simulate [SEEDS] [--from SEED] | --seed SEED\n".utf8))
                 exit(2)
             }
         }

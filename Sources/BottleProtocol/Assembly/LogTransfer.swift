@@ -18,6 +18,10 @@ public struct LogTransfer: Hashable, Sendable {
     /// on the way. Such a dump may be acknowledged only when a second dump brings the same records in the same order.
     public let isAcknowledgeable: Bool
 
+    /// Values ended inside records: nothing but the frame's length says that the pieces belong together. Pieces of two frames, with values
+    /// lost of both, can add up to that length, and to a record that the bottle never had.
+    public internal(set) var isPieced = false
+
     /// Number of whole records.
     public var count: Int { recordBytes.count / DrinkRecord.size }
 

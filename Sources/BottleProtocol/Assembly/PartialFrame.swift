@@ -110,9 +110,11 @@ extension PartialFrame {
     /// a lost notification of a log cut by a small MTU shifts all that follows.
     func transfer(isAcknowledgeable: Bool) -> LogTransfer {
         let contents = contents(upTo: isComplete ? payload.count : trustedEnd)
-        return LogTransfer(
+        var transfer = LogTransfer(
             recordBytes: contents.records, skipped: contents.skipped, payload: payload, length: length,
             isComplete: isComplete, isAcknowledgeable: isComplete && isAcknowledgeable)
+        transfer.isPieced = !cuts.isEmpty
+        return transfer
     }
 
     /// Records that end at or before `limit`, entry by entry; the last entry may be unfinished.

@@ -28,7 +28,7 @@ extension BottleSession {
             if exchange != nil { exchange?.sent(at: work.now) }
             switch drain?.phase {
             case .asking: drain?.asked(at: work.now)
-            case .acknowledging: if let actions = drain?.acknowledgementLeft() { follow(actions, &work) }
+            case .acknowledging: if let actions = drain?.acknowledgementLeft(at: work.now) { follow(actions, &work) }
             default: break
             }
         case .writeFailed(_, let error):

@@ -60,7 +60,7 @@ extension BottleSession {
                 answered(frame, &work)
             case .log(let transfer):
                 if drain == nil { work.say(.info, "The bottle sent log records unasked; they come again when asked for.") }
-                if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, at: work.now) { follow(actions, &work) }
+                if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, isPieced: transfer.isPieced, at: work.now) { follow(actions, &work) }
             case .unfinished(let transfer, let reason):
                 // Out of step, bytes would make drinks that nobody drank: then they are kept as bytes.
                 let isDoubtful = isCut || isPieced || transfer.isOutOfStep
@@ -109,7 +109,7 @@ extension BottleSession {
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
         judgeClock(round.all, &work)
-        keeper.store(round.all, bottle: work.bottle, &work)
+        keeper.store(round.all, unproven: round.unproven, bottle: work.bottle, &work)
         if keeper.isSettled { settled(&work) }
     }
 
@@ -135,6 +135,9 @@ extension BottleSession {
         noteEvidence(&work)
         work.report.complete = drain.complete
         judgeClock([], &work)
+        if !work.unproven.isEmpty {
+            work.say(.info, "About the log: \(work.unproven.count) records came in pieces, and once; they count when the bottle sends them again alike.")
+        }
         if let note = drain.note { work.say(drain.complete ? .info : .warning, "About the log: \(note).") }
         if isCut, !drain.complete {
             end = .failed(

@@ -244,7 +244,7 @@ struct BottleSession {
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
         judgeClock(round.all, &work)
-        keeper.store(round.all, bottle: work.bottle, &work)
+        keeper.store(round.all, unproven: round.unproven, bottle: work.bottle, &work)
     }
 
     @discardableResult

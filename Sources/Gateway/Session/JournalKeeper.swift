@@ -6,7 +6,10 @@ import TrackerCore
 struct JournalKeeper {
     private enum Pending {
         case recall
-        case append([JournalEntry])
+        /// With what those of them are that are stored with a doubt.
+        case append([JournalEntry], [[UInt8]: JournalEntry])
+        /// Records that were stored with a doubt before.
+        case confirm([JournalEntry])
         /// Bytes that are no record.
         case quarantine
         case unsettled(bottle: String, since: Int64?)
@@ -33,21 +36,43 @@ struct JournalKeeper {
         work.emit(.journal(.recall(names)))
     }
 
-    /// Journals the records that this poll has not journaled yet, in the order in which the bottle sent them.
-    mutating func store(_ records: [[UInt8]], bottle: String, _ work: inout PollWork) {
+    /// Journals the records that this poll has not journaled yet, in the order in which the bottle sent them. Those that are `unproven` are
+    /// stored with a doubt when they come first, and as what they are when they come again, in this poll or a later one.
+    mutating func store(_ records: [[UInt8]], unproven: Set<[UInt8]> = [], bottle: String, _ work: inout PollWork) {
         var dating = RecordDating(
             bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll, clock: work.clock ?? .believed,
             drift: work.report.clockDriftSeconds, echoes: work.echoes(memory))
-        var entries: [JournalEntry] = []
+        var (entries, proven): ([JournalEntry], [JournalEntry]) = ([], [])
+        var doubted: [[UInt8]: JournalEntry] = [:]
         for raw in records {
-            let entry = dating.date(raw)
+            var entry = dating.date(raw)
             guard !work.journaled.contains(raw) else { continue }
+            if work.unproven.contains(raw) {
+                if !proven.contains(where: { $0.raw == raw }) { proven.append(entry) }
+                continue
+            }
+            if doubted[raw] != nil { continue }
             work.report.received += 1
+            if unproven.contains(raw) {
+                doubted[raw] = entry
+                entry.verdict = .quarantined(reason: JournalDoubt.pieced)
+                entry.about = nil
+            }
             entries.append(entry)
         }
+        if !entries.isEmpty {
+            pending.append(.append(entries, doubted))
+            work.show(.storing)
+            work.emit(.journal(.append(entries)))
+        }
+        confirm(proven, &work)
+    }
+
+    /// What was stored with a doubt has come again.
+    private mutating func confirm(_ entries: [JournalEntry], _ work: inout PollWork) {
         guard !entries.isEmpty else { return }
-        pending.append(.append(entries))
-        work.show(.storing)
+        work.unproven.subtract(entries.map(\.raw))
+        pending.append(.confirm(entries))
         work.emit(.journal(.append(entries)))
     }
 
@@ -84,10 +109,17 @@ struct JournalKeeper {
         switch (pending.removeFirst(), reply) {
         case (.recall, .recalled(let memory)):
             self.memory = memory
-        case (.append(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
+        case (.append(let entries, let doubted), .appended(let outcomes)) where outcomes.count == entries.count:
             count(entries, outcomes, &work)
             note(entries, outcomes, &work)
+            work.journaled.formUnion(entries.map(\.raw).filter { doubted[$0] == nil })
+            work.emit(.journaled(entries, outcomes))
+            work.unproven.formUnion(doubted.keys)
+            // Those that an earlier poll has brought have come again by that.
+            confirm(entries.filter { work.known.contains($0.raw) }.compactMap { doubted[$0.raw] }, &work)
+        case (.confirm(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
             work.journaled.formUnion(entries.map(\.raw))
+            work.report.suspect -= entries.filter { if case .quarantined = $0.verdict { false } else { true } }.count
             work.emit(.journaled(entries, outcomes))
         case (.quarantine, .quarantined):
             break

@@ -20,7 +20,7 @@ extension LogDrain {
             guard flawed < limits.flawedDumps, dumps < limits.dumps, taken < limits.records else {
                 return finish(complete: false, dump.flaw ?? "the log broke off")
             }
-            return ask()
+            return askOnceMore(at: now)
         }
         hasRead = true
         // A draft dump by notification ends with an empty frame: where that is missing, more may be.
@@ -55,7 +55,7 @@ extension LogDrain {
         // A reader is given the newest first: that some are known says nothing of the older ones.
         let count = evidence.acknowledgeable(
             sips: sipsSince(now), isJournaled: standing.isJournaled, wasKnown: { dump.notified && standing.wasKnown($0) })
-        if count > 0 { return acknowledge(count) }
+        if count > 0, !isBehind { return acknowledge(count) }
         if let limitNote { return finish(complete: false, limitNote) }
         return another(complete: evidence.isAgreed, at: now)
     }
@@ -65,10 +65,10 @@ extension LogDrain {
         guard dumps < limits.dumps else {
             return finish(complete: complete, complete ? "it was not read alike often enough to be acknowledged" : "it changed with each reading")
         }
-        guard now.advanced(by: lastTook) < budgetEnd else {
+        guard now.advanced(by: lastTook + (isBehind ? quietTime : .zero)) < budgetEnd else {
             return finish(complete: true, "it was read whole and is stored; to be acknowledged it must be read once more, and the next poll does that")
         }
-        return ask()
+        return askOnceMore(at: now)
     }
 
     private mutating func acknowledge(_ count: Int) -> [Action] {
@@ -83,7 +83,7 @@ extension LogDrain {
 // The steps between the phases.
 extension LogDrain {
     mutating func ask(again: Bool = false) -> [Action] {
-        if again { sendings += 1 } else { (sendings, dumps) = (1, dumps + 1) }
+        if again { (sendings, isBehind) = (sendings + 1, true) } else { (sendings, dumps) = (1, dumps + 1) }
         phase = .asking
         deadline = nil
         return [.ask]

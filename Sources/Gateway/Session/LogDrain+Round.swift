@@ -16,6 +16,8 @@ extension LogDrain {
 
     enum Phase: Hashable {
         case idle, asking, receiving, lingering, reading, settling, acknowledging, finished
+        /// Waits until nothing more comes of an earlier question.
+        case quiet
     }
 
     /// One dump of the log, as far as it came.
@@ -31,6 +33,11 @@ extension LogDrain {
         /// The bottle said that this is all.
         var ended = false
         var notified = false
+        /// The bottle said first whether records follow.
+        var hasStatus = false
+        /// Records of frames whose values were cut inside records, and those that came otherwise.
+        var pieced: Set<[UInt8]> = []
+        var proven: Set<[UInt8]> = []
         /// Frames that came in one notification.
         var singles = 0
         /// The value that was read last came again: the bottle shows one packet, and whether that is its log it does not say.
@@ -46,6 +53,9 @@ extension LogDrain {
             var seen: Set<[UInt8]> = []
             return sequence.filter { seen.insert($0).inserted }
         }
+
+        /// Records that may be made of two: the length of a frame is a weak proof, values lost of two frames can add up to one.
+        var unproven: Set<[UInt8]> { pieced.subtracting(proven) }
 
         /// Everything that came, for the journal.
         var all: [[UInt8]] { strays + sequence + loose }
@@ -72,6 +82,7 @@ extension LogDrain {
             flaw = nil
             ended = false
             singles = 0
+            hasStatus = false
         }
     }
 }

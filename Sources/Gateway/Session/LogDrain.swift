@@ -24,6 +24,10 @@ import Bluetooth
 ///    log at most. The next reading shows them again, and by then the ring has room.
 /// 3. *The journal has them all* as records (promise 1).
 ///
+/// 4. *The reading is the answer to the last question.* A bottle may take the acknowledgement for the oldest of what it sent last; where a
+///    question was repeated, or a dump was judged before it was over, what is read is older than that, and between the two the ring may
+///    have turned over however many times. Then nothing is acknowledged before the link has been quiet (`LogDrain+Quiet`).
+///
 /// Records count once however often they came, so N is never more than what the bottle holds. After each acknowledgement the log is read again: what is gone was taken
 /// (`LogEvidence.judge`); what is still there was looked at twice before another acknowledgement is sent, for a late answer
 /// may be from before. What no reading ever brought, lost on the air each time, no gateway can know of.
@@ -64,6 +68,10 @@ struct LogDrain {
     private var lastRead: [UInt8]?
     /// A frame is arriving in several values.
     private var isInParts = false
+    /// An earlier question of this connection, or the rest of what it brought, may still be on its way: see `LogDrain+Quiet`.
+    var isBehind = false
+    /// The bottle says on this connection whether records follow, as retail bottles do.
+    var tellsStatus = false
 
     var taken: Int { distinct.count }
 
@@ -101,8 +109,16 @@ struct LogDrain {
 
     /// The bottle said whether records follow: with that a dump begins.
     mutating func status(follows: Bool, at now: MonotonicInstant) -> [Action] {
-        guard phase == .asking || phase == .receiving || phase == .lingering else { return [] }
-        if !round.frames.isEmpty || !round.loose.isEmpty { round.beginAnew() }
+        tellsStatus = true
+        guard phase == .asking || phase == .receiving || phase == .lingering else {
+            fallBehind(at: now)
+            return []
+        }
+        if !round.frames.isEmpty || !round.loose.isEmpty {
+            round.beginAnew()
+            isBehind = true
+        }
+        round.hasStatus = true
         guard follows else {
             round.ended = true
             return settle()
@@ -114,20 +130,24 @@ struct LogDrain {
     /// Bytes of the log have arrived.
     mutating func progress(at now: MonotonicInstant) {
         isInParts = true
+        if phase == .quiet { fallBehind(at: now) }
         guard phase == .asking || phase == .receiving || phase == .lingering else { return }
         round.notified = true
         receive(at: now)
     }
 
     /// A whole frame of the log. No records: the end of a draft dump.
-    mutating func frame(_ records: [[UInt8]], isAcknowledgeable: Bool, at now: MonotonicInstant) -> [Action] {
+    /// `isPieced`: its values were cut inside records, and only its length says that they belong together.
+    mutating func frame(_ records: [[UInt8]], isAcknowledgeable: Bool, isPieced: Bool = false, at now: MonotonicInstant) -> [Action] {
         let isSingle = !isInParts
         isInParts = false
         guard phase != .finished else { return [] }
         distinct.formUnion(records)
-        if phase == .settling || phase == .acknowledging || phase == .idle {
+        if isPieced { round.pieced.formUnion(records) } else { round.proven.formUnion(records) }
+        if phase == .settling || phase == .acknowledging || phase == .idle || phase == .quiet {
             // The dump that it belongs to was judged without it.
             round.strays += records
+            fallBehind(at: now)
             return []
         }
         if !isAcknowledgeable { flaw("an earlier part of the log went missing") }
@@ -157,7 +177,8 @@ struct LogDrain {
     mutating func loose(_ records: [[UInt8]]) {
         isInParts = false
         distinct.formUnion(records)
-        if phase == .settling || phase == .acknowledging || phase == .idle {
+        round.proven.formUnion(records)
+        if phase == .settling || phase == .acknowledging || phase == .idle || phase == .quiet {
             round.strays += records
         } else {
             round.loose += records
@@ -208,6 +229,8 @@ struct LogDrain {
     /// All records of the round that was taken are on the disk.
     mutating func settled(_ standing: Standing, at now: MonotonicInstant) -> [Action] {
         guard phase == .settling else { return [] }
+        // A dump that lacks its beginning may be the end of another.
+        if profile == .retail, tellsStatus, submitted.notified, !submitted.hasStatus { isBehind = true }
         if let askedAt { lastTook = askedAt.duration(to: now) }
         return decide(submitted, standing, at: now)
     }
@@ -221,9 +244,9 @@ struct LogDrain {
         return 1 + Int(clamping: max(0, seconds))
     }
 
-    mutating func acknowledgementLeft() -> [Action] {
+    mutating func acknowledgementLeft(at now: MonotonicInstant) -> [Action] {
         guard phase == .acknowledging else { return [] }
-        if dumps < limits.dumps, taken < limits.records { return ask() }
+        if dumps < limits.dumps, taken < limits.records { return askOnceMore(at: now) }
         return finish(complete: false, "\(taken) records came in one poll and there may be more: the next poll goes on")
     }
 
@@ -253,7 +276,11 @@ struct LogDrain {
             flaw("the log broke off")
             return settle()
         case .lingering:
+            if profile == .draft { isBehind = true }
             return settle()
+        case .quiet:
+            isBehind = false
+            return ask()
         case .idle, .reading, .settling, .acknowledging, .finished:
             return []
         }

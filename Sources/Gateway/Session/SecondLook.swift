@@ -10,20 +10,32 @@ public enum SecondLook {
     static func entries(_ rows: [UnsettledRecord], bottle: String, options: PollOptions, now: Instant, echoes: [BottleEcho] = []) -> [JournalEntry] {
         let dating = RecordDating(bottle: bottle, options: options, received: now, echoes: echoes)
         return rows.compactMap { row in
+            // Only the bottle can say whether that is a record.
+            if row.doubt == JournalDoubt.pieced { return nil }
             let entry = dating.dateAgain(row)
             if case .quarantined(let reason) = entry.verdict, let doubt = row.doubt, doubt == reason || doubt == JournalDoubt.hostClock { return nil }
             return entry
         }
     }
 
-    /// Looks again at all records of some bottles.
+    /// Whether this computer's clock may date anything where no bottle is there to compare it with: it goes on from one that was believed, or a
+    /// time server vouches for it.
+    static func mayDate(_ host: ClockMark, _ memory: BottleMemory) -> Bool {
+        if host.isSynchronized == true { return true }
+        guard let newest = memory.newestReceipt else { return false }
+        if let step = memory.receiptClock?.step(to: host) { return abs(step) <= HostClock.tolerance }
+        return host.wall.seconds(to: newest) <= HostClock.tolerance
+    }
+
+    /// Looks again at all records of some bottles. Where it is known whose clock this is (`PollOptions.host`), only if that clock may date them.
     /// - Returns: what was looked at, with what became of it: `promoted` are those that have a date now.
     public static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
         var done: [(entry: JournalEntry, outcome: JournalOutcome)] = []
         for bottle in bottles {
             var last: Int64 = 0
-            let settings = try journal.recall(BottleNames(bottle)).clockSettings
-            let echoes = BottleEcho.found(in: settings, host: options.host ?? ClockMark(wall: now), drift: nil)
+            let memory = try journal.recall(BottleNames(bottle))
+            if let host = options.host, !mayDate(host, memory) { continue }
+            let echoes = BottleEcho.found(in: memory.clockSettings, host: options.host ?? ClockMark(wall: now), drift: nil)
             while true {
                 let rows = try journal.unsettled(of: bottle, reading: options.reading, after: last, limit: page)
                 let entries = entries(rows, bottle: bottle, options: options, now: now, echoes: echoes)

@@ -1,0 +1,119 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Support
+import Testing
+import TrackerCore
+
+/// Answers that come late, and values that belong to two frames: seeds 956 and 3680, and 582, 1063, 4197 and 4949 of the simulation.
+@Suite struct LateAnswerTests {
+    /// A bottle behind a link that holds back what answers a question for the log, and all after it, for a while; and somebody drinks meanwhile.
+    struct HeldBack: ScriptedPeer {
+        var bottle: ScriptedBottle
+        /// Number of the question, from 0.
+        var question: Int
+        var length: Duration
+        /// Records, and how long after that question.
+        var sips: [(after: Duration, record: [UInt8])]
+        private(set) var drunk: [[UInt8]] = []
+        let journal = MemoryJournal()
+        /// Records that were acknowledged before the journal had them.
+        private(set) var early: [[UInt8]] = []
+        private var asked = 0
+        private var since: MonotonicInstant?
+
+        init(_ bottle: ScriptedBottle, question: Int, length: Duration, sips: [(after: Duration, record: [UInt8])]) {
+            (self.bottle, self.question, self.length, self.sips) = (bottle, question, length, sips)
+        }
+
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+            if case .write(_, let value, _) = request, [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value)) {
+                if asked == question { since = now }
+                asked += 1
+            }
+            while let since, let sip = sips.first, since.advanced(by: sip.after) <= now {
+                bottle.drink([sip.record])
+                drunk.append(sip.record)
+                sips.removeFirst()
+            }
+            let before = bottle.records
+            let answers = bottle.handle(request, at: now)
+            early += before.filter { !bottle.records.contains($0) && !journal.holds($0) }
+            return answers.map { answer in
+                guard case .notification = answer.event, let end = since?.advanced(by: length), now.advanced(by: answer.after) < end else { return answer }
+                return (now.duration(to: end), answer.event)
+            }
+        }
+    }
+
+    /// The question was repeated, and the first answer came after the ring had turned over: what a bottle drops then, the oldest of what it
+    /// sent *last*, is not what was read.
+    @Test(arguments: [1, 2, 5, 20]) func aLateAnswerIsNotAcknowledgedInTheNameOfALaterOne(ring: Int) throws {
+        for profile in BottleProfile.allCases {
+            for question in 0..<5 {
+                for length in [1200, 2400, 2950] {
+                    var bottle = ScriptedBottle(profile, records: drinks(ring), properties: [.notify])
+                    bottle.ring = ring
+                    let sips = (0..<3).map { (after: Duration.milliseconds(700 + 900 * $0), record: record(minute: 50, second: $0, amount: 300 + $0, hour: 23)) }
+                    let peer = HeldBack(bottle, question: question, length: .milliseconds(length), sips: sips)
+                    var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
+                    let report = try rig.run()
+                    let lost = (drinks(ring) + rig.peer.drunk).filter {
+                        !rig.journal.holds($0) && !rig.peer.bottle.records.contains($0) && !rig.peer.bottle.overwritten.contains($0)
+                    }
+                    let what = "\(profile.rawValue), ring of \(ring), answer \(question) held for \(length) ms"
+                    #expect(rig.peer.early.isEmpty && lost.isEmpty && report.failure == nil && report.contradiction == nil, "\(what): \(report)")
+                }
+            }
+        }
+    }
+
+    /// What is read after an acknowledgement, and is from before it, is not taken for the bottle's refusal: nothing is acknowledged twice.
+    @Test(arguments: BottleProfile.allCases) func aLateAnswerIsNoRefusal(_ profile: BottleProfile) throws {
+        for question in 0..<5 {
+            let late = (after: Duration.milliseconds(2300), record: record(minute: 50, amount: 345, hour: 23))
+            let peer = HeldBack(ScriptedBottle(profile, records: drinks(27), properties: [.notify]), question: question, length: .milliseconds(2410), sips: [late])
+            var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
+            let report = try rig.run()
+            let all = drinks(27) + rig.peer.drunk
+            #expect(rig.peer.early.isEmpty && all.allSatisfy { rig.journal.holds($0) || rig.peer.bottle.records.contains($0) }, "answer \(question) held back: lost for ever")
+            #expect(report.failure == nil && report.contradiction == nil && report.acknowledged == all.count - rig.peer.bottle.records.count, "\(question): \(report)")
+        }
+    }
+
+    /// Values lost of two frames leave what adds up to one: 44 + 44 + 22 bytes are a packet, wherever each of the three comes from.
+    @Test(arguments: BottleProfile.allCases, [20, 39, 43, 44, 50]) func piecesOfTwoFramesMakeNoDrink(_ profile: BottleProfile, pieceSize: Int) throws {
+        let answers = profile == .draft ? 0 : 1
+        let perFrame = (110 + pieceSize - 1) / pieceSize
+        for first in 0..<(2 * perFrame) {
+            for count in 1...min(4, 2 * perFrame - first) {
+                var bottle = ScriptedBottle(profile, records: drinks(24), properties: [.notify])
+                bottle.recordsPerFrame = 8
+                bottle.pieceSize = pieceSize
+                // The retail bottle answers the snapshot's question with nothing, and the log's with one value before the frames.
+                bottle.lost = Set((answers + first)..<(answers + first + count))
+                let journal = MemoryJournal()
+                var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+                let report = try rig.run()
+                var again = EngineRig(options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 60))
+                let second = try again.run()
+                let what = "\(profile.rawValue) in pieces of \(pieceSize), \(count) lost from \(first) on"
+                let made = journal.entries.filter { !drinks(24).contains($0.raw) && $0.verdict != .quarantined(reason: JournalDoubt.pieced) }
+                #expect(made.isEmpty, "\(what): \(made.map(\.raw))")
+                #expect(drinks(24).allSatisfy { raw in journal.entries.contains { $0.raw == raw && $0.verdict != .quarantined(reason: JournalDoubt.pieced) } }, "\(what)")
+                #expect(again.peer.records.isEmpty && report.contradiction == nil && second.contradiction == nil, "\(what): \(report), then \(second)")
+            }
+        }
+    }
+
+    /// In pieces, and all of it arrives: once is no proof, twice is; counted once, and no longer suspect.
+    @Test(arguments: BottleProfile.allCases) func whatCameInPiecesCountsWhenItComesAgain(_ profile: BottleProfile) throws {
+        var bottle = ScriptedBottle(profile, records: drinks(20), properties: [.notify])
+        bottle.pieceSize = 20
+        var rig = EngineRig(options: options(), peer: bottle, start: evening)
+        let report = try rig.run()
+        #expect([report.received, report.new, report.duplicates, report.suspect, report.acknowledged] == [20, 20, 0, 0, 20], "\(report)")
+        #expect(rig.journal.entries.allSatisfy { if case .drink = $0.verdict { true } else { false } })
+    }
+}
