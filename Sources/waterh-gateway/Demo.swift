@@ -120,7 +120,7 @@ struct DemoGateway: Sendable {
             throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
         }
         let report = await driver.poll(options)
-        for trouble in depot.afterCommit() { Diagnostics.warning(trouble) }
+        for trouble in depot.afterPoll(report) { Diagnostics.warning(trouble) }
         if let failure = report.commandFailure { throw failure }
         return (report, taken.entries.withLock { $0 })
     }

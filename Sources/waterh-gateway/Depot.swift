@@ -32,8 +32,17 @@ struct Depot: Sendable {
         zone = isGiven ? host : settings.dayZone.flatMap { try? Zone($0) } ?? host
     }
 
-    /// What follows a poll's commit, as it follows a command's. What went wrong with that, in words.
-    func afterCommit() -> [String] { store.afterCommit(context()) }
+    /// What follows a poll, as it follows a command: the day is evaluated, files are written, and the state says how it went. What went
+    /// wrong with that, in words.
+    func afterPoll(_ report: PollReport, isLive: Bool = true) -> [String] {
+        var troubles: [String] = []
+        do {
+            if isLive, let connection = report.connection { try store.noteConnection(connection, at: Host.now()) }
+        } catch {
+            troubles.append("How the poll went could not be noted: \(error)")
+        }
+        return troubles + store.afterCommit(context())
+    }
 
     func context(_ now: Instant = Host.now()) -> WriteContext {
         WriteContext(now: now, zone: zone, source: "gateway", makeID: { UUID().uuidString.lowercased() })

@@ -36,7 +36,9 @@ struct Poll: AsyncParsableCommand {
         options.keep = keep
         if !setClock { options.correctClockBeyond = nil }
         options.trustsClock = trustClock
+        var isLive = true
         if case .capture = try link.name {
+            isLive = false
             // A recording is of another day, and named by its file.
             (options.trustsClock, options.correctClockBeyond, options.own) = (true, nil, [])
         }
@@ -54,7 +56,8 @@ struct Poll: AsyncParsableCommand {
         let report = await Interruptible.run { [options] in await driver.poll(options) }
         await driver.close()
         watcher.clear()
-        for trouble in depot.afterCommit() { Diagnostics.warning(trouble) }
+        // How a recording answered says nothing of the way to the bottle.
+        for trouble in depot.afterPoll(report, isLive: isLive) { Diagnostics.warning(trouble) }
 
         if report.failure != nil, let resolved = try? depot.lookAgain(options), resolved > 0 {
             Diagnostics.line("\(resolved) records of earlier polls got a date and count now.")

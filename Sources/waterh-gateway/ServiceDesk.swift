@@ -72,7 +72,7 @@ actor ServiceDesk {
     }
 
     private func afterPoll(_ report: PollReport, _ options: PollOptions) {
-        for trouble in depot.afterCommit() { log.warning("\(trouble)", metadata: mark.metadata) }
+        for trouble in depot.afterPoll(report) { log.warning("\(trouble)", metadata: mark.metadata) }
         if report.failure != nil, let resolved = try? depot.lookAgain(options), resolved > 0 {
             log.notice("\(resolved) records of earlier polls got a date and count now.")
         }

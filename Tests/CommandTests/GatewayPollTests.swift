@@ -58,6 +58,28 @@ import Testing
         #expect(result.output.isEmpty)
     }
 
+    /// The state says what the last poll met, in every program, until one succeeds.
+    @Test func howThePollWentStandsInTheState() async throws {
+        let pair = try await Pair()
+        let tracker = Program("waterh-tracker")
+        func state() async throws -> [String: Any] {
+            let result = try await tracker.run(["status", "--json", "--store", pair.store])
+            return try #require(JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any], "\(result.error)")
+        }
+        let nobody = try await Program("waterh-gateway").run(["poll", "--link", "unix:\(pair.folder.path)/nobody", "--store", pair.store])
+        #expect(nobody.exitCode == 5)
+        let bad = try await state()
+        #expect(bad["connection"] as? String == "error")
+        #expect(bad["connectionError"] as? String == nobody.error.firstMatch(of: /error: (Bottle not found|Failed to connect)/).map { String($0.1) }, "\(nobody.error)")
+        #expect(bad["hint"] is String)
+        #expect(try await pair.poll().exitCode == 0)
+        let good = try await state()
+        #expect(good["connection"] as? String == "disconnected")
+        #expect(good["connectionError"] is NSNull && good["hint"] is NSNull)
+        let bottle = try #require(good["bottle"] as? [String: Any])
+        #expect(bottle["batteryPercent"] is Int && bottle["lastCompletePoll"] is Int, "\(bottle)")
+    }
+
     @Test func anotherBottleIsExitCode5() async throws {
         let pair = try await Pair()
         let poll = try await pair.poll(["--bottle", "A4:C1:38:00:00:01"])

@@ -101,6 +101,14 @@ public struct PollFailure: Error, Hashable, Sendable {
             }
         }
 
+        /// What surfaces show until a poll succeeds; `nil` where it says nothing of the way to the bottle.
+        func problem(_ sentence: String) -> ConnectionProblem? {
+            switch self {
+            case .interrupted, .cannotStore: nil
+            default: ConnectionProblem(code: rawValue, message: sentence)
+            }
+        }
+
         /// Nobody was there to talk to, as opposed to a talk that went wrong.
         public var isAbsence: Bool {
             switch self {
@@ -120,6 +128,14 @@ public struct PollFailure: Error, Hashable, Sendable {
         self.kind = kind
         self.sentence = sentence
         self.advice = advice
+    }
+}
+
+extension PollReport {
+    /// What this poll says of the way to the bottle: a problem, that there is none (`.some(nil)`), or nothing.
+    public var connection: ConnectionProblem?? {
+        guard let failure else { return .some(nil) }
+        return failure.kind.problem(failure.sentence).map { .some($0) }
     }
 }
 

@@ -27,6 +27,12 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
     case unexpectedResponse
     /// The whole poll's budget passed.
     case noAnswer
+    /// In the middle of a talk; what was not acknowledged is still in the bottle.
+    case connectionLost(String?)
+    /// A bottle answered that is not this store's.
+    case notOurs
+    /// The host's clock contradicts what store and bottle know: nothing was acknowledged.
+    case clockDoubtful
 
     /// The error line.
     public var description: String {
@@ -38,6 +44,9 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
         case .failedToConnect: "Failed to connect"
         case .unexpectedResponse: "Unexpected bottle response"
         case .noAnswer: "Bottle did not answer"
+        case .connectionLost: "Connection lost"
+        case .notOurs: "Not this store's bottle"
+        case .clockDoubtful: "The clocks disagree"
         }
     }
 
@@ -45,8 +54,44 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
     public var hint: String? {
         switch self {
         case .bottleNotFound: "Could not find bottle. Make sure it's nearby."
-        case .failedToConnect(let message): message
+        case .failedToConnect(let message), .connectionLost(let message): message
         default: nil
+        }
+    }
+
+    /// Its name in a store and in JSON.
+    public var code: String {
+        switch self {
+        case .bottleNotFound: "notFound"
+        case .bluetoothOff: "bluetoothOff"
+        case .permissionDenied: "permissionDenied"
+        case .noAdapter: "noAdapter"
+        case .failedToConnect: "connectFailed"
+        case .unexpectedResponse: "unexpectedResponse"
+        case .noAnswer: "didNotAnswer"
+        case .connectionLost: "connectionLost"
+        case .notOurs: "notOurs"
+        case .clockDoubtful: "clockDoubtful"
+        }
+    }
+
+    /// What the layer below said, where the problem carries it.
+    public var message: String? {
+        switch self {
+        case .failedToConnect(let message), .connectionLost(let message): message
+        default: nil
+        }
+    }
+
+    /// From its `code`; `nil` for one that is not known.
+    public init?(code: String, message: String?) {
+        switch code {
+        case "connectFailed": self = .failedToConnect(message)
+        case "connectionLost": self = .connectionLost(message)
+        default:
+            let plain: [ConnectionProblem] = [.bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .unexpectedResponse, .noAnswer, .notOurs, .clockDoubtful]
+            guard let problem = plain.first(where: { $0.code == code }) else { return nil }
+            self = problem
         }
     }
 
@@ -81,5 +126,56 @@ public struct ConnectionStatus: Hashable, Sendable {
     public mutating func pollSucceeded() {
         state = .disconnected
         hint = nil
+    }
+}
+
+/// What is known of the bottle that was polled last.
+public struct BottleStanding: Hashable, Sendable, Encodable {
+    /// What it goes by: its alias, or its identity.
+    public var name: String
+    /// The name that it shows on the air.
+    public var advertisedName: String?
+    public var model: String?
+    public var batteryPercent: Int?
+    /// Bottle's clock minus host's, seconds, at the last poll that saw both.
+    public var clockDriftSeconds: Int?
+    public var lastPoll: Instant?
+    /// The last poll that read the whole log.
+    public var lastCompletePoll: Instant?
+
+    public init(
+        name: String, advertisedName: String? = nil, model: String? = nil, batteryPercent: Int? = nil, clockDriftSeconds: Int? = nil,
+        lastPoll: Instant? = nil, lastCompletePoll: Instant? = nil
+    ) {
+        self.name = name
+        self.advertisedName = advertisedName
+        self.model = model
+        self.batteryPercent = batteryPercent
+        self.clockDriftSeconds = clockDriftSeconds
+        self.lastPoll = lastPoll
+        self.lastCompletePoll = lastCompletePoll
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll
+    }
+
+    /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(advertisedName, forKey: .advertisedName)
+        try container.encode(model, forKey: .model)
+        try container.encode(batteryPercent, forKey: .batteryPercent)
+        try container.encode(clockDriftSeconds, forKey: .clockDriftSeconds)
+        try container.encode(lastPoll?.wholeSeconds, forKey: .lastPoll)
+        try container.encode(lastCompletePoll?.wholeSeconds, forKey: .lastCompletePoll)
+    }
+
+    /// The same but for when it was polled.
+    var timeless: BottleStanding {
+        var copy = self
+        (copy.lastPoll, copy.lastCompletePoll) = (nil, nil)
+        return copy
     }
 }

@@ -11,6 +11,8 @@ public struct TrackerFacts: Sendable {
     /// The active session, where there is one.
     public var waterline: WaterlineFacts?
     public var connection: ConnectionStatus
+    /// The bottle that was polled last; `nil`: none ever.
+    public var bottle: BottleStanding?
     public var sync: SyncStatus
     /// What stands behind it.
     public var syncReport = SyncReport()

@@ -12,6 +12,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
     public var isQuiet: Bool
     public var waterline: WaterlineSnapshot?
     public var connection: ConnectionStatus
+    public var bottle: BottleStanding?
     public var sync: SyncStatus
     public var syncReport: SyncReport
     /// The amounts of the cup and of the quick-add buttons.
@@ -46,6 +47,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         isQuiet = !Pace.Window(now: now, calendar: calendar, wake: settings.wake, sleep: settings.sleep).contains(now)
         self.waterline = waterline
         connection = facts.connection
+        bottle = facts.bottle
         sync = facts.sync
         syncReport = facts.syncReport
         (cupMl, quickAddMl) = (settings.cupMl, settings.quickAddMl)
@@ -64,7 +66,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
     public func says(theSameAs other: TrackerSnapshot) -> Bool {
         pace.says(theSameAs: other.pace) && nextDrink.phase == other.nextDrink.phase && nextDrink.due == other.nextDrink.due
             && drinkCount == other.drinkCount && companion.state == other.companion.state && zone == other.zone
-            && isQuiet == other.isQuiet && unread == other.unread && connection == other.connection && sync == other.sync
+            && isQuiet == other.isQuiet && unread == other.unread && connection == other.connection && bottle?.timeless == other.bottle?.timeless && sync == other.sync
             && syncReport == other.syncReport && cupMl == other.cupMl && quickAddMl == other.quickAddMl
             && hasNotificationServer == other.hasNotificationServer && remindersSent == other.remindersSent
             && greeting == other.greeting && lastDrinkAge == other.lastDrinkAge
@@ -73,7 +75,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
 
     enum CodingKeys: String, CodingKey {
         case zone, phase, dueTime, countdown, haloLabel, drinkCount, remindersSent, isQuiet, waterline
-        case connection, connectionError, hint, sync, pendingSync, syncReport, cupMl, quickAddMl, notifications, unread, greeting, lastDrinkAge
+        case connection, connectionError, hint, bottle, sync, pendingSync, syncReport, cupMl, quickAddMl, notifications, unread, greeting, lastDrinkAge
         case headline, caption, litresText, amountText, behindText, targetProgress
     }
 
@@ -93,6 +95,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         try container.encode(connection.state.name, forKey: .connection)
         try container.encode(connection.error, forKey: .connectionError)
         try container.encode(connection.hint, forKey: .hint)
+        try container.encode(bottle, forKey: .bottle)
         try container.encode(sync.name, forKey: .sync)
         try container.encode(syncReport.isPending, forKey: .pendingSync)
         try container.encode(syncReport, forKey: .syncReport)

@@ -1,0 +1,43 @@
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// Remembers what came of the last attempt to reach a bottle; `nil`: a poll succeeded. Writes only where that has changed.
+    public func noteConnection(_ problem: ConnectionProblem?, at now: Instant) throws {
+        guard try read({ try ConnectionTable.problem($0) }) != problem else { return }
+        try write { db in
+            guard let problem else { return try db.execute(sql: "DELETE FROM connection_state") }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO connection_state (only, problem, message, since) VALUES (1, ?, ?, ?)",
+                arguments: [problem.code, problem.message, now.milliseconds])
+        }
+    }
+}
+
+enum ConnectionTable {
+    static func status(_ db: Database) throws -> ConnectionStatus {
+        var status = ConnectionStatus()
+        if let problem = try problem(db) { status.change(to: .error(problem)) }
+        return status
+    }
+
+    static func problem(_ db: Database) throws -> ConnectionProblem? {
+        let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT problem, message FROM connection_state"))
+        // A code of a later version, or of nobody's: the next poll writes over it.
+        return row.flatMap { ConnectionProblem(code: $0["problem"], message: $0["message"]) }
+    }
+
+    /// The bottle that was polled last.
+    static func bottle(_ db: Database) throws -> BottleStanding? {
+        let row = try Row.fetchOne(try db.cachedStatement(sql: """
+            SELECT name, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll FROM bottle
+            WHERE lastPoll IS NOT NULL ORDER BY lastPoll DESC LIMIT 1
+            """))
+        return row.map { row in
+            BottleStanding(
+                name: row["name"], advertisedName: row["advertisedName"], model: row["model"], batteryPercent: row["batteryPercent"],
+                clockDriftSeconds: row["clockDriftSeconds"], lastPoll: (row["lastPoll"] as Int64?).map { Instant(milliseconds: $0) },
+                lastCompletePoll: (row["lastCompletePoll"] as Int64?).map { Instant(milliseconds: $0) })
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+
+/// What came of the last poll, as every surface shows it (tracker law A8).
+@Suite struct ConnectionTests {
+    private static let problems: [ConnectionProblem] = [
+        .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("le-connection-abort-by-local"), .failedToConnect(nil),
+        .unexpectedResponse, .noAnswer, .connectionLost("The bottle went away."), .notOurs, .clockDoubtful,
+    ]
+
+    @Test(arguments: problems) func aProblemStandsUntilAPollSucceeds(_ problem: ConnectionProblem) throws {
+        let scratch = try ScratchStore()
+        let store = try TrackerStore(path: scratch.path)
+        let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
+        #expect(try store.look(context).snapshot.connection == ConnectionStatus())
+        try store.noteConnection(problem, at: sampleInstant)
+        try store.noteConnection(problem, at: sampleInstant.advanced(seconds: 60))
+        // Also in another process.
+        let shown = try TrackerStore(path: scratch.path, for: .looking).look(context).snapshot.connection
+        #expect(shown.error == problem.description)
+        #expect(shown.hint == problem.hint)
+        try store.noteConnection(nil, at: sampleInstant)
+        #expect(try store.look(context).snapshot.connection == ConnectionStatus())
+    }
+
+    @Test func theStateTellsOfTheBottleThatWasPolledLast() throws {
+        let scratch = try ScratchStore()
+        let store = try TrackerStore(path: scratch.path)
+        let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
+        #expect(try store.look(context).snapshot.bottle == nil)
+        for (number, battery) in [(1, 80), (2, 40)] {
+            let name = "A4:C1:38:00:00:0\(number)"
+            _ = try store.recall(BottleNames(name))
+            try store.finishPoll(
+                PollRecord(
+                    bottle: name, name: "WaterH-Boost-24oz", model: "boost", batteryPercent: battery, clockDriftSeconds: -3,
+                    endedAt: sampleInstant.advanced(seconds: Double(number)), complete: number == 1))
+        }
+        let bottle = try #require(store.look(context).snapshot.bottle)
+        #expect(bottle.name == "A4:C1:38:00:00:02" && bottle.batteryPercent == 40 && bottle.clockDriftSeconds == -3)
+        #expect(bottle.lastPoll == sampleInstant.advanced(seconds: 2) && bottle.lastCompletePoll == nil)
+    }
+}
