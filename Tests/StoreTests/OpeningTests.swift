@@ -113,6 +113,30 @@ import TrackerCore
         }
     }
 
+    /// A table without one of its columns ended the program at the first row.
+    @Test(arguments: ["ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day"])
+    func aTableThatIsNotOursIsADamagedStore(_ sql: String) throws {
+        _ = try TrackerStore(path: scratch.path).append([entry()])
+        let raw = try DatabaseQueue(path: scratch.path)
+        try raw.write { try $0.execute(sql: sql) }
+        try raw.close()
+        for purpose in [TrackerStore.Access.writing, .looking] {
+            let error = try #require(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
+            #expect(error.kind == .damaged, "\(error)")
+        }
+    }
+
+    /// What the check at each opening asks for is what the migrations make.
+    @Test func theColumnsAreThoseThatTheMigrationsMake() throws {
+        let store = try TrackerStore(inMemory: nil)
+        let tables = try store.read { db in
+            try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name").map { table in
+                table + ": " + (try db.columns(in: table).map(\.name).joined(separator: " "))
+            }
+        }
+        #expect(tables == Schema.columns)
+    }
+
     @Test func flippedBytesNeverTrap() throws {
         do {
             let store = try TrackerStore(path: scratch.path)

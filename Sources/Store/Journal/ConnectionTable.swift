@@ -24,7 +24,7 @@ enum ConnectionTable {
     static func problem(_ db: Database) throws -> ConnectionProblem? {
         let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT problem, message FROM connection_state"))
         // A code of a later version, or of nobody's: the next poll writes over it.
-        return row.flatMap { ConnectionProblem(code: $0["problem"], message: $0["message"]) }
+        return try row.map { try ConnectionProblem(code: $0.checked("problem"), message: $0.checked("message")) } ?? nil
     }
 
     /// The bottle that was polled last.
@@ -33,11 +33,12 @@ enum ConnectionTable {
             SELECT name, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll FROM bottle
             WHERE lastPoll IS NOT NULL ORDER BY lastPoll DESC LIMIT 1
             """))
-        return row.map { row in
+        // One that cannot be read is told by the doctor, and says nothing here.
+        return try [row].compactMap { $0 }.readable { row in
             BottleStanding(
-                name: row["name"], advertisedName: row["advertisedName"], model: row["model"], batteryPercent: row["batteryPercent"],
-                clockDriftSeconds: row["clockDriftSeconds"], lastPoll: (row["lastPoll"] as Int64?).map { Instant(milliseconds: $0) },
-                lastCompletePoll: (row["lastCompletePoll"] as Int64?).map { Instant(milliseconds: $0) })
-        }
+                name: try row.checked("name"), advertisedName: try row.checked("advertisedName"), model: try row.checked("model"),
+                batteryPercent: try row.checked("batteryPercent"), clockDriftSeconds: try row.checked("clockDriftSeconds"),
+                lastPoll: try row.instantIfAny("lastPoll"), lastCompletePoll: try row.instantIfAny("lastCompletePoll"))
+        }.first
     }
 }

@@ -23,16 +23,16 @@ extension TrackerStore {
     /// All bottles, in the order they were first seen.
     public func bottles() throws -> [KnownBottle] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM bottle ORDER BY id").map { row in
-                KnownBottle(
-                    name: row["name"],
-                    names: try String.fetchAll(
-                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? ORDER BY name", arguments: [row["id"]]),
+            try Row.fetchAll(db, sql: "SELECT * FROM bottle ORDER BY id").readable { row in
+                let id: Int64 = try row.checked("id")
+                return KnownBottle(
+                    name: try row.checked("name"),
+                    names: try String.fetchAll(db, sql: "SELECT name FROM bottle_name WHERE bottle = ? ORDER BY name", arguments: [id]),
                     identities: try String.fetchAll(
-                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [row["id"]]),
-                    advertisedName: row["advertisedName"], model: row["model"],
-                    batteryPercent: row["batteryPercent"], clockDriftSeconds: row["clockDriftSeconds"],
-                    lastPollMilliseconds: row["lastPoll"], lastCompletePollMilliseconds: row["lastCompletePoll"])
+                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [id]),
+                    advertisedName: try row.checked("advertisedName"), model: try row.checked("model"),
+                    batteryPercent: try row.checked("batteryPercent"), clockDriftSeconds: try row.checked("clockDriftSeconds"),
+                    lastPollMilliseconds: try row.checked("lastPoll"), lastCompletePollMilliseconds: try row.checked("lastCompletePoll"))
             }
         }
     }

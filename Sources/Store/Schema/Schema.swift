@@ -53,6 +53,7 @@ enum Schema {
                 "The store was written by a later version (schema \(version), this program knows \(migrations.count))",
                 at: path, advice: "Nothing was changed. Update waterh-bench, or name another file with --store.")
         }
+        if version == migrations.count { try checkColumns(db, path: path) }
         return version
     }
 }

@@ -41,9 +41,10 @@ enum ClockMarks {
 
     /// A row that somebody else wrote says nothing.
     private static func setting(_ row: Row) -> ClockSetting? {
-        let wall = Instant(milliseconds: row["wall"])
-        guard Instant.storable.contains(wall) else { return nil }
-        let mark = ClockMark(wall: wall, boot: row["boot"], uptime: row["uptime"], isSynchronized: (row["isSynchronized"] as Int64?).map { $0 != 0 })
-        return ClockSetting(mark: mark, lastRecord: row["lastRecord"])
+        try? ClockSetting(
+            mark: ClockMark(
+                wall: row.instant("wall"), boot: row.checked("boot"), uptime: row.checked("uptime"),
+                isSynchronized: (row.checked("isSynchronized", Int64?.self)).map { $0 != 0 }),
+            lastRecord: row.checked("lastRecord"))
     }
 }

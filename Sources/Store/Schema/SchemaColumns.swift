@@ -1,0 +1,46 @@
+import GRDB
+
+extension Schema {
+    /// The columns of every table, as the migrations leave them: of a damaged schema nothing can be read, and a column that is missing
+    /// would end the program.
+    static let columns = """
+        bottle: id origin name advertisedName model batteryPercent clockDriftSeconds lastPoll lastCompletePoll
+        bottle_name: name bottle isAlias
+        bottle_record: id bottle raw wall amountMl isDrink verdict reason received reading about
+        change: id at what before
+        claim: id claimant claimedAt
+        clock_mark: id bottle wall boot uptime isSynchronized lastRecord
+        connection_state: only problem message since
+        counter: name value
+        day: localDay goalMl
+        drink: id key instant zone localDay ml source bottle deleted updatedAt
+        engine_day: dayKey remindersSent lastNotified goalNotified lastDueAnchor state
+        excluded_log: id sessionId
+        log_entry: seq id sessionId timestamp type drinkType sizeOz abv standardDrinkEstimate presetId amountOz source deleted updatedAt deviceId
+        migration: name
+        notification: id kind dbusId sentAt sinks
+        outbox: seq entity id op payload updatedAt attempts notBefore parked
+        preset: id userId name drinkType sizeOz abv standardDrinkEstimate position deleted updatedAt deviceId
+        profile: id deviceId createdAt onboardedAt
+        quarantine: id bottle bytes length reason received times
+        session: id userId startTime endTime isActive sealed ruleN bottleWater waterOz threshold reminders computedSummary updatedAt deviceId
+        setting: name value
+        sync_refusal: entity id reason
+        sync_state: only passedAt trouble refused
+        token: id hash label createdAt revokedAt
+        written_file: name
+        """.split(separator: "\n").map(String.init)
+
+    /// Makes sure that every table has its columns. Tables that nobody of ours made are left alone.
+    /// - Throws: `StoreError` of kind `damaged`.
+    static func checkColumns(_ db: Database, path: String) throws {
+        let found = Set(try String.fetchAll(db, sql: """
+            SELECT m.name || ': ' || (SELECT group_concat(name, ' ') FROM (SELECT name FROM pragma_table_info(m.name) ORDER BY cid))
+            FROM sqlite_schema m WHERE m.type = 'table'
+            """))
+        guard let missing = columns.first(where: { !found.contains($0) }) else { return }
+        throw StoreError(
+            .damaged, "The store's tables are not as this program makes them (\(missing.prefix { $0 != ":" }))", at: path,
+            advice: "Nothing was changed. Copy the file away, then bring back a backup, or name another file with --store.")
+    }
+}
