@@ -125,7 +125,7 @@ let package = Package(
         tests("HouseTests", []),
         tests(
             "CommandTests",
-            ["CommandKit", "CommandStore", "Emulation", "VirtualBottle", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
+            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "VirtualBottle", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
             exclude: ["demo-month.csv", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]

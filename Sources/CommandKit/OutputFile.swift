@@ -8,16 +8,15 @@ import Foundation
 public final class OutputFile {
     private let path: String
     private var descriptor: Int32
-    private let way: Way
-    private var isBegun = false
+    private var way: Way
 
     private enum Way {
-        /// Straight into what is open: a FIFO, a device, standard output.
+        /// Straight into what is open: a FIFO, a device, standard output, or the file itself once it has its name.
         case through
-        /// The file itself, where nothing can be made beside it.
-        case inPlace
         /// A file beside it that takes the target's name at the end; without a name of its own until then where the disk can do that.
         case beside(target: String, name: String?)
+        /// Collected elsewhere and copied over the old one at the end, where nothing can be made beside it, or not with its owner.
+        case copied(target: String)
     }
 
     /// - Parameters:
@@ -33,21 +32,22 @@ public final class OutputFile {
         }
         var old = stat()
         let exists = stat(path, &old) == 0
-        if exists, Self.isKind(old, S_IFDIR) {
+        if exists, old.isKind(S_IFDIR) {
             throw CommandFailure(.failed, "\(path) is a directory.", advice: "Name a file in it, for example \(path.hasSuffix("/") ? path : path + "/")FILE")
         }
-        if exists, let spared = sparing.first(where: { Self.isSame(old, $0) }) {
+        if exists, let spared = sparing.first(where: old.isSame) {
             throw CommandFailure(.wrongUse, "\(path) is \(spared) itself, which is in use.", advice: "Name another file to write.")
         }
-        if Self.isDescriptor(path) || exists && !Self.isKind(old, S_IFREG) {
+        if OutputPlace.isDescriptor(path) || exists && !old.isKind(S_IFREG) {
             (descriptor, way) = (open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY), .through)
             guard descriptor >= 0 else { throw Self.failure(path, errno) }
             return
         }
-        let target = try Self.followed(path)
+        guard let target = OutputPlace.followed(path) else { throw Self.failure(path, ELOOP) }
+        // Only who may write the old file may replace it.
         if exists, access(target, W_OK) != 0 { throw Self.failure(path, errno) }
-        if let (descriptor, name) = Self.openBeside(target, mode: mode) {
-            if !exists || Self.inherit(descriptor, from: old) {
+        if let (descriptor, name) = OutputPlace.openBeside(target, mode: mode) {
+            if !exists || old.isInherited(by: descriptor) {
                 (self.descriptor, way) = (descriptor, .beside(target: target, name: name))
                 return
             }
@@ -56,7 +56,7 @@ public final class OutputFile {
         }
         let trouble = errno
         guard exists else { throw Self.failure(path, trouble) }
-        (descriptor, way) = (open(target, O_WRONLY | O_CLOEXEC), .inPlace)
+        (descriptor, way) = (OutputPlace.openElsewhere(), .copied(target: target))
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
     }
 
@@ -67,9 +67,73 @@ public final class OutputFile {
     }
 
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
-    public func write(_ bytes: UnsafeRawBufferPointer) throws {
-        if !isBegun, case .inPlace = way, ftruncate(descriptor, 0) != 0 { throw Self.failure(path, errno) }
-        isBegun = true
+    public func write(_ bytes: UnsafeRawBufferPointer) throws { try Self.write(bytes, to: descriptor, path) }
+
+    /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
+    public func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
+
+    /// What has been written takes its place now, and what is written from here on shows there at once: a recording that others
+    /// may look at while it grows.
+    public func publish() throws {
+        // A FIFO or a device has nothing to bring to a disk.
+        if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { throw Self.failure(path, errno) }
+        switch way {
+        case .through: return
+        case .copied(let target): return try copy(over: target)
+        case .beside(let target, let name): try rename(name, to: target)
+        }
+    }
+
+    /// The file is whole: it takes its place, and stays there when the power fails.
+    public func commit() throws {
+        try publish()
+        guard descriptor != STDOUT_FILENO else { return }
+        defer { descriptor = -1 }
+        if close(descriptor) != 0, errno != EINTR { throw Self.failure(path, errno) }
+    }
+
+    /// Who read the output has closed it (`| head`): no failure, and no reason to go on.
+    public struct NobodyReads: Error {
+        public init() {}
+    }
+
+    // MARK: - Parts
+
+    private func rename(_ name: String?, to target: String) throws {
+        let named = name ?? OutputPlace.temporaryName(target)
+        if name == nil, linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, named, AT_SYMLINK_FOLLOW) != 0 {
+            throw Self.failure(path, errno)
+        }
+        way = .beside(target: target, name: named)
+        guard Glibc.rename(named, target) == 0 else {
+            // A file that is mounted by itself cannot be replaced, only filled anew.
+            guard errno == EBUSY || errno == EXDEV else { throw Self.failure(path, errno) }
+            unlink(named)
+            return try copy(over: target)
+        }
+        way = .through
+        OutputPlace.synchronise(directoryOf: target)
+    }
+
+    private func copy(over target: String) throws {
+        let old = open(target, O_WRONLY | O_TRUNC | O_CLOEXEC)
+        guard old >= 0 else { throw Self.failure(path, errno) }
+        let source = descriptor
+        defer { close(source) }
+        (descriptor, way) = (old, .through)
+        guard lseek(source, 0, SEEK_SET) == 0 else { throw Self.failure(path, errno) }
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = piece.withUnsafeMutableBytes { read(source, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Self.failure(path, errno) }
+            if count == 0 { break }
+            try write(Array(piece[..<count]))
+        }
+        guard fsync(old) == 0 else { throw Self.failure(path, errno) }
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String) throws {
         var rest = bytes
         while !rest.isEmpty {
             let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
@@ -81,101 +145,9 @@ public final class OutputFile {
             } else if errno == EPIPE {
                 throw NobodyReads()
             } else if errno != EINTR {
-                throw Self.failure(path, errno)
+                throw failure(path, errno)
             }
         }
-    }
-
-    public func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
-
-    /// The file is whole: it takes its place, and stays there when the power fails.
-    public func commit() throws {
-        if !isBegun { try write([]) }
-        // A FIFO or a device has nothing to bring to a disk.
-        if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { throw Self.failure(path, errno) }
-        if case .beside(let target, let name) = way {
-            let named = name ?? Self.temporaryName(target)
-            if name == nil, linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, named, AT_SYMLINK_FOLLOW) != 0 {
-                throw Self.failure(path, errno)
-            }
-            guard rename(named, target) == 0 else {
-                let trouble = errno
-                unlink(named)
-                throw Self.failure(path, trouble)
-            }
-            Self.synchronise(directoryOf: target)
-        }
-        if descriptor != STDOUT_FILENO, close(descriptor) != 0, errno != EINTR {
-            descriptor = -1
-            throw Self.failure(path, errno)
-        }
-        descriptor = -1
-    }
-
-    /// Who read the output has closed it (`| head`): no failure, and no reason to go on.
-    public struct NobodyReads: Error {}
-
-    // MARK: - Parts
-
-    private static func isKind(_ file: stat, _ kind: mode_t) -> Bool { file.st_mode & S_IFMT == kind }
-
-    private static func isSame(_ file: stat, _ path: String) -> Bool {
-        var other = stat()
-        return stat(path, &other) == 0 && other.st_dev == file.st_dev && other.st_ino == file.st_ino
-    }
-
-    /// Names of what is open already: written on, never replaced.
-    private static func isDescriptor(_ path: String) -> Bool {
-        path == "/dev/stdout" || path == "/dev/stderr" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
-    }
-
-    /// The name that a chain of symbolic links ends with, whether a file is there or not.
-    private static func followed(_ path: String) throws -> String {
-        var path = path
-        for _ in 0..<40 {
-            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-            let count = readlink(path, &buffer, buffer.count)
-            guard count > 0 else { return path }
-            let next = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            path = next.hasPrefix("/") ? next : directory(of: path) + "/" + next
-        }
-        throw failure(path, ELOOP)
-    }
-
-    private static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-
-    private static func temporaryName(_ target: String) -> String {
-        let name = target.split(separator: "/").last ?? "file"
-        return "\(directory(of: target))/.\(name.prefix(200)).\(getpid())-\(UInt32.random(in: .min ... .max))"
-    }
-
-    private static func openBeside(_ target: String, mode: mode_t) -> (descriptor: Int32, name: String?)? {
-        // Without a name it leaves nothing behind, however the process ends. O_TMPFILE is no constant that Swift can import.
-        let withoutName: Int32 = 0o20_000_000 | O_DIRECTORY
-        let unnamed = open(directory(of: target), withoutName | O_WRONLY | O_CLOEXEC, mode)
-        if unnamed >= 0 { return (unnamed, nil) }
-        let name = temporaryName(target)
-        let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        return descriptor >= 0 ? (descriptor, name) : nil
-    }
-
-    /// Takes over owner and mode; false where the owner cannot be kept.
-    private static func inherit(_ descriptor: Int32, from old: stat) -> Bool {
-        var own = stat()
-        guard fstat(descriptor, &own) == 0 else { return false }
-        if own.st_uid != old.st_uid || own.st_gid != old.st_gid, fchown(descriptor, old.st_uid, old.st_gid) != 0 { return false }
-        return fchmod(descriptor, old.st_mode & 0o7777) == 0
-    }
-
-    /// A rename is only durable with its directory.
-    private static func synchronise(directoryOf target: String) {
-        let descriptor = open(directory(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
     }
 
     private static func failure(_ path: String, _ trouble: Int32) -> CommandFailure {

@@ -26,6 +26,9 @@ public struct Configuration: Equatable, Sendable {
     /// There is one, and this user may not read it.
     public private(set) var isHidden = false
 
+    /// What may stand in it.
+    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle"]
+
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
 
@@ -90,7 +93,7 @@ public struct Configuration: Equatable, Sendable {
             default:
                 throw CommandFailure(
                     .badInput, "The configuration \(name) has an unknown key '\(key)'.",
-                    advice: "Keys: link, bottle, store, zone, dialect, keep, allow-power-cycle. What belongs to a person's day is a setting: waterh-tracker settings.")
+                    advice: "Keys: \(Self.keys.joined(separator: ", ")). What belongs to a person's day is a setting: waterh-tracker settings.")
             }
         }
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BottleProtocol
 import CommandKit
+import CommandStore
 import Gateway
 import TrackerCore
 
@@ -9,6 +10,9 @@ struct Send: AsyncParsableCommand {
         abstract: "Sends one command to the bottle and shows its answer.", discussion: "Commands: " + CommandWords.help)
 
     @OptionGroup var link: LinkOptions
+
+    @Option(help: ArgumentHelp("The store whose bottles are told from others. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    var store: String?
 
     @Option(help: ArgumentHelp("The time zone of the bottle's clock. Default: the system's.", valueName: "zone"))
     var zone: String?
@@ -26,7 +30,9 @@ struct Send: AsyncParsableCommand {
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
-        options.bottle = link.wantedBottle
+        // A recording is nobody's.
+        if case .capture = try link.name {} else { options.own = OwnBottles.look(try StorePlace.find(store, try Configuration.load(nil))) }
+        options.bottle = Depot.meant(link.wantedBottle, among: options.own)
         options.allowPowerCycle = link.allowPowerCycle
         let watcher = Watcher(verbose: link.verbose)
         var outlets = GatewayDriver.Outlets()
@@ -88,6 +94,7 @@ struct NoJournal: Journal {
     func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
     func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord] { [] }
     func noteClockSetting(of bottle: String, _ mark: ClockMark) throws {}
+    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { LogLikeness(known: 0) }
     func finishPoll(_ report: PollRecord) throws {}
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}
 

@@ -8,6 +8,8 @@ import Replay
 final class CaptureRun {
     /// Standard output.
     let out: LineBuffer
+    /// What it writes is for everybody, as the umask allows: a capture is no diary.
+    static let mode: mode_t = 0o666
     private var progress = ProgressLine(isShown: Diagnostics.isLively && isatty(STDOUT_FILENO) == 0)
     private var lastShown = 0
     /// A file could not be read to its end.
@@ -32,7 +34,7 @@ final class CaptureRun {
             progress.clear()
             report("\(name): \(error)")
             return false
-        } catch is OutputClosed {
+        } catch is OutputFile.NobodyReads {
             return true
         } catch let error as CaptureFileError {
             progress.clear()
@@ -63,7 +65,7 @@ final class CaptureRun {
     func finish() throws {
         do {
             try out.flush()
-        } catch is OutputClosed {
+        } catch is OutputFile.NobodyReads {
             // Nobody reads any more (`| head`): that is no failure.
         }
         if hadTrouble { throw ExitCode(ExitStatus.badInput.rawValue) }
@@ -92,7 +94,7 @@ final class CaptureRun {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EPIPE {
-                throw OutputClosed()
+                throw OutputFile.NobodyReads()
             } else if errno == EAGAIN {
                 var ready = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&ready, 1, 1000)
@@ -102,6 +104,3 @@ final class CaptureRun {
         }
     }
 }
-
-/// Nobody reads standard output any more.
-struct OutputClosed: Error {}

@@ -29,19 +29,23 @@ struct ConvertCommand: ParsableCommand {
         }
         let run = CaptureRun()
         var converter = CaptureConverter(to: target)
-        let destination = Destination(output)
+        // Without a byte nothing is made.
+        var destination: OutputFile?
         try run.read(input) { file in
             converter.onProgress = file.onProgress
             do {
-                try converter.convert(input) { try destination.write($0) }
+                try converter.convert(input) { bytes in
+                    destination = try destination ?? OutputFile(output, mode: CaptureRun.mode)
+                    try destination?.write(bytes)
+                }
             } catch let error as CaptureError where error.kind == .cannotCarry {
                 // Half of it is not what was asked for: the file stays as it was.
-                destination.discard()
+                destination = nil
                 throw error
             }
         }
-        try destination.close()
-        guard destination.isBegun else { return try run.finish() }
+        guard let destination else { return try run.finish() }
+        try destination.commit()
         let outcome = converter.outcome
         var words = "\(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \(target): \(count(outcome.written, "record"))"
         if outcome.isByConversation { words += "; the conversation was carried over, packets were made around it" }

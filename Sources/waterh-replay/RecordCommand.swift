@@ -44,7 +44,7 @@ struct RecordCommand: AsyncParsableCommand {
         }
         let signals = StopSignals.stream()
         var recorder = MonitorRecorder(format, adapter: found.index, bottle: bottle?.value)
-        let destination = Destination(output)
+        let destination = try OutputFile(output, mode: CaptureRun.mode)
         try destination.write(recorder.takeOutput())
         // Others may look at it while it grows, and what was recorded stays whatever happens.
         try destination.publish()
@@ -73,12 +73,15 @@ struct RecordCommand: AsyncParsableCommand {
         } catch let error as LinkError {
             progress.clear()
             ending.cancel()
-            try destination.close()
+            try destination.commit()
             throw CommandFailure(.failed, "\(error)", advice: "What was recorded before is in \(output).")
+        } catch is OutputFile.NobodyReads {
+            progress.clear()
+            return ending.cancel()
         }
         progress.clear()
         ending.cancel()
-        try destination.close()
+        try destination.commit()
         Diagnostics.line("\(output): \(recorder.line)")
         let status = await ending.value
         if status != .done { throw ExitCode(status.rawValue) }

@@ -82,9 +82,9 @@ struct VerifyCommand: ParsableCommand {
 
     private func renew(_ name: String, _ run: CaptureRun) throws -> [String] {
         let reading = try reading(name)
-        let destination = Destination(path(name) + Self.suffix)
+        let destination = try OutputFile(path(name) + Self.suffix, mode: CaptureRun.mode)
         try destination.write(Array(reading.text.utf8))
-        try destination.close()
+        try destination.commit()
         if let trouble = reading.trouble { run.note("\(name): \(trouble)") }
         return []
     }

@@ -83,26 +83,16 @@ enum Dates {
 
 struct DayReport: Encodable {
     var day: String
-    var totalMl: Int?
-    var goalMl: Int?
+    @OrNull var totalMl: Int?
+    @OrNull var goalMl: Int?
     /// `met`, `partial`, `none`; null for days to come.
-    var `class`: String?
+    @OrNull var `class`: String?
 
     init(_ day: LocalDay, _ record: DayRecord?) {
         self.day = day.description
         totalMl = record?.totalMl
         goalMl = record?.goalMl
         `class` = record?.dayClass.rawValue
-    }
-
-    enum CodingKeys: CodingKey { case day, totalMl, goalMl, `class` }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(day, forKey: .day)
-        try container.encode(totalMl, forKey: .totalMl)
-        try container.encode(goalMl, forKey: .goalMl)
-        try container.encode(`class`, forKey: .class)
     }
 }
 

@@ -82,8 +82,8 @@ struct PresetReport: Encodable {
     var id: String
     var name: String
     var drinkType: String
-    var sizeOz: Double?
-    var abv: Double?
+    @OrNull var sizeOz: Double?
+    @OrNull var abv: Double?
     var standardDrinkEstimate: Double
 
     init(_ preset: DrinkPreset) {
@@ -93,18 +93,6 @@ struct PresetReport: Encodable {
         sizeOz = preset.sizeOz
         abv = preset.abv
         standardDrinkEstimate = preset.standardDrinkEstimate
-    }
-
-    enum CodingKeys: CodingKey { case id, name, drinkType, sizeOz, abv, standardDrinkEstimate }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(id, forKey: .id)
-        try container.encode(name, forKey: .name)
-        try container.encode(drinkType, forKey: .drinkType)
-        try container.encode(sizeOz, forKey: .sizeOz)
-        try container.encode(abv, forKey: .abv)
-        try container.encode(standardDrinkEstimate, forKey: .standardDrinkEstimate)
     }
 
     static func line(_ preset: DrinkPreset) -> String {

@@ -1,7 +1,18 @@
 import Store
 import TrackerCore
 
-/// The JSON that scripts rely on: keys in lowerCamelCase, instants as ISO 8601 in UTC, `null` written out.
+// The JSON that scripts rely on: keys in lowerCamelCase, instants as ISO 8601 in UTC, `null` written out.
+
+/// What is not there is written as `null`: a script finds every key.
+@propertyWrapper struct OrNull<Value: Encodable>: Encodable {
+    var wrappedValue: Value?
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+    }
+}
+
 struct DrinkReport: Encodable {
     var number: Int64
     var key: String
@@ -28,10 +39,10 @@ struct LogReport: Encodable {
     var id: String
     var at: String
     var type: String
-    var drinkType: String?
-    var standardDrinkEstimate: Double?
-    var amountOz: Double?
-    var presetId: String?
+    @OrNull var drinkType: String?
+    @OrNull var standardDrinkEstimate: Double?
+    @OrNull var amountOz: Double?
+    @OrNull var presetId: String?
     var source: String
 
     init(_ log: LogEntry) {
@@ -45,23 +56,6 @@ struct LogReport: Encodable {
         presetId = log.presetID
         source = log.source.rawValue
     }
-
-    enum CodingKeys: CodingKey {
-        case name, id, at, type, drinkType, standardDrinkEstimate, amountOz, presetId, source
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(name, forKey: .name)
-        try container.encode(id, forKey: .id)
-        try container.encode(at, forKey: .at)
-        try container.encode(type, forKey: .type)
-        try container.encode(drinkType, forKey: .drinkType)
-        try container.encode(standardDrinkEstimate, forKey: .standardDrinkEstimate)
-        try container.encode(amountOz, forKey: .amountOz)
-        try container.encode(presetId, forKey: .presetId)
-        try container.encode(source, forKey: .source)
-    }
 }
 
 extension LogEntry {
@@ -72,13 +66,13 @@ extension LogEntry {
 struct SessionReport: Encodable {
     var id: String
     var startTime: String
-    var endTime: String?
+    @OrNull var endTime: String?
     var isActive: Bool
     var sealed: Bool
     var value: Double
     var sinceWater: Int
     var isWarning: Bool
-    var summary: SessionSummary?
+    @OrNull var summary: SessionSummary?
     var logs: [LogReport]
     var carryMl: Int
 
@@ -96,25 +90,6 @@ struct SessionReport: Encodable {
         summary = session.computedSummary
         logs = view.logs.map(LogReport.init)
         carryMl = view.carryMl
-    }
-
-    enum CodingKeys: CodingKey {
-        case id, startTime, endTime, isActive, sealed, value, sinceWater, isWarning, summary, logs, carryMl
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(id, forKey: .id)
-        try container.encode(startTime, forKey: .startTime)
-        try container.encode(endTime, forKey: .endTime)
-        try container.encode(isActive, forKey: .isActive)
-        try container.encode(sealed, forKey: .sealed)
-        try container.encode(value, forKey: .value)
-        try container.encode(sinceWater, forKey: .sinceWater)
-        try container.encode(isWarning, forKey: .isWarning)
-        try container.encode(summary, forKey: .summary)
-        try container.encode(logs, forKey: .logs)
-        try container.encode(carryMl, forKey: .carryMl)
     }
 }
 
@@ -140,5 +115,51 @@ struct NotificationReport: Encodable {
         sound = notification.sound
         haptic = notification.haptic
         shown = isShown
+    }
+}
+
+/// A record as the bottle sent it, and what was made of it.
+struct RecordReport: Encodable {
+    var id: String
+    var bottle: String
+    var raw: String
+    @OrNull var wall: String?
+    var amountMl: Int
+    var verdict: String
+    @OrNull var reason: String?
+    var received: String
+    @OrNull var reading: String?
+    @OrNull var about: String?
+
+    init(_ record: JournalRow) {
+        id = "r\(record.id)"
+        bottle = record.bottle
+        raw = Doubts.hex(record.raw).lowercased().replacing(" ", with: "")
+        wall = record.wall
+        amountMl = record.amountMl
+        verdict = record.verdict
+        reason = record.reason
+        received = record.received.description
+        reading = record.reading
+        about = record.about?.description
+    }
+}
+
+/// Bytes that are no record.
+struct JunkReport: Encodable {
+    var bottle: String
+    var raw: String
+    var length: Int
+    var reason: String
+    var received: String
+    var times: Int
+
+    init(_ junk: QuarantinedBytes) {
+        bottle = junk.bottle
+        raw = Doubts.hex(junk.bytes).lowercased().replacing(" ", with: "")
+        length = junk.length
+        reason = junk.reason
+        received = junk.received.description
+        times = junk.times
     }
 }

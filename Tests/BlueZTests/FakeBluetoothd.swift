@@ -35,7 +35,7 @@ final class FakeBluetoothd: Sendable {
     static func path(_ address: String) -> String { "\(adapter)/dev_" + address.replacing(":", with: "_") }
 
     /// A device, and its characteristics below one service: handle -> UUID and flags.
-    func addDevice(_ address: String, name: String, isConnected: Bool = false) async {
+    func addDevice(_ address: String, name: String, isConnected: Bool = false, addressType: String = "public") async {
         let path = Self.path(address)
         let device = DBusInterface(
             BlueZName.device,
@@ -44,7 +44,7 @@ final class FakeBluetoothd: Sendable {
                 method("Disconnect") { fake, call in fake.set(call.path, "Connected", .boolean(false)) },
             ],
             properties: [
-                "Address": DBusProperty(.string(address)), "AddressType": DBusProperty(.string("public")), "Name": DBusProperty(.string(name)),
+                "Address": DBusProperty(.string(address)), "AddressType": DBusProperty(.string(addressType)), "Name": DBusProperty(.string(name)),
                 "Connected": DBusProperty(.boolean(isConnected)), "ServicesResolved": DBusProperty(.boolean(true)), "RSSI": DBusProperty(.int16(-60)),
             ])
         await connection.export(path, [device])

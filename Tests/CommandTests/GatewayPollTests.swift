@@ -110,6 +110,19 @@ import Testing
         #expect(result.output.contains(#""answer":"52 50 00 04 03 05 07 08""#))
     }
 
+    /// A bottle that belongs to another store is told nothing, until it is named.
+    @Test func sendLeavesAnotherBottleAlone() async throws {
+        let pair = try await Pair(["--address", "A4:C1:38:09:09:09"])
+        let gateway = Program("waterh-gateway")
+        #expect(try await gateway.run(["adopt", "A4:C1:38:01:02:03", "--store", pair.store]).exitCode == 0)
+        let send = ["send", "--link", pair.socket, "--store", pair.store, "goal", "1800"]
+        let refused = try await gateway.run(send)
+        #expect(refused.exitCode == 3 && refused.output.isEmpty && refused.error.contains("nothing was sent to it"), "\(refused.error)")
+        #expect(try await gateway.run(send + ["--bottle", "A4:C1:38:09:09:09"]).exitCode == 0)
+        #expect(try await gateway.run(["adopt", "A4:C1:38:09:09:09", "--store", pair.store]).exitCode == 0)
+        #expect(try await gateway.run(send).exitCode == 0)
+    }
+
     @Test func doctorSaysWhatIsMissing() async throws {
         let folder = try TemporaryFolder()
         let result = try await Program("waterh-gateway").run(

@@ -17,6 +17,11 @@ public struct EngineRig<Peer: ScriptedPeer> {
     /// Effects in order, as they were performed.
     public private(set) var effects: [EngineEffect] = []
     public var todayTotal: Int?
+    /// How long the journal takes for an answer: a disk may be busy.
+    public var journalDelay = Duration.zero
+    /// Answers that the journal owes, and what was written to the bottle meanwhile.
+    private var owed = 0
+    public private(set) var writtenMeanwhile: [[UInt8]] = []
     private var queue: [(at: MonotonicInstant, event: EngineEvent)] = []
     /// Effects until the kill; never reached from -1.
     private var left = -1
@@ -78,6 +83,7 @@ public struct EngineRig<Peer: ScriptedPeer> {
     }
 
     private mutating func perform(_ event: EngineEvent) -> PollReport? {
+        if case .journal = event { owed -= 1 }
         var events = [event]
         var done: PollReport?
         while !events.isEmpty {
@@ -87,8 +93,16 @@ public struct EngineRig<Peer: ScriptedPeer> {
                 effects.append(effect)
                 switch effect {
                 case .link(let request):
+                    if case .write(_, let value, _) = request, owed > 0 { writtenMeanwhile.append(value) }
                     for (delay, event) in peer.handle(request, at: now) { schedule(.link(event), after: delay) }
-                case .journal(let request): events.append(.journal(journal.answer(request)))
+                case .journal(let request):
+                    let reply = EngineEvent.journal(journal.answer(request))
+                    guard journalDelay > .zero else {
+                        events.append(reply)
+                        continue
+                    }
+                    owed += 1
+                    schedule(reply, after: journalDelay)
                 case .askTodayTotal: events.append(.todayTotal(todayTotal))
                 case .done(let report): done = report
                 case .journaled, .report, .diagnostic, .progress: break

@@ -102,6 +102,14 @@ public final class MemoryJournal: Journal {
         }
     }
 
+    public func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {
+        state.withLock { state in
+            guard let known = state.known(bottle) else { return LogLikeness(known: 0) }
+            let records = Set(state.rows.filter { $0.bottle == known }.map(\.entry.raw))
+            return LogLikeness(known: log.count(where: records.contains), lastCompletePoll: state.bottles[known].lastCompletePoll)
+        }
+    }
+
     public func finishPoll(_ report: PollRecord) throws {
         try write { state in
             state.polls.append(report)
@@ -168,12 +176,14 @@ extension MemoryJournal.State {
 
     fileprivate func isKnown(_ names: BottleNames) -> Bool {
         guard let bottle = known(names.identity) else { return false }
+        if let standIn = names.standIn, known(standIn) == nil { return false }
         guard let alias = names.alias else { return true }
         return known(alias) != nil || bottles[bottle].alias != nil
     }
 
     fileprivate mutating func introduce(_ names: BottleNames) {
         let bottle = identifier(of: names.identity)
+        if let standIn = names.standIn, known(standIn) == nil { bottles[bottle].names.insert(standIn) }
         guard let alias = names.alias, alias != names.identity, known(alias) == nil, bottles[bottle].alias == nil else { return }
         bottles[bottle].names.insert(alias)
         bottles[bottle].alias = alias

@@ -42,6 +42,8 @@ public struct ScriptedBottle: ScriptedPeer {
     public var spacing = Duration.milliseconds(2)
     /// Extra values notified after each log question.
     public var noise: [[UInt8]] = []
+    /// So many questions are answered with it; then it is over.
+    public var noisyDumps = Int.max
     public var connectFailures: [LinkError] = []
     public var isSilent = false
     public var subscribeFails: LinkError?
@@ -185,6 +187,8 @@ public struct ScriptedBottle: ScriptedPeer {
         case .drinkLog:
             guard answersLog else { return [] }
             (dumped, fallen) = (records.count, 0)
+            if noisyDumps == 0 { noise = [] }
+            noisyDumps -= 1
             if records.isEmpty { return noise + [[0x52, 0x50, 0, 3, 2, 6, 0]] }
             return noise + [[0x52, 0x50, 0, 3, 2, 6, 1]] + frames(recordsPerFrame).flatMap { $0 }
         case .draftDump:

@@ -117,10 +117,12 @@ import TrackerCore
 
 /// What a dialect refuses, and whose a bottle is.
 @Suite struct JournalKeepingTests {
-    @Test func `rubbish that equals a record proves nothing`() throws {
+    /// At every question, or at the first only: then the rest of the poll is in order, and acknowledges.
+    @Test(arguments: [Int.max, 1]) func `rubbish that equals a record proves nothing`(dumps: Int) throws {
         let journal = MemoryJournal()
         var peer = ScriptedBottle(records: drinks(15))
         peer.noise = [drinks(15)[14], [1, 6] + drinks(15)[14]]
+        peer.noisyDumps = dumps
         var rig = EngineRig(options: options(), peer: peer, journal: journal, start: evening)
         try rig.run()
         for raw in drinks(15) { #expect(rig.peer.records.contains(raw) || journal.holds(raw)) }
@@ -180,6 +182,22 @@ import TrackerCore
         }
         var named = EngineRig(options: options { $0.own = own; $0.bottle = "A4:C1:38:01:02:03" }, peer: ScriptedBottle(records: drinks(3)), start: evening)
         #expect(try named.run().new == 3)
+    }
+
+    @Test func `a command goes to no bottle of another`() throws {
+        let own = [OwnBottle(identities: ["A4:C1:38:09:09:09"], advertisedName: "WaterH-Boost-24oz")]
+        var peer = ScriptedBottle(records: drinks(3))
+        func send(_ bottle: String? = nil, hasRadio: Bool = false) throws -> (PollReport, EngineRig<ScriptedBottle>) {
+            var rig = EngineRig(options: options { $0.own = own; $0.bottle = bottle; $0.job = .send([.goal(ml: 1800)]) }, peer: peer, start: evening, hasRadio: hasRadio)
+            return (try rig.run(), rig)
+        }
+        let (refused, rig) = try send()
+        #expect(refused.failure?.kind == .notOurs && refused.failure?.sentence.contains("nothing was sent to it") == true && rig.written.isEmpty)
+        peer.advertisement = Advertisement(peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz")
+        let (unseen, far) = try send(hasRadio: true)
+        #expect(unseen.failure?.kind == .notFound && far.peer.connections == 0)
+        let (named, near) = try send("A4:C1:38:01:02:03", hasRadio: true)
+        #expect(named.failure == nil && near.written == [.goal(ml: 1800)])
     }
 
     @Test func `over the radio a bottle of another is seen, told and not connected`() throws {

@@ -16,8 +16,6 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 # A mutated program may wait for ever: that is noticed, too.
 LIMIT = 600
-# What speaks to sockets and programs is left out where no filter names it, as in the first half of `hardware/bench test`.
-QUICK = ["--skip", r"^(BlueZ|Bluetooth|Command|Sync)Tests\."]
 
 
 class Mutation:
@@ -78,8 +76,8 @@ def swift(tree, *words, limit=None):
 
 def failed_tests(words):
     """Names of the tests that failed, as Swift Testing prints them."""
-    found = re.findall(r"Test (?:case passing .* to )?\"?([A-Za-z0-9_]+)\(?.*?(?:recorded an issue|failed after)", words)
-    return list(dict.fromkeys(name for name in found if name not in ("run", "case")))
+    found = re.findall(r"Test (?!run with |case passing )(.+?) (?:recorded an issue|failed after|with \d+ test cases? failed)", words)
+    return list(dict.fromkeys(name.strip('"`').removesuffix("()") for name in found))
 
 
 def test(tree, mutation):
@@ -96,10 +94,7 @@ def test(tree, mutation):
         return True, f"caught by {', '.join(names[:3]) or mutation.filter + ' (it crashed)'}{', …' if len(names) > 3 else ''}"
     if re.search(r"with 0 tests|No matching test", words):
         return False, f"NO TEST matches '{mutation.filter}'"
-    good, words = swift(tree, "test", "--skip-build", *QUICK, limit=3 * LIMIT)
-    if good:
-        return False, "SURVIVED: no test notices"
-    return False, f"not caught by '{mutation.filter}', but by {', '.join(failed_tests(words)[:3])}: say so in the patch"
+    return False, f"SURVIVED {mutation.filter}"
 
 
 def main():

@@ -212,4 +212,22 @@ import TrackerCore
         #expect(try journal.append([read("office", second: 50), read("kitchen", second: 51)]) == [.stored, .stored])
         #expect(try journal.append([read("A4:C1:38:00:00:02", second: 50), read("A4:C1:38:00:00:01", second: 51)]) == [.duplicate, .duplicate])
     }
+
+    @Test(arguments: Kind.allCases) func `a log is compared without making anything known`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let log = (0..<5).map { read(second: $0) }
+        let bottle = "A4:C1:38:00:00:01"
+        #expect(try journal.likeness(of: log.map(\.raw), to: bottle) == LogLikeness(known: 0))
+        _ = try journal.append(log)
+        let end = sampleInstant
+        try journal.finishPoll(PollRecord(bottle: bottle, endedAt: end, complete: true))
+        // All of its bytes count: a bottle that drank as much at that second differs in the rest.
+        let asked = log.map(\.raw) + [read(second: 0, tail: 9).raw, read(second: 50).raw]
+        #expect(try journal.likeness(of: asked, to: bottle) == LogLikeness(known: 5, lastCompletePoll: end))
+        #expect(try journal.likeness(of: asked, to: "hides") == LogLikeness(known: 0))
+        // A name that stands in for it means the same bottle from then on.
+        _ = try journal.recall(BottleNames(bottle, standIn: "hides"))
+        #expect(try journal.likeness(of: asked, to: "hides").known == 5)
+        #expect(try journal.append([read("hides", second: 1)]) == [.duplicate])
+    }
 }

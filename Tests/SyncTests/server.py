@@ -1,6 +1,6 @@
 """A small sync server for the tests: keeps what it is told, answers queries, fails on request.
 
-Prints `port N` when it listens. POST /control/fail?status=S&times=N makes the next N operations answer S;
+usage: server.py [PORT [TOKEN]]. Prints `port N` when it listens. POST /control/fail?status=S&times=N makes the next N operations answer S;
 GET /control/log lists the operations in the order they came. POST /control/token (the body is the token) asks for it from
 then on; POST /control/portal makes every answer a page of HTML, or a redirection to one with the body "redirect"; GET
 /control/seen lists the Authorization headers that came.
@@ -18,7 +18,7 @@ rows = {"user": {}, "session": {}, "logEntry": {}, "preset": {}}
 log = []
 failures = []
 seen = []
-state = {"token": None, "portal": None}
+state = {"token": sys.argv[2] if len(sys.argv) > 2 else None, "portal": None}
 
 
 class Handler(BaseHTTPRequestHandler):

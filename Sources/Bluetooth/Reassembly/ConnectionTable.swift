@@ -28,6 +28,8 @@ struct ConnectionTable {
     private var free: [Int] = []
     /// Open connections of HCI, by adapter: those end with it.
     private var ofAdapter: [UInt32: Set<Int>] = [:]
+    /// Connections that resets have looked at: the work that they make.
+    private(set) var looks = 0
     private var lastID = 0
     private var lastKey: UInt64 = .max
     private var lastSlot = -1
@@ -46,8 +48,9 @@ struct ConnectionTable {
     }
 
     /// What ends when an adapter is reset, in order of first sight.
-    func open(of adapter: UInt32) -> [Int] {
+    mutating func open(of adapter: UInt32) -> [Int] {
         guard let slots = ofAdapter[adapter] else { return [] }
+        looks += slots.count
         return slots.sorted { self.slots[$0].observed.id < self.slots[$1].observed.id }
     }
 

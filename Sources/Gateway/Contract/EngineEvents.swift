@@ -42,6 +42,7 @@ public enum JournalRequest: Hashable, Sendable {
     case quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant)
     case unsettled(bottle: String, reading: String, since: Int64?, after: Int64, limit: Int)
     case noteClockSetting(bottle: String, ClockMark)
+    case likeness(log: [[UInt8]], bottle: String)
     case finishPoll(PollRecord)
 }
 
@@ -51,6 +52,7 @@ public enum JournalReply: Hashable, Sendable {
     case quarantined
     case unsettled([UnsettledRecord])
     case clockSettingNoted
+    case likeness(LogLikeness)
     case finished
     /// The request failed; none of it is stored. The sentence says why.
     case failed(String)
@@ -71,6 +73,7 @@ extension Journal {
             case .noteClockSetting(let bottle, let mark):
                 try noteClockSetting(of: bottle, mark)
                 return .clockSettingNoted
+            case .likeness(let log, let bottle): return .likeness(try likeness(of: log, to: bottle))
             case .finishPoll(let record):
                 try finishPoll(record)
                 return .finished

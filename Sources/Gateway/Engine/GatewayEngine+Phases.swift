@@ -21,7 +21,7 @@ extension GatewayEngine {
             } else {
                 guard BottleSelector.looksLikeBottle(advertisement) else { return }
             }
-            if case .poll = work.options.job, !Ownership(work.options).mayBeOwn(advertisement) {
+            if !Ownership(work.options).mayBeOwn(advertisement) {
                 if others.count < 16 { others[advertisement.peer] = advertisement }
                 return
             }
@@ -117,7 +117,7 @@ extension GatewayEngine {
             if let peer { strangers.insert(peer) }
             let goesOn = work.hasRadio && work.options.bottle == nil && sessions < work.limits.sessions
             // The next one is another: nothing of this one is remembered.
-            if goesOn { (work.report.bottle, work.report.identity) = (nil, nil) }
+            if goesOn { (work.report.bottle, work.report.identity, work.serialNumber, work.recognised) = (nil, nil, nil, nil) }
             if goesOn { work.say(.info, failure.sentence + " Looking further.") }
             disconnect(then: goesOn ? .scan : .finish)
         case .lost(let error):

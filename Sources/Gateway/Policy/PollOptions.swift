@@ -15,7 +15,7 @@ public struct PollOptions: Sendable {
     public var bottle: String?
     /// What a person calls it (`bottle.alias`); its drinks are kept under its own identity all the same.
     public var alias: String?
-    /// The bottles of this store. Where there are any and none is named by `bottle`, no other one is drained.
+    /// The bottles of this store. Where there are any and none is named by `bottle`, no other one is drained or told anything.
     public var own: [OwnBottle] = []
     public var dialect = BottleProtocol.RecordDialect.calendar
     /// `nil`: what the dialect says.

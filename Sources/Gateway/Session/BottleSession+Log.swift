@@ -77,6 +77,8 @@ extension BottleSession {
     }
 
     mutating func unreadable(_ bytes: [UInt8], _ reason: String, _ work: inout PollWork) {
+        // It comes again once it is known whose it is.
+        guard recognition == nil else { return }
         junk += 1
         if junk <= 3 { work.say(.warning, "Bytes that could not be understood were kept apart: \(reason).") }
         keeper.quarantine(bytes, reason, bottle: work.bottle, &work)
@@ -108,6 +110,7 @@ extension BottleSession {
     mutating func settle(_ work: inout PollWork) {
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
+        if let recognition { return compare(round.all, recognition, &work) }
         judgeClock(round.all, &work)
         keeper.store(round.all, unproven: round.unproven, bottle: work.bottle, &work)
         if keeper.isSettled { settled(&work) }

@@ -39,7 +39,7 @@ extension BottleSession {
         case .read(_, let value):
             if step == .readName { work.report.name = BottleIdentity.name(value) }
             if step == .readSerial {
-                work.report.identity = BottleIdentity.from(serialNumber: value)
+                work.serialNumber = BottleIdentity.from(serialNumber: value)
             }
             advance(&work)
         case .readFailed(_, let error):
@@ -57,7 +57,8 @@ extension BottleSession {
     }
 
     mutating func identify(_ work: inout PollWork) {
-        let identity = work.address?.description ?? work.report.identity ?? standIn(&work)
+        let identity = work.address?.description ?? work.serialNumber ?? work.recognised ?? standIn(work)
+        let isFirstLook = work.report.bottle == nil
         work.report.identity = identity
         work.report.bottle = identity
         if let wanted = work.options.bottle {
@@ -75,31 +76,43 @@ extension BottleSession {
                 return
             }
         }
-        if case .poll = work.options.job {
-            guard Ownership(work.options).allows(identity: identity, name: work.report.name) else {
-                end = .stranger(Ownership(work.options).refusal(name: work.report.name, identity: identity))
-                return
-            }
-            work.report.isAdopted = work.options.own.isEmpty
+        let isPoll = work.options.job == .poll
+        if isPoll, let found = Recognition(work, standIn: identity) {
+            recognition = found
+            upcoming = [.subscribe, .recognise] + upcoming.filter { $0 != .subscribe }
+            return advance(&work)
         }
-        // Two bottles never share an alias: the other one of this store keeps it.
-        if let alias = work.options.alias, !work.options.own.contains(where: { $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias) }) {
-            work.report.bottle = alias
+        guard work.recognised != nil || Ownership(work.options).allows(identity: identity, name: work.report.name) else {
+            end = .stranger(Ownership(work.options).refusal(name: work.report.name, identity: identity))
+            return
         }
+        work.report.isAdopted = isPoll && work.options.own.isEmpty
+        if work.address == nil, work.serialNumber == nil, isFirstLook { warn(of: identity, &work) }
+        call(identity, &work)
         advance(&work)
     }
 
-    /// What a bottle without an address of its own and without a serial number is known by.
-    private func standIn(_ work: inout PollWork) -> String {
-        if work.seen?.isAddressPrivate == true, let name = BottleIdentity.standIn(privateName: work.report.name) {
-            work.say(
-                .warning,
-                "The bottle hides its address (\(work.seen?.address?.description ?? "it is private") changes) and gives no usable serial number; its drinks are kept under '\(name)', and those of any other bottle of that name that hides would be too.")
-            return name
+    /// Under which name the report speaks of it. Two bottles never share an alias: the other one of this store keeps it.
+    func call(_ identity: String, _ work: inout PollWork) {
+        work.report.bottle = identity
+        if let alias = work.options.alias, !work.options.own.contains(where: { $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias) }) {
+            work.report.bottle = alias
         }
-        let identity = BottleIdentity.standIn(name: work.report.name, link: work.linkName)
-        work.say(.warning, "The bottle gives no usable serial number; its drinks are kept under '\(identity)', as long as name and link stay the same.")
-        return identity
+    }
+
+    /// What a bottle without an address of its own and without a serial number is known by.
+    private func standIn(_ work: PollWork) -> String {
+        let hidden = work.isHidden ? BottleIdentity.standIn(privateName: work.report.name) : nil
+        return hidden ?? BottleIdentity.standIn(name: work.report.name, link: work.linkName)
+    }
+
+    private func warn(of identity: String, _ work: inout PollWork) {
+        guard work.isHidden, work.report.name != nil else {
+            return work.say(.warning, "The bottle gives no usable serial number; its drinks are kept under '\(identity)', as long as name and link stay the same.")
+        }
+        work.say(
+            .warning,
+            "The bottle hides its address (\(work.seen?.address?.description ?? "it is private") changes) and gives no usable serial number; its drinks are kept under '\(identity)', and those of any other bottle of that name that hides would be too.")
     }
 
     mutating func subscribed(_ event: CentralEvent, _ work: inout PollWork) {

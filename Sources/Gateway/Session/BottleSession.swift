@@ -9,7 +9,7 @@ import TrackerCore
 /// snapshot, settings, amount) gives up with a warning; the log and what it needs end the session.
 struct BottleSession {
     enum Step: String, Hashable, Sendable {
-        case discover, readName, readSerial, identify, recall, subscribe, snapshot, settings, askTotal, amount, log, lookAgain, settingsAfter
+        case discover, readName, readSerial, identify, recognise, recall, subscribe, snapshot, settings, askTotal, amount, log, lookAgain, settingsAfter
         case askTotalAfter, amountAfter, send
 
         /// Steps without which the log can be read all the same. Name and serial number are not among them: an identity
@@ -17,7 +17,7 @@ struct BottleSession {
         var isComfort: Bool {
             switch self {
             case .snapshot, .settings, .askTotal, .amount, .settingsAfter, .askTotalAfter, .amountAfter: true
-            case .discover, .readName, .readSerial, .identify, .recall, .subscribe, .log, .lookAgain, .send: false
+            case .discover, .readName, .readSerial, .identify, .recognise, .recall, .subscribe, .log, .lookAgain, .send: false
             }
         }
     }
@@ -34,6 +34,8 @@ struct BottleSession {
     }
 
     var end: End?
+    /// Who the bottle is has to be found out from its log first.
+    var recognition: Recognition?
     var step = Step.discover
     var keeper = JournalKeeper()
 
@@ -107,6 +109,7 @@ struct BottleSession {
         guard end == nil else { return }
         if giveUpIfJournalFailed(&work) { return }
         guard keeper.isSettled else { return }
+        if recognition != nil { return recognised(&work) }
         if step == .recall || step == .lookAgain { return advance(&work) }
         if step == .settingsAfter, isNotingClock {
             isNotingClock = false
@@ -170,9 +173,11 @@ struct BottleSession {
             expect(.read(handle: handle), &work, within: work.limits.request)
         case .identify:
             identify(&work)
+        case .recognise:
+            beginRecognition(table, &work)
         case .recall:
             work.isRecalled = true
-            keeper.recall(BottleNames(work.bottle, alias: work.options.alias), &work)
+            keeper.recall(BottleNames(work.bottle, alias: work.options.alias, standIn: work.standIn), &work)
         case .subscribe:
             guard table.responseNotifies else { return advance(&work) }
             expect(.subscribe(handle: table.response), &work, within: work.limits.request)
@@ -240,7 +245,7 @@ struct BottleSession {
 
     /// Journals what has arrived and is not journaled yet. Nothing of it is acknowledged on this connection any more.
     mutating func keepRest(_ work: inout PollWork) {
-        guard work.report.identity != nil, drain != nil else { return }
+        guard work.report.identity != nil, drain != nil, recognition == nil else { return }
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
         judgeClock(round.all, &work)

@@ -14,12 +14,16 @@ struct JournalKeeper {
         case quarantine
         case unsettled(bottle: String, since: Int64?)
         case clockSetting
+        case likeness
         /// Records of the store that were looked at again.
         case again([JournalEntry])
     }
 
     private var pending: [Pending] = []
     private(set) var memory = BottleMemory()
+    /// A log that was compared with those of known bottles, and what came of it, in their order.
+    private(set) var compared: [[UInt8]] = []
+    private(set) var likenesses: [LogLikeness] = []
     /// The journal said no; nothing is acknowledged from then on.
     private(set) var failure: String?
 
@@ -34,6 +38,15 @@ struct JournalKeeper {
     mutating func recall(_ names: BottleNames, _ work: inout PollWork) {
         pending.append(.recall)
         work.emit(.journal(.recall(names)))
+    }
+
+    /// Compares a log with those of known bottles.
+    mutating func recognise(_ log: [[UInt8]], _ bottles: [String], _ work: inout PollWork) {
+        (compared, likenesses) = (log, [])
+        for bottle in bottles {
+            pending.append(.likeness)
+            work.emit(.journal(.likeness(log: log, bottle: bottle)))
+        }
     }
 
     /// Journals the records that this poll has not journaled yet, in the order in which the bottle sent them. Those that are `unproven` are
@@ -109,6 +122,8 @@ struct JournalKeeper {
         switch (pending.removeFirst(), reply) {
         case (.recall, .recalled(let memory)):
             self.memory = memory
+        case (.likeness, .likeness(let likeness)):
+            likenesses.append(likeness)
         case (.append(let entries, let doubted), .appended(let outcomes)) where outcomes.count == entries.count:
             count(entries, outcomes, &work)
             note(entries, outcomes, &work)

@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// Which bottles a poll may drain: those of its store. The first that answers an empty store becomes its own; another one
+/// Which bottles a poll may drain, and a command may be sent to: those of its store. The first that answers an empty store becomes its own; another one
 /// is left alone until a person says that it belongs here too, by `adopt` or by naming it. A neighbour's bottle, drained
 /// once, has lost its log for its owner.
 public struct Ownership: Sendable {
@@ -41,8 +41,9 @@ public struct Ownership: Sendable {
     func refusal(name: String?, identity: String) -> PollFailure {
         let who = name.map { "\($0) (\(identity))" } ?? identity
         let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(separator: ", ")
+        let left = options.job == .poll ? "taken from" : "sent to"
         return PollFailure(
-            .notOurs, "\(who) is here, but this store belongs to \(own); nothing was taken from it.",
+            .notOurs, "\(who) is here, but this store belongs to \(own); nothing was \(left) it.",
             advice: "If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) under a new name: waterh-gateway adopt '\(identity)' --as NAME.")
     }
 }

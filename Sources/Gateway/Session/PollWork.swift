@@ -63,6 +63,17 @@ struct PollWork {
         BottleEcho.found(in: memory.clockSettings, host: clockMark, drift: report.clockDriftSeconds)
     }
 
+    /// It shows nothing that is its own but its name: no address that stays, no serial number.
+    var isHidden: Bool { seen?.isAddressPrivate == true && serialNumber == nil }
+    var serialNumber: String?
+    /// Who a bottle that hides has turned out to be in this poll.
+    var recognised: String?
+    /// What such a bottle would be known by else.
+    var standIn: String? {
+        guard isHidden, let name = report.name, let standIn = BottleIdentity.standIn(privateName: name), standIn != bottle else { return nil }
+        return standIn
+    }
+
     /// What the bottle's records are kept under.
     var bottle: String { report.identity ?? linkName }
     var limits: PollLimits { options.limits }

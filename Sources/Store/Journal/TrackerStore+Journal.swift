@@ -37,6 +37,17 @@ extension TrackerStore: Journal {
         }
     }
 
+    public func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {
+        try read { db in
+            guard let id = try BottleTable.known(bottle, db) else { return LogLikeness(known: 0) }
+            let find = try db.cachedStatement(sql: "SELECT 1 FROM bottle_record WHERE bottle = ? AND substr(raw, 1, 8) = ? AND raw = ? LIMIT 1")
+            let known = try log.count {
+                try Int.fetchOne(find, arguments: [id, DatabaseValue(bytes: Array($0.prefix(8))), DatabaseValue(bytes: $0)]) != nil
+            }
+            return LogLikeness(known: known, lastCompletePoll: try BottleTable.memory(of: bottle, db).lastCompletePoll)
+        }
+    }
+
     /// End of this bottle's last poll that read the whole log.
     public func lastCompletePoll(of bottle: String) throws -> Instant? {
         try read { db in try BottleTable.memory(of: bottle, db).lastCompletePoll }

@@ -22,6 +22,7 @@ enum BottleTable {
     /// Whether a poll that shows these names tells nothing new.
     static func isKnown(_ names: BottleNames, _ db: Database) throws -> Bool {
         guard let id = try known(names.identity, db) else { return false }
+        if let standIn = names.standIn, try known(standIn, db) == nil { return false }
         guard let alias = names.alias else { return true }
         return try known(alias, db) != nil || hasAlias(id, db)
     }
@@ -34,6 +35,9 @@ enum BottleTable {
             try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [names.identity, bottle])
         }
         let id = try identifier(of: names.identity, db)
+        if let standIn = names.standIn, try known(standIn, db) == nil {
+            try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [standIn, id])
+        }
         guard let alias = names.alias, alias != names.identity, try known(alias, db) == nil, try !hasAlias(id, db) else { return }
         try db.execute(sql: "INSERT INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [alias, id])
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [alias, id])

@@ -99,6 +99,8 @@ public protocol Journal: Sendable {
     /// Remembers that this bottle's clock is about to be set to what this computer's clock says. Noted first: a process may
     /// be killed between the two.
     func noteClockSetting(of bottle: String, _ mark: ClockMark) throws
+    /// How much a log is that of a bottle. Makes nothing known.
+    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness
     /// Remembers a poll's end and what the bottle said of itself.
     func finishPoll(_ report: PollRecord) throws
     /// Keeps bytes that are no record, with the reason: never dropped in silence, and never a proof that something is stored.
@@ -111,10 +113,26 @@ public struct BottleNames: Hashable, Sendable {
     public var identity: String
     /// What a person calls it (`bottle.alias`). Two bottles never share one: the first keeps it.
     public var alias: String?
+    /// Another identity, under which it is known from now on.
+    public var standIn: String?
 
-    public init(_ identity: String, alias: String? = nil) {
+    public init(_ identity: String, alias: String? = nil, standIn: String? = nil) {
         self.identity = identity
         self.alias = alias
+        self.standIn = standIn
+    }
+}
+
+/// What speaks for a log being a bottle's.
+public struct LogLikeness: Hashable, Sendable {
+    /// So many of its records are known from that bottle.
+    public var known: Int
+    /// End of that bottle's last poll that read the whole log.
+    public var lastCompletePoll: Instant?
+
+    public init(known: Int, lastCompletePoll: Instant? = nil) {
+        self.known = known
+        self.lastCompletePoll = lastCompletePoll
     }
 }
 

@@ -1,0 +1,81 @@
+import Foundation
+
+/// Where an `OutputFile` is made: what a name leads to, and files beside it.
+enum OutputPlace {
+    // No constant that Swift can import.
+    private static let withoutName: Int32 = 0o20_000_000 | O_DIRECTORY
+
+    /// Names of what is open already: written on, never replaced.
+    static func isDescriptor(_ path: String) -> Bool {
+        path == "/dev/stdout" || path == "/dev/stderr" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
+    }
+
+    /// The name that a chain of symbolic links ends with, whether a file is there or not; `nil` where it ends nowhere.
+    static func followed(_ path: String) -> String? {
+        var path = path
+        for _ in 0..<40 {
+            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(path, &buffer, buffer.count)
+            guard count > 0 else { return path }
+            let next = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            path = next.hasPrefix("/") ? next : directory(of: path) + "/" + next
+        }
+        return nil
+    }
+
+    /// A new file in the target's directory. Without a name it leaves nothing behind, however the process ends.
+    static func openBeside(_ target: String, mode: mode_t) -> (descriptor: Int32, name: String?)? {
+        let unnamed = open(directory(of: target), withoutName | O_RDWR | O_CLOEXEC, mode)
+        if unnamed >= 0 { return (unnamed, nil) }
+        let name = temporaryName(target)
+        let descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        return descriptor >= 0 ? (descriptor, name) : nil
+    }
+
+    /// A new file in the temporary directory that never gets a name; negative, with `errno`, where there can be none.
+    static func openElsewhere() -> Int32 {
+        open(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp", withoutName | O_RDWR | O_CLOEXEC, 0o600)
+    }
+
+    static func temporaryName(_ target: String) -> String {
+        let name = target.split(separator: "/").last ?? "file"
+        return "\(directory(of: target))/.\(name.prefix(200)).\(getpid())-\(UInt32.random(in: .min ... .max))"
+    }
+
+    /// A rename is only durable with its directory.
+    static func synchronise(directoryOf target: String) {
+        let descriptor = open(directory(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    static func status(of path: String) -> stat? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status : nil
+    }
+
+    private static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+extension stat {
+    func isKind(_ kind: mode_t) -> Bool { st_mode & S_IFMT == kind }
+
+    /// Whether the path leads to this very file.
+    func isSame(_ path: String) -> Bool {
+        guard let other = OutputPlace.status(of: path) else { return false }
+        return other.st_dev == st_dev && other.st_ino == st_ino
+    }
+
+    /// Gives owner and mode to another file; false where the owner cannot be kept.
+    func isInherited(by descriptor: Int32) -> Bool {
+        var own = stat()
+        guard fstat(descriptor, &own) == 0 else { return false }
+        // First the owner: a change of owner takes bits of the mode away.
+        if own.st_uid != st_uid || own.st_gid != st_gid, fchown(descriptor, st_uid, st_gid) != 0 { return false }
+        return fchmod(descriptor, st_mode & 0o7777) == 0
+    }
+}

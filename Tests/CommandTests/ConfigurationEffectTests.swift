@@ -1,0 +1,60 @@
+import CommandStore
+import Foundation
+import Support
+import Testing
+
+/// Every key of waterh.toml changes something that can be seen.
+@Suite struct ConfigurationEffectTests {
+    private enum Observation {
+        /// The service's first line that says one of these.
+        case service([String])
+        /// What this line of `waterh-tracker` says.
+        case tracker(String)
+    }
+
+    /// Two values (`nil`: not there), and what shows which of them is in force. SOCKET and FOLDER stand for where they are.
+    private static let effects: [String: (values: [String?], observation: Observation)] = [
+        "link": (["\"SOCKET\"", "\"unix:/nowhere\""], .service(["1 received", "error"])),
+        "bottle": ([nil, "\"WaterH-Nobody\""], .service(["1 received", "error"])),
+        "store": (["\"FOLDER/one.sqlite\"", "\"FOLDER/two.sqlite\""], .tracker("check --doctor --now 2026-06-15T12:00:00Z")),
+        "zone": (["\"Asia/Tokyo\"", "\"America/New_York\""], .tracker("status --now 2026-06-15T12:00:00Z")),
+        "dialect": ([nil, "\"strict\""], .service(["Today:"])),
+        "keep": ([nil, "true"], .service(["1 received"])),
+        "allow-power-cycle": ([nil, "true"], .service(["Service on"])),
+    ]
+
+    @Test(arguments: Configuration.keys) func everyKeyChangesSomethingObservable(_ key: String) async throws {
+        let (values, observation) = try #require(Self.effects[key], "\(key) has no observation: wire it up, or delete it")
+        var seen: [String] = []
+        for value in values + [values[0]] { seen.append(try await look(observation, key, value)) }
+        #expect(seen[0] != seen[1], "\(key) changes nothing in: \(seen[0])")
+        #expect(seen[0] == seen[2], "the observation says something else each time")
+    }
+
+    private func look(_ observation: Observation, _ key: String, _ value: String?) async throws -> String {
+        let pair = try await Pair(["--name", "WaterH-Boost-24oz"])
+        let folder = pair.folder
+        var file = ["link": "\"SOCKET\"", "store": "\"FOLDER/w.sqlite\""]
+        file[key] = value
+        let text = file.map { "\($0) = \($1)\n" }.joined().replacing("SOCKET", with: pair.socket).replacing("FOLDER", with: folder.path)
+        try FileManager.default.createDirectory(at: folder.url("config/waterh"), withIntermediateDirectories: true)
+        let path = folder.file("config/waterh/waterh.toml")
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let environment = [
+            "XDG_CONFIG_HOME": folder.file("config"), "XDG_STATE_HOME": folder.file("state"), "HOME": folder.path,
+            "WATERH_STORE": "", "WATERH_ZONE": "", "WATERH_LINK": "", "WATERH_BOTTLE": "", "DBUS_SESSION_BUS_ADDRESS": "",
+        ]
+        switch observation {
+        case .tracker(let line):
+            _ = try await Program("waterh-tracker").run(["log", "200", "--at", "2026-06-15T09:00:00Z"], environment: environment)
+            let result = try await Program("waterh-tracker").run(line.split(separator: " ").map(String.init), environment: environment)
+            return (result.output + result.error).replacing(folder.path, with: "~")
+        case .service(let beginnings):
+            try await pair.sip(300)
+            let service = try Program("waterh-gateway").start(["run", "--verbose", "--config", path], environment: environment)
+            defer { service.send(signal: SIGTERM) }
+            let line = await event(within: 30) { service.error.split(separator: "\n").first { line in beginnings.contains { line.contains($0) } } }
+            return String(try #require(line, "\(service.error)")).replacing(folder.path, with: "~")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import TrackerCore
+
+/// What shows each setting, by its name.
+enum SettingEffects {
+    private static let noon = ["12:00 log 600", "12:01 status"]
+    private static let adaptive = "05:01 settings set reminders.engine adaptive"
+    private static let session = ["20:00 setup --yes", "20:00 session start", "20:10 drink", "20:20 drink", "20:30 water", "20:31 status"]
+
+    private static func day(_ value: String, _ lines: [String]) -> SettingEffect { SettingEffect(value: value, observation: .day(lines)) }
+    private static func poll(_ value: String, _ names: String...) -> SettingEffect { SettingEffect(value: value, observation: .poll(names)) }
+    private static func engine(_ value: String, _ look: @escaping @Sendable (Settings) throws -> String) -> SettingEffect {
+        SettingEffect(value: value, observation: .engine(look))
+    }
+
+    static let table: [String: SettingEffect] = [
+        "day.boundaryHour": day("0", ["02:00 log 200", "12:00 status"]),
+        "day.zone": day("Asia/Tokyo", noon),
+        "hydration.goalMl": day("3000", noon),
+        "hydration.glassMl": day("300", noon),
+        "hydration.cupMl": day("330", ["12:00 log cup"]),
+        "hydration.quickAddMl": day("111,222", ["12:00 log quick2"]),
+        "hydration.countSessionWater": day("true", session),
+        "schedule.wake": day("09:00", noon),
+        "schedule.sleep": day("20:00", noon),
+        "schedule.interval.wake": day("11:00", ["10:00 status"]),
+        "schedule.interval.sleep": day("18:00", ["19:00 status"]),
+        "schedule.adaptive.start": day("11", [adaptive, "09:30 check --show"]),
+        "schedule.adaptive.end": day("18", [adaptive, "17:30 check --show", "19:30 check --show"]),
+        "reminders.enabled": day("false", ["12:00 check --show"]),
+        "reminders.engine": day("interval", ["12:00 check --show"]),
+        "reminders.dailyLimit": day("false", ["05:01 settings set reminders.maxPerDay 1", "07:20 check --show", "12:00 check --show"]),
+        "reminders.maxPerDay": day("1", ["07:20 check --show", "12:00 check --show"]),
+        "reminders.backOnTrack": day("true", ["12:00 check --show", "12:01 log 1500", "12:02 check --show"]),
+        "reminders.minDeficitMl": day("500", ["07:20 check --show"]),
+        "pace.mode": day("wholeHours", ["07:59 status"]),
+        "pace.thresholdPercent": day("1", ["07:30 status --json"]),
+        "pace.testMode": day("true", ["08:30 status --json"]),
+        "adaptive.intervalHours": day("4", [adaptive, "09:30 check --show"]),
+        "notify.sound": day("false", ["12:00 check --show --json"]),
+        "notify.timeSensitiveCritical": day("false", ["12:00 check --show --json"]),
+
+        "bottle.alias": poll("kitchen", "bottle"),
+        "bottle.timeZone": poll("Asia/Tokyo", "clockDriftSeconds"),
+        "bottle.recordDialect": poll("strict", "state.dailyTotalMl"),
+        "bottle.amountWidth": poll("u8", "state.dailyTotalMl"),
+        "bottle.scanTimeoutS": engine("30") { try "\(air($0).requests.count { $0 == .startScan }) scans" },
+        "bottle.connectTimeoutS": engine("7") { settings in
+            try air(settings, isSilent: false).requests.compactMap { if case .connect(_, let limit) = $0 { "\(limit)" } else { nil } }.joined()
+        },
+        "bottle.readDelayS": engine("2") { settings in
+            let bottle = ScriptedBottle(.draft, records: [drink], properties: [.read])
+            var rig = EngineRig(options: PollOptions(settings: settings, zone: .utc), peer: bottle, start: after)
+            return try "\(rig.run().duration)"
+        },
+        "bottle.pollWhenIdle": SettingEffect(value: "false", observation: .service("Next poll")),
+        "bottle.maxRecordAgeDays": engine("1") { settings in
+            var rig = EngineRig(options: PollOptions(settings: settings, zone: .utc), peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 3 * 86_400))
+            return try "\(rig.run().suspect) suspect"
+        },
+
+        "waterline.waterEveryNDrinks": day("3", session),
+        "waterline.timeReminders": day("false", session),
+        "waterline.intervalMinutes": day("45", session),
+        "waterline.warningThreshold": day("1", session),
+        "waterline.defaultWaterOz": day("12", session),
+        "waterline.units": day("ml", session),
+        "waterline.discreet": day("false", session + ["21:30 check --show"]),
+        "waterline.defaultPreset": day("Double", ["20:00 setup --yes", "20:01 *", "20:02 session start", "20:03 drink"]),
+        "waterline.bottleWater": poll("off", "state.waterline.waters"),
+        "week.firstDay": day("sunday", ["12:00 history"]),
+        "health.enabled": day("true", ["12:00 log 200", "12:01 files"]),
+        "sync.url": day("http://127.0.0.1:9/sync", ["20:00 session start", "20:01 check"]),
+        "sync.token": SettingEffect(value: "s3cret", observation: .synced(["05:01 settings set sync.url SERVER", "20:00 session start", "20:01 check"])),
+        "sync.tokenFile": day("/nowhere/token", ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
+
+        // Of parts that there are not yet: whoever sets them is told that nothing uses them.
+        "http.listen": day("127.0.0.1:9000", ["12:00 check --doctor"]),
+        "mqtt.url": day("mqtt://localhost", ["12:00 check --doctor"]),
+        "mqtt.prefix": day("home/water", ["12:00 check --doctor"]),
+        "mqtt.commands": day("true", ["12:00 check --doctor"]),
+    ]
+
+    /// A drink of 2026-02-02 at 22:21:15, and a while after it.
+    private static let drink: [UInt8] = [0x1A, 0x02, 0x02, 0x16, 0x15, 0x0F, 0x00, 0x10, 0x00, 0x00, 0x01, 0x61, 0x00]
+    private static let after = Instant(seconds: 1_770_071_400)
+
+    /// A poll over the radio.
+    private static func air(_ settings: Settings, isSilent: Bool = true) throws -> EngineRig<ScriptedBottle> {
+        var bottle = ScriptedBottle(records: [drink])
+        bottle.isSilent = isSilent
+        bottle.advertisement = Advertisement(peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz")
+        var rig = EngineRig(options: PollOptions(settings: settings, zone: .utc), peer: bottle, start: after, hasRadio: true)
+        try rig.run()
+        return rig
+    }
+}
