@@ -45,7 +45,7 @@ struct Run: AsyncParsableCommand {
         let syncing = Task { await sync.run() }
         let watchdog = Task { await supervisor.keepAlive { await service.isOnTime() } }
         supervisor.tell("READY=1")
-        if link.verbose { Diagnostics.line("Service on \(central.name)\(plan.link.allowPowerCycle ? ", which may be switched off and on" : "").") }
+        log.debug("Service on \(central.name)\(plan.link.allowPowerCycle ? ", which may be switched off and on" : "").")
 
         var stopped = ExitStatus.done
         for await signal in signals {

@@ -76,14 +76,14 @@ actor ServiceDesk {
         if report.failure != nil, let resolved = try? depot.lookAgain(options), resolved > 0 {
             log.notice("\(resolved) records of earlier polls got a date and count now.")
         }
-        if plan.link.verbose { sayWhenNext() }
+        sayWhenNext()
     }
 
     private func sayWhenNext() {
         let context = depot.context()
         switch (try? depot.store.facts(context)).map({ PollPlan.rhythm($0, now: context.now) }) {
-        case .every(let seconds): Diagnostics.line("Next poll in \(Int(seconds)) s.")
-        case .resting: Diagnostics.line("Next poll when drinking hours begin.")
+        case .every(let seconds): log.debug("Next poll in \(Int(seconds)) s.")
+        case .resting: log.debug("Next poll when drinking hours begin.")
         case nil: break
         }
     }
