@@ -6,21 +6,21 @@ import Testing
 /// Every key of waterh.toml changes something that can be seen.
 @Suite struct ConfigurationEffectTests {
     private enum Observation {
-        /// The service's first line that says one of these.
-        case service([String])
+        /// What the service says first that begins so with one of these, as far as the other.
+        case service([String], until: String)
         /// What this line of `waterh-tracker` says.
         case tracker(String)
     }
 
     /// Two values (`nil`: not there), and what shows which of them is in force. SOCKET and FOLDER stand for where they are.
     private static let effects: [String: (values: [String?], observation: Observation)] = [
-        "link": (["\"SOCKET\"", "\"unix:/nowhere\""], .service(["1 received", "error"])),
-        "bottle": ([nil, "\"WaterH-Nobody\""], .service(["1 received", "error"])),
+        "link": (["\"SOCKET\"", "\"unix:/nowhere\""], .service(["1 received", "error"], until: ":")),
+        "bottle": ([nil, "\"WaterH-Nobody\""], .service(["1 received", "error"], until: ":")),
         "store": (["\"FOLDER/one.sqlite\"", "\"FOLDER/two.sqlite\""], .tracker("check --doctor --now 2026-06-15T12:00:00Z")),
         "zone": (["\"Asia/Tokyo\"", "\"America/New_York\""], .tracker("status --now 2026-06-15T12:00:00Z")),
-        "dialect": ([nil, "\"strict\""], .service(["Today:"])),
-        "keep": ([nil, "true"], .service(["1 received"])),
-        "allow-power-cycle": ([nil, "true"], .service(["Service on"])),
+        "dialect": ([nil, "\"strict\""], .service(["Today:"], until: " /")),
+        "keep": ([nil, "true"], .service(["1 received"], until: " Today")),
+        "allow-power-cycle": ([nil, "true"], .service(["Service on"], until: " [")),
     ]
 
     @Test(arguments: Configuration.keys) func everyKeyChangesSomethingObservable(_ key: String) async throws {
@@ -49,12 +49,15 @@ import Testing
             _ = try await Program("waterh-tracker").run(["log", "200", "--at", "2026-06-15T09:00:00Z"], environment: environment)
             let result = try await Program("waterh-tracker").run(line.split(separator: " ").map(String.init), environment: environment)
             return (result.output + result.error).replacing(folder.path, with: "~")
-        case .service(let beginnings):
+        case .service(let beginnings, let end):
             try await pair.sip(300)
             let service = try Program("waterh-gateway").start(["run", "--verbose", "--config", path], environment: environment)
             defer { service.send(signal: SIGTERM) }
-            let line = await event(within: 30) { service.error.split(separator: "\n").first { line in beginnings.contains { line.contains($0) } } }
-            return String(try #require(line, "\(service.error)")).replacing(folder.path, with: "~")
+            let said = await event(within: 30) {
+                service.error.split(separator: "\n").lazy.compactMap { line in beginnings.compactMap { line.range(of: $0).map { line[$0.lowerBound...] } }.first }.first
+            }
+            let words = try #require(said, "\(service.error)")
+            return String(words[..<(words.range(of: end)?.lowerBound ?? words.endIndex)]).replacing(folder.path, with: "~")
         }
     }
 }

@@ -144,6 +144,6 @@ private struct World {
             ["run", "--verbose", "--link", pair.socket, "--zone", "Etc/GMT\(east > 0 ? "-" : "+")\(abs(east))"], environment: environment)
         defer { service.send(signal: SIGTERM) }
         let line = await event(within: 30) { service.error.split(separator: "\n").first { $0.contains(beginning) } }
-        return String(try #require(line, "\(service.error)"))
+        return String(try #require(line, "\(service.error)").prefix { $0 != "[" })
     }
 }
