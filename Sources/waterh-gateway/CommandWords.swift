@@ -6,7 +6,7 @@ import TrackerCore
 /// From the words of `send` to the bottle's commands.
 enum CommandWords {
     static let help = """
-        goal ML; clock [2026-12-31T23:59:50]; amount ML; flash; recalibrate full|empty; raw HEX; snapshot; register;
+        goal ML; clock [2026-12-31T23:59:50]; amount ML; flash; recalibrate full|empty; raw HEX; snapshot; register; \
         light blue|breathe|calm|rainbow|warmth|christmas [RRGGBB]; reminder off|periodic|smart [08:00-20:00] [MINUTES].
         """
 

@@ -18,8 +18,10 @@ struct Doctor: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let way = try link.name
         let file = try Configuration.load(nil)
+        var link = link
+        link.fill(file)
+        let way = try link.name
         let store = try place.place(file)
         var findings = DoctorChecks.store(store) + [DoctorChecks.zone(place.namedZone(file))]
         let own = OwnBottles.look(store)

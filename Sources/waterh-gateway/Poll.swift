@@ -27,13 +27,15 @@ struct Poll: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let central = try link.open()
         let file = try Configuration.load(nil)
+        var link = link
+        link.fill(file)
+        let central = try link.open()
         let depot = try Depot(try place.place(file), zone: place.namedZone(file))
-        var options = try depot.pollOptions(dialect: place.dialect)
+        var options = try depot.pollOptions(dialect: place.dialect ?? file.dialect)
         options.bottle = Depot.meant(link.wantedBottle, among: options.own)
         options.allowPowerCycle = link.allowPowerCycle
-        options.keep = keep
+        options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
         options.trustsClock = trustClock
         var isLive = true
@@ -59,7 +61,7 @@ struct Poll: AsyncParsableCommand {
         // How a recording answered says nothing of the way to the bottle.
         for trouble in depot.afterPoll(report, isLive: isLive) { Diagnostics.warning(trouble) }
 
-        if report.failure != nil, let resolved = try? depot.lookAgain(options), resolved > 0 {
+        if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.lookAgain(options), resolved > 0 {
             Diagnostics.line("\(resolved) records of earlier polls got a date and count now.")
         }
         let state = try depot.state()

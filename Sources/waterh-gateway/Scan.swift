@@ -26,9 +26,12 @@ struct Scan: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let file = try Configuration.load(nil)
+        var link = link
+        link.fill(file)
         let central = try link.open()
         let (isAll, isJSON, limit) = (all, json, seconds)
-        let own = OwnBottles.look(try StorePlace.find(store, try Configuration.load(nil)))
+        let own = OwnBottles.look(try StorePlace.find(store, file))
         let wanted = Depot.meant(link.wantedBottle, among: own)
         let end = Task {
             try await Task.sleep(for: .seconds(limit))

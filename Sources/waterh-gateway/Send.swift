@@ -14,7 +14,7 @@ struct Send: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The store whose bottles are told from others. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
-    @Option(help: ArgumentHelp("The time zone of the bottle's clock. Default: the system's.", valueName: "zone"))
+    @Option(help: ArgumentHelp("The time zone of the bottle's clock. Default: $WATERH_ZONE, else what waterh.toml says, else the settings bottle.timeZone and day.zone, else the system's.", valueName: "zone"))
     var zone: String?
 
     @Flag(help: "One JSON object on standard output.")
@@ -24,14 +24,18 @@ struct Send: AsyncParsableCommand {
     var command: [String]
 
     func run() async throws {
-        let zone = try Host.zone(zone)
+        let file = try Configuration.load(nil)
+        var link = link
+        link.fill(file)
+        let place = try StorePlace.find(store, file)
+        let zone = try Self.zone(zone ?? Host.variable("WATERH_ZONE") ?? file.zone, place)
         let command = try CommandWords.command(command, zone: zone, now: Host.now())
         let central = try link.open()
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
         // A recording is nobody's.
-        if case .capture = try link.name {} else { options.own = OwnBottles.look(try StorePlace.find(store, try Configuration.load(nil))) }
+        if case .capture = try link.name {} else { options.own = OwnBottles.look(place) }
         options.bottle = Depot.meant(link.wantedBottle, among: options.own)
         options.allowPowerCycle = link.allowPowerCycle
         let watcher = Watcher(verbose: link.verbose)
@@ -50,6 +54,14 @@ struct Send: AsyncParsableCommand {
         if let answer = report.answers.first, let registration = Registration(answer), !registration.isDone {
             throw CommandFailure(.failed, registration.sentence, advice: "Send it again, and press the bottle's button when it asks for that.")
         }
+    }
+
+    /// The zone in which a poll of this store would set the clock.
+    private static func zone(_ given: String?, _ place: StorePlace) throws -> Zone {
+        let host = try Host.zone(given)
+        guard let settings = try? place.open(hostZone: host.id, for: .looking).settings() else { return host }
+        let day = given != nil ? host : settings.dayZone.flatMap { try? Zone($0) } ?? host
+        return PollOptions(settings: settings, zone: day).zone
     }
 
     /// How a registration ended.

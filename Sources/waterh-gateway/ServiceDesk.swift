@@ -16,6 +16,8 @@ actor ServiceDesk {
     private let log: Logger
     private let mark: PollMark
     private var settingsTrouble: String?
+    /// How the last poll of each plan failed, where it did.
+    private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
     /// The plans as they were when the store could be read last.
     private var plans: [BottlePlan] = []
 
@@ -50,7 +52,9 @@ actor ServiceDesk {
 
     private func look() -> [(plan: BottlePlan, rhythm: PollRhythm?)] {
         reread()
-        if let own = try? Depot.own(depot.store) {
+        if isRecording {
+            plans = BottlePlan.plans(wanted: plan.link.wantedBottle, own: [])
+        } else if let own = try? Depot.own(depot.store) {
             plans = BottlePlan.plans(wanted: Depot.meant(plan.link.wantedBottle, among: own), own: own)
         } else if plans.isEmpty {
             // Nothing will be taken from it while the store cannot be read: see `options`.
@@ -68,12 +72,21 @@ actor ServiceDesk {
         guard var options = try? depot.pollOptions(dialect: plan.dialect) else { return nil }
         options.keep = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
+        // As for `poll`: a recording is of another day.
+        if isRecording { (options.trustsClock, options.correctClockBeyond) = (true, nil) }
         return options
     }
 
+    /// The bottle is a recording that answers.
+    private var isRecording: Bool { if case .capture? = try? plan.link.name { true } else { false } }
+
     private func afterPoll(_ report: PollReport, _ options: PollOptions) {
-        for trouble in depot.afterPoll(report) { log.warning("\(trouble)", metadata: mark.metadata) }
-        if report.failure != nil, let resolved = try? depot.lookAgain(options), resolved > 0 {
+        // Of several bottles one that answers is enough: that another lies in a drawer is no trouble.
+        let id = plans.first { $0.own == options.own && $0.wanted == options.bottle }?.id ?? ""
+        problems[id] = report.failure?.kind
+        let isWorthSaying = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
+        for trouble in depot.afterPoll(report, isLive: isWorthSaying && !isRecording) { log.warning("\(trouble)", metadata: mark.metadata) }
+        if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.lookAgain(options), resolved > 0 {
             log.notice("\(resolved) records of earlier polls got a date and count now.")
         }
         sayWhenNext()
@@ -107,11 +120,11 @@ actor ServiceDesk {
             supervisor.tell(status: failure.kind.text)
             guard isNew else { return }
             var metadata = mark.metadata
-            metadata["bottle"] = "\(bottle.name)"
+            if let name = bottle.name { metadata["bottle"] = "\(name)" }
             metadata["code"] = "\(failure.kind.rawValue)"
             log.error("\(failure.kind.text): \(sentence(failure.sentence)) \(failure.advice)", metadata: metadata)
         case .answersAgain(let bottle):
-            log.notice("The bottle answers again.", metadata: ["bottle": "\(bottle.name)"])
+            log.notice("The bottle answers again.", metadata: bottle.name.map { ["bottle": "\($0)"] })
         case .adopted(let report):
             if let line = PollText.adoption(report) { log.notice("\(line)") }
         case .brought(let report):

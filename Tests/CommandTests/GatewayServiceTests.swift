@@ -36,6 +36,25 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 130)
     }
 
+    /// `poll` obeys the file as `run` does: with `keep` nothing is acknowledged, and a bottle that is named is the one meant.
+    @Test func aPollObeysTheFile() async throws {
+        let pair = try await Pair()
+        let config = pair.folder.url("config/waterh")
+        try FileManager.default.createDirectory(at: config, withIntermediateDirectories: true)
+        try await pair.sip(90)
+        func poll(_ text: String) async throws -> Program.Result {
+            try Data(text.utf8).write(to: config.appending(path: "waterh.toml"))
+            return try await Program("waterh-gateway").run(
+                ["poll", "--json", "--store", pair.store], environment: ["XDG_CONFIG_HOME": pair.folder.url("config").path])
+        }
+        let kept = try await poll("link = \"\(pair.socket)\"\nkeep = true\n")
+        #expect(kept.exitCode == 0 && kept.output.contains(#""acknowledged":0"#) && kept.output.contains(#""new":1"#), "\(kept.error)")
+        let other = try await poll("link = \"\(pair.socket)\"\nbottle = \"A4:C1:38:00:00:99\"\n")
+        #expect(other.exitCode == 5, "\(other.output)")
+        let all = try await poll("link = \"\(pair.socket)\"\n")
+        #expect(all.output.contains(#""acknowledged":1"#), "\(all.error)")
+    }
+
     /// For a program: every line an object, with the bottle and the number of the poll where there is one.
     @Test func theServiceSpeaksJSON() async throws {
         let pair = try await Pair()

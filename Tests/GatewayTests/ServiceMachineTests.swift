@@ -70,6 +70,19 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(polled(machine.handle(.plans(own, [bottle(1).id: .every(seconds: 60)]), at: at(70))) == bottle(1).id)
     }
 
+    /// A bottle that was met as a stranger before is new when it is adopted: it is polled at once.
+    @Test func aBottleAdoptedLaterIsPolledAtOnce() {
+        var machine = ServiceMachine()
+        let alone = BottlePlan.plans(wanted: nil, own: [OwnBottle(identities: [bottle(2).id])])
+        _ = machine.handle(.plans(alone, [:]), at: at(0))
+        var report = PollReport(failure: PollFailure(.notOurs, "so.", advice: ""))
+        report.identity = bottle(1).id
+        _ = machine.handle(.pollOver(report), at: at(10))
+        let both = BottlePlan.plans(wanted: nil, own: [bottle(1).id, bottle(2).id].map { OwnBottle(identities: [$0]) })
+        #expect(both.map(\.others.count) == [1, 1])
+        #expect(polled(machine.handle(.plans(both, [:]), at: at(20))) == bottle(1).id)
+    }
+
     @Test func aFailureIsNewsOnceUntilItChanges() {
         var machine = ServiceMachine()
         let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: 60)])

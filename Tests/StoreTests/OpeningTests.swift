@@ -113,6 +113,18 @@ import TrackerCore
         }
     }
 
+    /// A file without a name takes writes, and they are gone when it is closed: nothing of that counts as stored.
+    @Test(arguments: ["", "-wal"]) func aStoreThatWasRemovedWhileOpenTakesNothing(_ suffix: String) throws {
+        let store = try TrackerStore(path: scratch.path)
+        #expect(try store.append([entry()]) == [.stored])
+        try FileManager.default.removeItem(atPath: scratch.path + suffix)
+        let error = try #require(throws: StoreError.self) { _ = try store.append([entry(hour: 3)]) }
+        #expect(error.kind == .cannotOpen && error.description.contains("removed"), "\(error)")
+        // Another file under its name is not it.
+        _ = try? TrackerStore(path: scratch.path)
+        #expect(throws: StoreError.self) { _ = try store.append([entry(hour: 4)]) }
+    }
+
     /// A table without one of its columns ended the program at the first row.
     @Test(arguments: ["ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day"])
     func aTableThatIsNotOursIsADamagedStore(_ sql: String) throws {

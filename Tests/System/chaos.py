@@ -24,8 +24,8 @@ LAST_POLLS = 12
 
 
 class Chaos:
-    def __init__(self, products, seed):
-        self.world = World(products, seed)
+    def __init__(self, products, seed, right_clock=False):
+        self.world = World(products, seed, right_clock)
         self.chance = random.Random(seed)
         self.server = SyncServer()
         self.bottle = Bottle(self.world, random.Random(f"{seed} bottle"))
@@ -180,17 +180,18 @@ def main():
     parser.add_argument("products", help=argparse.SUPPRESS)
     parser.add_argument("minutes", nargs="?", type=float, default=10, help="how long things happen (default 10; parts of a minute too)")
     parser.add_argument("--seed", type=int, default=None, help="repeats the choices of a run; default: CHAOS_SEED, else a new one")
+    parser.add_argument("--right-clock", action="store_true", help="the host's clock is right all the while")
     options = parser.parse_args()
     if not 0 < options.minutes <= 10_000:
         parser.error("MINUTES is a number above 0")
     own_namespace()
     seed = options.seed if options.seed is not None else int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(1, 1_000_000))
     print(f"chaos: {options.minutes:g} minutes, --seed {seed}", flush=True)
-    chaos = Chaos(options.products, seed)
+    chaos = Chaos(options.products, seed, options.right_clock)
     world = chaos.world
     if not world.has_small_disk:
         print("  without root no small disk can be mounted: the disk is never full in this run", flush=True)
-    if not world.has_clock:
+    if not world.has_clock and not options.right_clock:
         print("  without gcc the host's clock cannot be shifted: it is right all the while in this run", flush=True)
     is_through = False
     try:

@@ -80,6 +80,7 @@ extension GatewayEngine {
         others.values.sorted { $0.peer.text < $1.peer.text }.prefix(3).map { other in
             let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
             let address = other.address?.description ?? other.peer.text
+            if work.options.others.contains(where: { $0.identities.contains(address) }) { return " \(name) (\(address)), another bottle of this store, is here." }
             return " \(name) (\(address)) is here, but is not this store's: if it is yours, waterh-gateway adopt \(address)."
         }.joined()
     }

@@ -17,6 +17,8 @@ public struct PollOptions: Sendable {
     public var alias: String?
     /// The bottles of this store. Where there are any and none is named by `bottle`, no other one is drained or told anything.
     public var own: [OwnBottle] = []
+    /// Bottles of this store that this poll is not for: they are nobody else's, and left to their own polls.
+    public var others: [OwnBottle] = []
     public var dialect = BottleProtocol.RecordDialect.calendar
     /// `nil`: what the dialect says.
     public var amountWidth: BottleProtocol.AmountWidth?

@@ -99,7 +99,8 @@ public struct ServiceMachine: Sendable {
         let before = standings
         standings = plans.map { plan in
             // A bottle that was adopted a moment ago was polled a moment ago, under the plan of whoever answers.
-            let known = before.first { $0.plan.id == plan.id } ?? before.first { $0.met.map(plan.has) == true }
+            let known = before.first { $0.plan.id == plan.id }
+                ?? before.first { old in old.met.map(plan.has) == true && !plans.contains { $0.id == old.plan.id } }
             var standing = known ?? Standing(plan: plan, asOf: now)
             standing.plan = plan
             standing.rhythm = rhythms[plan.id]
@@ -123,7 +124,7 @@ public struct ServiceMachine: Sendable {
         let before = standings[index].failure
         standings[index].lastEnded = now
         standings[index].history = report.history
-        if let met = report.identity { standings[index].met = met }
+        if report.failure?.kind != .notOurs, let met = report.identity { standings[index].met = met }
         if let failure = report.failure {
             guard failure.kind != .interrupted else { return [] }
             standings[index].failure = failure.kind

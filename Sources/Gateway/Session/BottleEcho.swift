@@ -11,6 +11,9 @@ struct BottleEcho: Hashable, Sendable {
     var error: Double
     /// What the journal got after this row.
     var lastRecord: Int64
+    /// The error was measured within one start of the computer, or a time server vouches for the clock that it was found by. Otherwise it is only
+    /// what the bottle shows today, which says nothing of the days before: what was dated then stays.
+    var isMeasured = true
 
     /// Enough to matter: less than this is a zone, or a clock that drifts.
     var isWrong: Bool { abs(error) > HostClock.tolerance }
@@ -24,17 +27,19 @@ struct BottleEcho: Hashable, Sendable {
             let mark = setting.mark
             let end: Instant
             let error: Double
+            var isMeasured = true
             if let step = mark.step(to: host), let passed = mark.passed(until: next?.mark ?? host), passed >= 0 {
                 error = -step
                 end = mark.advanced(milliseconds: passed).wall
             } else if next == nil, let drift {
+                isMeasured = host.isSynchronized == true
                 error = Double(drift)
                 end = host.wall.advanced(seconds: error)
             } else {
                 return nil
             }
             let (from, to) = (mark.wall.advanced(seconds: -slack), end.advanced(seconds: slack))
-            return from <= to ? BottleEcho(time: from...to, error: error, lastRecord: setting.lastRecord) : nil
+            return from <= to ? BottleEcho(time: from...to, error: error, lastRecord: setting.lastRecord, isMeasured: isMeasured) : nil
         }
     }
 

@@ -16,7 +16,10 @@ public struct Ownership: Sendable {
         // An address says who is meant. A name may be borne by several: then it means the one that is known by it.
         guard BluetoothAddress(wanted) == nil else { return nil }
         let known = options.own.filter { $0.advertisedName?.lowercased() == wanted.lowercased() }
-        return known.isEmpty ? nil : known
+        if !known.isEmpty { return known }
+        // An own bottle that was never met may be the one that bears it; without any, whoever bears it is meant.
+        let unmet = options.own.filter { $0.advertisedName == nil }
+        return unmet.isEmpty ? nil : unmet
     }
 
     /// Whether this bottle, whose identity is certain, may be drained.
@@ -40,6 +43,10 @@ public struct Ownership: Sendable {
     /// Why a bottle was left alone, and what to do.
     func refusal(name: String?, identity: String) -> PollFailure {
         let who = name.map { "\($0) (\(identity))" } ?? identity
+        if options.others.contains(where: { $0.identities.contains(identity) }) {
+            return PollFailure(
+                .notFound, "it is not here; \(who), another bottle of this store, is.", advice: LinkAdvice(linkName: "", hasRadio: true).about(.notFound))
+        }
         let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(separator: ", ")
         let left = options.job == .poll ? "taken from" : "sent to"
         return PollFailure(

@@ -61,7 +61,7 @@ struct RecordDating {
     func dateAgain(_ row: UnsettledRecord) -> JournalEntry {
         let isReceiptWrong = row.doubt == JournalDoubt.hostClock
         guard let record = read(row.raw) else { return refused(row.raw, isReceiptWrong ? received : row.received) }
-        if let echo = echoed(record, after: row.id), echo.isWrong || row.doubt == nil {
+        if let echo = echoed(record, after: row.id, measuredOnly: row.doubt == nil), echo.isWrong || row.doubt == nil {
             var entry = entry(row.raw, record, echo.resolution)
             entry.received = isReceiptWrong ? received : row.received
             entry.isCorrection = row.doubt == nil
@@ -83,8 +83,8 @@ struct RecordDating {
     }
 
     /// Where the bottle wrote this while its clock was an echo: dated by that clock, and corrected.
-    private func echoed(_ record: DrinkRecord, after row: Int64) -> (resolution: RecordResolver.Resolution, isWrong: Bool)? {
-        for echo in echoes.reversed() where row > echo.lastRecord {
+    private func echoed(_ record: DrinkRecord, after row: Int64, measuredOnly: Bool = false) -> (resolution: RecordResolver.Resolution, isWrong: Bool)? {
+        for echo in echoes.reversed() where row > echo.lastRecord && (echo.isMeasured || !measuredOnly) {
             var resolution = options.resolver.resolve(record.fields, received: echo.time.upperBound)
             guard resolution.doubt == nil, let instant = resolution.instant, echo.time.contains(instant) else { continue }
             guard echo.isWrong else { return (resolution, false) }

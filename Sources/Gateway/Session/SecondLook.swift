@@ -24,7 +24,8 @@ public enum SecondLook {
         if host.isSynchronized == true { return true }
         guard let newest = memory.newestReceipt else { return false }
         if let step = memory.receiptClock?.step(to: host) { return abs(step) <= HostClock.tolerance }
-        return host.wall.seconds(to: newest) <= HostClock.tolerance
+        // Over a restart nobody knows how much time has passed: far ahead is as doubtful as behind.
+        return abs(host.wall.seconds(to: newest)) <= HostClock.tolerance
     }
 
     /// Looks again at all records of some bottles. Where it is known whose clock this is (`PollOptions.host`), only if that clock may date them.

@@ -88,8 +88,9 @@ extension TrackerStore {
             settings: settings, zone: context.zone, days: [today: DayIntake(day: today, folding: drinks)],
             engineDay: try engineDay(today, db), waterline: try waterlineFacts(context.now, db))
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
-        facts.connection = try ConnectionTable.status(db)
-        facts.bottle = try ConnectionTable.bottle(db)
+        // How the last poll went is worth no drink: where it cannot be read, all else is shown.
+        facts.connection = (try? ConnectionTable.status(db)) ?? ConnectionStatus()
+        facts.bottle = try? ConnectionTable.bottle(db)
         return facts
     }
 

@@ -49,7 +49,7 @@ extension TrackerStore {
             try db.execute(sql: "PRAGMA foreign_keys = OFF")
             defer { try? db.execute(sql: "PRAGMA foreign_keys = ON") }
             try db.inTransaction(.immediate) {
-                for table in try Self.tables(db) where table != "written_file" {
+                for table in try Self.tables(db) where table != "written_file" && table != "connection_state" {
                     try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
                 }
                 try db.execute(sql: """

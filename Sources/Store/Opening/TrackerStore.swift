@@ -39,6 +39,8 @@ public struct TrackerStore: Sendable {
     /// What was found at opening. A store opened for writing is one from then on.
     public let found: Found
     let database: DatabaseQueue
+    /// The file that was opened; `nil` where nothing is written, or there is none.
+    private let place: StorePresence?
 
     /// Opens the store. One is enough for a process: settings that other programs change are seen through it.
     /// - Parameters:
@@ -53,6 +55,7 @@ public struct TrackerStore: Sendable {
         case .writing: (database, found) = (try StoreOpening.toWrite(path, beforeStatement: nil), .store)
         case .looking: (database, found) = try StoreOpening.toLook(path)
         }
+        place = access == .writing ? StorePresence(path) : nil
     }
 
     /// For writing, telling before each SQL statement runs: where tests pull the plug.
@@ -61,6 +64,7 @@ public struct TrackerStore: Sendable {
         host = HostZoneBox(hostZone)
         (access, found) = (.writing, .store)
         database = try StoreOpening.toWrite(path, beforeStatement: beforeStatement)
+        place = StorePresence(path)
     }
 
     /// A store in memory, for tests and for demonstrations that must leave nothing behind.
@@ -69,6 +73,7 @@ public struct TrackerStore: Sendable {
         host = HostZoneBox(hostZone)
         (access, found) = (.writing, .store)
         database = try StoreOpening.inMemory()
+        place = nil
     }
 
     /// The host is in another zone now: drinks that are stored from here on are frozen in that one.
@@ -88,7 +93,10 @@ public struct TrackerStore: Sendable {
     /// Runs writes in one transaction: all or nothing, on the disk when this returns.
     func write<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
-        return try Self.sentences(at: path) { try database.write(body) }
+        let result = try Self.sentences(at: path) { try database.write(body) }
+        // Afterwards: what went into a file that has no name any more must not count as stored.
+        try place?.check(path)
+        return result
     }
 
     /// Runs what SQLite does outside of transactions (vacuum, checkpoint).
