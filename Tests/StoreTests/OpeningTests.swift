@@ -125,6 +125,22 @@ import TrackerCore
         #expect(throws: StoreError.self) { _ = try store.append([entry(hour: 4)]) }
     }
 
+    /// `restore /etc/passwd` took the rights of all others from it before it said that this is no store.
+    @Test(arguments: [false, true]) func aFileOfAnotherKeepsItsRights(isDatabase: Bool) throws {
+        if isDatabase {
+            let raw = try DatabaseQueue(path: scratch.path)
+            try raw.write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+            try raw.close()
+        } else {
+            try Data("root:x:0:0::/root:/bin/sh\n".utf8).write(to: URL(fileURLWithPath: scratch.path))
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch.path)
+        for purpose in [TrackerStore.Access.writing, .looking] {
+            #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
+        }
+        #expect(try FileManager.default.attributesOfItem(atPath: scratch.path)[.posixPermissions] as? Int == 0o644)
+    }
+
     /// A table without one of its columns ended the program at the first row.
     @Test(arguments: ["ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day"])
     func aTableThatIsNotOursIsADamagedStore(_ sql: String) throws {

@@ -7,10 +7,9 @@ enum StoreOpening {
     static func toWrite(_ path: String, beforeStatement: (@Sendable (Database) -> Void)?) throws -> DatabaseQueue {
         let file = try StoreFile(path)
         try file.make()
-        // Before, so that the log is born with the file's rights; afterwards, for what SQLite made.
-        file.tighten()
-        defer { file.tighten() }
-        return try TrackerStore.sentences(at: path) {
+        // Before, so that the log is born with the file's rights: an empty file is nobody's yet. What another program wrote keeps its rights.
+        if file.isEmpty { file.tighten() }
+        let database = try TrackerStore.sentences(at: path) {
             try patiently {
                 let database = try DatabaseQueue(
                     path: file.name, configuration: writing(path: path, beforeStatement: beforeStatement))
@@ -18,6 +17,9 @@ enum StoreOpening {
                 return database
             }
         }
+        // Now it is known to be a store: with what SQLite made beside it.
+        file.tighten()
+        return database
     }
 
     /// Opens what is there and changes nothing, whatever that is.
