@@ -28,14 +28,15 @@ struct Adopt: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = try Configuration.load(nil)
-        let depot = try Depot(try place.place(file), zone: place.namedZone(file))
         let text = address.trimmingCharacters(in: .whitespaces)
         let identity = BluetoothAddress(text)?.description ?? text
         // A name is borne by many; a bottle without an address of its own is named as a poll names it.
         guard !BottleName.isBottle(identity) || identity.contains(" at ") || identity.contains("(private address)") else {
             throw CommandFailure(.wrongUse, "\(identity) is a name that many bottles bear.", advice: "Give its address, as waterh-gateway scan shows it.")
         }
+        // Only now: what is refused must not make a store.
+        let file = try Configuration.load(nil)
+        let depot = try Depot(try place.place(file), zone: place.namedZone(file))
         let isNew: Bool
         do {
             isNew = try Depot.explained { try depot.store.adoptBottle(identity, as: other) }
