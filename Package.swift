@@ -65,12 +65,15 @@ let package = Package(
         target("HostController", ["Bluetooth", "CBluetooth"]),
         target("BlueZ", ["Bluetooth", "DBus", "HostController"]),
 
+        // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
+        target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
+
         // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
         target("CommandKit", [argumentParser]),
         target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "HostController"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
-        target("CommandStore", ["CommandKit", "Store", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
+        target("CommandStore", ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
 
         // What a service says of itself, for a person, a program or systemd's journal.
         target("ServiceLog", ["CommandKit", logging]),
@@ -86,7 +89,7 @@ let package = Package(
                 "CommandStore", "CTimex", "ServiceLog", logging,
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
-        command("waterh-tracker", ["TrackerCore", "Store", "Sync", "Gateway", "CommandStore", "Importing"]),
+        command("waterh-tracker", ["TrackerDesk", "TrackerCore", "Store", "Sync", "CommandStore"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -108,6 +111,7 @@ let package = Package(
             path: "Tests/GatewaySupport", swiftSettings: strict),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
+        tests("TrackerDeskTests", ["TrackerDesk", "Store", "TrackerCore"]),
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

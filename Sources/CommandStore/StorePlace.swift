@@ -95,11 +95,3 @@ public struct StorePlace: Equatable, Sendable {
         return getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) }
     }
 }
-
-extension CommandFailure {
-    /// A store's trouble with its exit code.
-    public init(_ error: StoreError) {
-        let isBad = [.damaged, .foreign, .newer].contains(error.kind)
-        self.init(isBad ? .badInput : .failed, "\(error.what) (\(error.path)).", advice: error.advice)
-    }
-}

@@ -174,9 +174,11 @@ extension SyncClient {
 }
 
 /// Why the server could not be talked to, in a sentence.
-public struct SyncTrouble: Error, Hashable, Sendable, CustomStringConvertible {
-    public var description: String
-    public init(_ description: String) { self.description = description }
+public struct SyncTrouble: Problem, Hashable {
+    public var sentence: String
+    public var code: String { "syncTrouble" }
+    public var category: ProblemCategory { .failed }
+    public init(_ sentence: String) { self.sentence = sentence }
 }
 
 extension MergeOutcome {

@@ -4,6 +4,7 @@ import BottleProtocol
 import CommandKit
 import CommandStore
 import Store
+import TrackerCore
 
 struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

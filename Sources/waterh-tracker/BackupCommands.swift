@@ -2,22 +2,10 @@ import ArgumentParser
 import CommandKit
 import Foundation
 import Store
-import TrackerCore
+import TrackerDesk
 
-/// What a backup holds, in numbers.
-private struct Contents: Encodable {
-    var drinks: Int
-    var sessions: Int
-    var presets: Int
-    var settings: Int
-
-    init(_ store: TrackerStore) throws {
-        let rows = Dictionary(try store.rowCounts().map { ($0.table, $0.rows) }, uniquingKeysWith: { first, _ in first })
-        (drinks, sessions) = (rows["drink"] ?? 0, rows["session"] ?? 0)
-        (presets, settings) = (rows["preset"] ?? 0, rows["setting"] ?? 0)
-    }
-
-    var words: String { "\(counted(drinks, "drink")), \(counted(sessions, "session")), \(counted(presets, "preset")), \(counted(settings, "setting"))" }
+extension ContentsReport {
+    fileprivate var words: String { "\(counted(drinks, "drink")), \(counted(sessions, "session")), \(counted(presets, "preset")), \(counted(settings, "setting"))" }
 }
 
 struct Backup: StoreCommand {
@@ -40,7 +28,7 @@ struct Backup: StoreCommand {
             throw CommandFailure(.failed, "Nobody read the backup to its end.")
         }
         guard file != "-" else { return }
-        let contents = try Contents(desk.store)
+        let contents = try desk.tracker.contents()
         try desk.say(contents) { ["Wrote \(contents.words) to \(file).", "Take it back with: waterh-tracker restore \(file)"] }
     }
 }
@@ -65,9 +53,8 @@ struct Restore: StoreCommand {
         if try desk.store.isUsed() {
             try Confirmation.ask("Replace everything in \(desk.store.path)?", isConfirmed: yes, console: desk.console)
         }
-        try desk.store.restore(from: backup, scratch: scratch.path)
-        let contents = try Contents(desk.store)
-        try desk.say(contents) { ["Restored \(contents.words).", desk.standing(try desk.state())] }
+        let contents = try desk.tracker.restore(from: backup, scratch: scratch.path)
+        try desk.say(contents) { ["Restored \(contents.words).", desk.standing(try desk.tracker.state())] }
     }
 }
 

@@ -4,6 +4,7 @@ import Foundation
 import Store
 import Sync
 import TrackerCore
+import TrackerDesk
 
 struct Check: SyncingCommand {
     static let configuration = CommandConfiguration(
@@ -19,16 +20,12 @@ struct Check: SyncingCommand {
 
     @Flag(help: "A person reads this output, although it is no terminal: what it says is shown.") var show = false
 
-    private struct Report: Encodable {
-        var notifications: [NotificationReport]
-        var state: TrackerSnapshot
-    }
-
     func run(_ desk: Desk) async throws {
         if doctor { return try Doctor.run(desk) }
         // The reminders first: they wait for no server. What a server brought is told at the next check.
         try tell(desk, Telling(show: show))
         try await sync(desk)
+        desk.tracker.afterCommit()
     }
 
     private func tell(_ desk: Desk, _ telling: Telling) throws {
@@ -51,7 +48,7 @@ struct Check: SyncingCommand {
         var snapshot = offer.evaluation.snapshot
         if !unseen.isEmpty { snapshot.hasNotificationServer = false }
         if desk.isJSON {
-            desk.console.line(try Desk.text(Report(notifications: reports, state: snapshot)))
+            desk.console.line(try TrackerDesk.json(CheckReport(notifications: reports, state: snapshot)))
             TextOutput.standard.flush()
             // Printed first, counted then: a reader that went away has seen nothing.
             let isOut = !TextOutput.standard.isClosed

@@ -1,9 +1,9 @@
 import ArgumentParser
 import CommandKit
 import Foundation
-import Importing
 import Store
 import TrackerCore
+import TrackerDesk
 
 struct Export: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -19,24 +19,15 @@ struct Export: StoreCommand {
 
     func run(_ desk: Desk) throws {
         let file = try OutputFile(output ?? "-", sparing: desk.storeFiles)
-        var export = HealthExport(format)
-        var bytes = Array(export.opening.utf8)
-        var count = 0
+        let report: ExportReport
         do {
-            try desk.store.forEachDrink { drink in
-                export.append(drink, to: &bytes)
-                count += 1
-                guard bytes.count >= 1 << 16 else { return }
-                try file.write(bytes)
-                bytes.removeAll(keepingCapacity: true)
-            }
-            try file.write(bytes + Array(export.end.utf8))
+            report = try desk.tracker.exportDrinks(format) { try file.write($0) }
             try file.commit()
         } catch is OutputFile.NobodyReads {
             return
         }
         guard let output, output != "-" else { return }
-        try desk.say(["drinks": count]) { ["Wrote \(counted(count, "drink")) to \(output)."] }
+        try desk.say(report) { ["Wrote \(counted(report.drinks, "drink")) to \(output)."] }
     }
 }
 
@@ -49,27 +40,12 @@ struct Import: StoreCommand {
     @OptionGroup var options: StoreOptions
     @Argument(help: "The file; - for standard input.", completion: .file()) var file: String
 
-    private struct Report: Encodable {
-        var added: Int
-        var known: Int
-        var empty: Int
-        var state: TrackerSnapshot
-    }
-
     func run(_ desk: Desk) throws {
         let input = try InputFile(file, sparing: desk.storeFiles)
-        let outcome = try desk.store.importSamples(desk.context) { take in
-            try withoutActuallyEscaping(take) { take in
-                let reader = HealthReader(deliver: take)
-                try input.read { try reader.feed($0) }
-                try reader.finish()
-            }
-        }
-        let snapshot = try desk.state()
-        let report = Report(added: outcome.added, known: outcome.known, empty: outcome.empty, state: snapshot)
+        let report = try desk.tracker.importDrinks { feed in try input.read(feed) }
         try desk.say(report) {
-            ["Added \(counted(outcome.added, "drink")), \(outcome.known) known already"
-                + (outcome.empty > 0 ? ", \(outcome.empty) of 0 ml passed over." : "."), desk.standing(snapshot)]
+            ["Added \(counted(report.added, "drink")), \(report.known) known already"
+                + (report.empty > 0 ? ", \(report.empty) of 0 ml passed over." : "."), desk.standing(report.state)]
         }
     }
 }
@@ -87,10 +63,6 @@ struct Purge: SyncingCommand {
 
     func run(_ desk: Desk) async throws {
         try Confirmation.ask("Delete everything in \(desk.store.path)?", isConfirmed: yes, console: desk.console)
-        // The server first: when it does not answer, nothing is deleted and the purge can be tried again.
-        if let client = try desk.syncClient(), let profile = try desk.store.profile() { try await client.deleteUser(profile.userID) }
-        try desk.store.removeHealthFiles()
-        try desk.store.purge()
-        try desk.say(["purged": true]) { ["Everything is deleted. Start anew with: waterh-tracker setup"] }
+        try desk.say(try await desk.tracker.purge()) { ["Everything is deleted. Start anew with: waterh-tracker setup"] }
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandKit
 import Store
 import TrackerCore
+import TrackerDesk
 
 struct HistoryCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -19,9 +20,14 @@ struct HistoryCommand: StoreCommand {
     }
 
     func run(_ desk: Desk) throws {
-        if let day { try DayView.show(Dates.day(day, desk), desk) }
-        else if let month { try MonthView.show(Dates.month(month), desk) }
-        else { try WeekView.show(Dates.week(week, desk), desk) }
+        let today = try desk.tracker.today()
+        if let day {
+            try DayView.show(desk.tracker.day(DayText.day(day, today: today)), desk)
+        } else if let month {
+            try MonthView.show(desk.tracker.month(of: DayText.month(month)), desk)
+        } else {
+            try WeekView.show(desk.tracker.week(of: DayText.dayOfWeek(week, today: today)), desk)
+        }
     }
 }
 
@@ -30,83 +36,23 @@ struct Streak: StoreCommand {
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
 
-    private struct Report: Encodable {
-        var streak: Int
-        var today: String
-        var todayClass: String
-    }
-
     func run(_ desk: Desk) throws {
-        let today = try desk.today()
-        let streak = try desk.store.streak(today: today)
-        let record = try desk.store.history(from: today, through: today)[today]
-        try desk.say(Report(streak: streak, today: today.description, todayClass: record.dayClass.rawValue)) {
+        let report = try desk.tracker.streak()
+        let record = report.record
+        try desk.say(report) {
             [
-                "\(counted(streak, "day")) in a row. Today: \(Amounts.millilitres(record.totalMl)) / \(Amounts.millilitres(record.goalMl))"
+                "\(counted(report.streak, "day")) in a row. Today: \(Amounts.millilitres(record.totalMl)) / \(Amounts.millilitres(record.goalMl))"
                     + (record.isMet ? ", met." : record.totalMl > 0 ? ", not yet." : ", nothing yet."),
             ]
         }
     }
 }
 
-enum Dates {
-    static func day(_ text: String, _ desk: Desk) throws -> LocalDay {
-        switch text {
-        case "today": return try desk.today()
-        case "yesterday": return try desk.today().adding(days: -1)
-        default:
-            guard let day = LocalDay(text) else { throw unreadable(text, "today, yesterday or 2026-06-15") }
-            return day
-        }
-    }
-
-    static func week(_ text: String?, _ desk: Desk) throws -> [LocalDay] {
-        let settings = try desk.store.settings()
-        let anchor: LocalDay
-        if let text, let ago = Int(text), (0...10_000).contains(ago) {
-            anchor = try desk.today().adding(days: -7 * ago)
-        } else {
-            anchor = try text.map { try day($0, desk) } ?? desk.today()
-        }
-        return History.week(containing: anchor, firstDay: settings.weekFirstDay)
-    }
-
-    static func month(_ text: String) throws -> (year: Int, month: Int) {
-        guard let first = LocalDay(text + "-01") else { throw unreadable(text, "2026-06") }
-        return (first.year, first.month)
-    }
-
-    private static func unreadable(_ text: String, _ example: String) -> CommandFailure {
-        CommandFailure(.wrongUse, "\"\(text)\" cannot be read here.", advice: "Write \(example).")
-    }
-}
-
-struct DayReport: Encodable {
-    var day: String
-    @OrNull var totalMl: Int?
-    @OrNull var goalMl: Int?
-    /// `met`, `partial`, `none`; null for days to come.
-    @OrNull var `class`: String?
-
-    init(_ day: LocalDay, _ record: DayRecord?) {
-        self.day = day.description
-        totalMl = record?.totalMl
-        goalMl = record?.goalMl
-        `class` = record?.dayClass.rawValue
-    }
-}
-
 private enum DayView {
-    struct Report: Encodable {
-        var day: DayReport
-        var drinks: [DrinkReport]
-    }
-
-    static func show(_ day: LocalDay, _ desk: Desk) throws {
-        let drinks = try desk.store.drinks(on: day)
-        let record = try desk.store.history(from: day, through: day)[day]
-        try desk.say(Report(day: DayReport(day, record), drinks: drinks.map(DrinkReport.init))) {
-            let head = "\(day)  \(Amounts.millilitres(record.totalMl)) / \(Amounts.millilitres(record.goalMl))"
+    static func show(_ report: DayDrinksReport, _ desk: Desk) throws {
+        try desk.say(report) {
+            let (record, drinks) = (report.day.record, report.drinks.map(\.drink))
+            let head = "\(report.day.day)  \(Amounts.millilitres(record?.totalMl ?? 0)) / \(Amounts.millilitres(record?.goalMl ?? 0))"
             guard !drinks.isEmpty else { return [head, MainView.emptyList] }
             return [head] + drinks.reversed().map { drink in
                 // The wall that the drink was drunk by, wherever one is now.
@@ -119,22 +65,10 @@ private enum DayView {
 }
 
 private enum WeekView {
-    struct Report: Encodable {
-        var days: [DayReport]
-        var totalMl: Int
-        var streak: Int
-    }
-
-    static func show(_ week: [LocalDay], _ desk: Desk) throws {
-        guard let first = week.first, let last = week.last else { return }
-        let today = try desk.today()
-        let bars = try desk.store.history(from: first, through: last).bars(week: week, today: today)
-        let streak = try desk.store.streak(today: today)
-        let total = bars.reduce(0) { $0 + ($1?.totalMl ?? 0) }
-        let report = Report(days: zip(week, bars).map { DayReport($0, $1) }, totalMl: total, streak: streak)
+    static func show(_ report: WeekReport, _ desk: Desk) throws {
         try desk.say(report) {
-            zip(week, bars).map { line($0, $1, desk.console) }
-                + ["Total \(Amounts.millilitres(total)), streak \(counted(streak, "day"))."]
+            report.days.map { line($0.day, $0.record, desk.console) }
+                + ["Total \(Amounts.millilitres(report.totalMl)), streak \(counted(report.streak, "day"))."]
         }
     }
 
@@ -150,31 +84,18 @@ private enum WeekView {
 }
 
 private enum MonthView {
-    struct Report: Encodable {
-        var month: String
-        var days: [DayReport]
-        var metDays: Int
-    }
-
-    static func show(_ month: (year: Int, month: Int), _ desk: Desk) throws {
-        guard let first = LocalDay(year: month.year, month: month.month, day: 1) else { return }
-        let last = first.adding(days: LocalDay.length(ofMonth: month.month, year: month.year) - 1)
-        let history = try desk.store.history(from: first, through: last)
-        let days = history.calendar(year: month.year, month: month.month, today: try desk.today())
-        let met = days.count { $0.record?.isMet ?? false }
-        let report = Report(
-            month: String(first.description.prefix(7)), days: days.map { DayReport($0.day, $0.record) }, metDays: met)
-        try desk.say(report) { lines(days, met, desk) }
+    static func show(_ report: MonthReport, _ desk: Desk) throws {
+        try desk.say(report) { lines(report.days, report.metDays, desk) }
     }
 
     /// A calendar: `#` met, `+` something, `.` nothing, blank to come; in colour on a terminal.
-    private static func lines(_ days: [(day: LocalDay, record: DayRecord?)], _ met: Int, _ desk: Desk) -> [String] {
+    private static func lines(_ days: [DayReport], _ met: Int, _ desk: Desk) -> [String] {
         guard let first = days.first?.day else { return [] }
         let firstDay = (try? desk.store.settings().weekFirstDay.weekday) ?? 0
         let names = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
         var lines = ["\(first.description.prefix(7))", (0..<7).map { names[(firstDay + $0) % 7].padded(5) }.joined()]
         var row = String(repeating: " ", count: 5 * ((first.weekday - firstDay + 7) % 7))
-        for (day, record) in days {
+        for (day, record) in days.map({ ($0.day, $0.record) }) {
             row += cell(day, record, desk.console)
             if (day.weekday - firstDay + 7) % 7 == 6 {
                 lines.append(row)

@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandKit
-import Gateway
 import Store
 import TrackerCore
+import TrackerDesk
 
 struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,36 +16,24 @@ struct JournalCommand: ParsableCommand {
         var access: TrackerStore.Access { .looking }
         @Option(help: "At most so many of each.") var limit = 100
 
-        private struct Report: Encodable {
-            var records: [RecordReport]
-            var junk: [JunkReport]
-            var counts: [String: Int]
-        }
-
         func validate() throws {
             guard limit > 0 else { throw ValidationError("--limit is 1 or more.") }
         }
 
         func run(_ desk: Desk) throws {
-            let records = try desk.store.doubtfulRecords(limit: limit)
-            let junk = try Array(desk.store.quarantinedBytes().prefix(limit))
-            let doubts = try desk.store.doubts()
-            let waiting = doubts.reduce(0) { $0 + $1.count }
-            let junkCounts = try desk.store.quarantineCounts()
-            let report = Report(
-                records: records.map(RecordReport.init), junk: junk.map(JunkReport.init),
-                counts: ["records": waiting, "junkReceived": junkCounts.received, "junkNotKept": junkCounts.evicted])
+            let report = try desk.tracker.journal(limit: limit)
             try desk.say(report) {
+                let (records, junk, waiting) = (report.records.map(\.record), report.junk.map(\.junk), report.waiting)
                 if waiting == 0, junk.isEmpty { return ["Everything that came from the bottle is dated and counted."] }
                 var lines: [String] = []
                 if waiting > 0 {
-                    lines.append("\(counted(waiting, "record")) kept and not counted: " + doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", "))
+                    lines.append("\(counted(waiting, "record")) kept and not counted: " + report.doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", "))
                     lines += records.map { desk.line($0) }
                     if waiting > records.count { lines.append("  and \(waiting - records.count) more (--limit)") }
                     lines.append("Try them again with: waterh-tracker journal resolve    Date one by hand: waterh-tracker journal set r\(records.first?.id ?? 1) --at 2026-06-15T14:00")
                 }
                 if !junk.isEmpty {
-                    lines.append("\(junkCounts.received) received piece\(junkCounts.received == 1 ? "" : "s") of bytes that are no record, \(junkCounts.evicted) of them no longer kept:")
+                    lines.append("\(report.junkReceived) received piece\(report.junkReceived == 1 ? "" : "s") of bytes that are no record, \(report.junkNotKept) of them no longer kept:")
                     lines += junk.map { "  \(desk.dateTime($0.received))  \(Doubts.hex(Array($0.bytes.prefix(32))))\($0.length > 32 ? " …" : "")  \($0.reason)" }
                 }
                 return lines
@@ -60,8 +48,9 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "r12. See: journal list.") var id: String
 
         func run(_ desk: Desk) throws {
-            let record = try desk.record(id)
-            try desk.say(RecordReport(record)) {
+            let report = try desk.tracker.record(id)
+            let record = report.record
+            try desk.say(report) {
                 [
                     "r\(record.id) of \(record.bottle), received \(desk.dateTime(record.received))",
                     "  bytes    \(Doubts.hex(record.raw))",
@@ -78,25 +67,11 @@ struct JournalCommand: ParsableCommand {
             discussion: "Every poll does so by itself. What was counted before keeps its date; a record read in another dialect changes its own row.")
         @OptionGroup var options: StoreOptions
 
-        private struct Report: Encodable {
-            var resolved: Int
-            var changed: Int
-            var waiting: Int
-            var state: TrackerSnapshot
-        }
-
         func run(_ desk: Desk) throws {
-            if let newest = try desk.store.newestReceipt(), desk.now.seconds(to: newest) > RecordResolver.aheadSeconds {
-                throw Refusal("clock", "This computer's clock says \(desk.now), but the store has received something at \(newest): nothing is dated by it. Look at the date (timedatectl), or pass --now.")
-            }
-            let settings = try desk.store.settings()
-            let bottles = try desk.store.bottles().map(\.name)
-            let done = try SecondLook.run(desk.store, bottles: bottles, options: PollOptions(settings: settings, zone: desk.zone), now: desk.now)
-            let resolved = done.filter { $0.outcome == .promoted }
-            let waiting = try desk.store.doubts().reduce(0) { $0 + $1.count }
-            let report = Report(resolved: resolved.count, changed: done.count - resolved.count, waiting: waiting, state: try desk.state())
-            try desk.say(report) {
-                ["\(counted(resolved.count, "record")) got a date and \(resolved.count == 1 ? "counts" : "count") now; \(waiting) \(waiting == 1 ? "waits" : "wait") still.", desk.standing(report.state)]
+            let outcome = try desk.tracker.resolveJournal()
+            let (resolved, waiting) = (outcome.resolved, outcome.waiting)
+            try desk.say(outcome) {
+                ["\(counted(resolved, "record")) got a date and \(resolved == 1 ? "counts" : "count") now; \(waiting) \(waiting == 1 ? "waits" : "wait") still.", desk.standing(outcome.state)]
             }
         }
     }
@@ -107,32 +82,18 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "r12. See: journal list.") var id: String
         @Option(help: "When it was drunk: 14:00, 2026-06-15T14:00, or with an offset.") var at: String
 
-        private struct Report: Encodable {
-            var drink: DrinkReport
-            var state: TrackerSnapshot
-        }
-
         func run(_ desk: Desk) throws {
-            let record = try desk.record(id)
-            let drink = try desk.store.dateRecord(record.id, at: Moment.parse(at, now: desk.now, zone: desk.zone), desk.context)
-            let state = try desk.state()
-            try desk.say(Report(drink: DrinkReport(drink), state: state)) {
-                ["r\(record.id) counts as \(Amounts.millilitres(drink.ml)) at \(desk.dateTime(drink.at)), d\(drink.number).", desk.standing(state)]
+            let outcome = try desk.tracker.dateRecord(id, at: desk.tracker.moment(at))
+            let drink = outcome.stored
+            let name = id.first == "r" ? id : "r\(id)"
+            try desk.say(outcome) {
+                ["\(name) counts as \(Amounts.millilitres(drink.ml)) at \(desk.dateTime(drink.at)), d\(drink.number).", desk.standing(outcome.state)]
             }
         }
     }
 }
 
 extension Desk {
-    fileprivate func record(_ name: String) throws -> JournalRow {
-        let digits = name.first == "r" ? name.dropFirst() : Substring(name)
-        guard let id = Int64(digits) else { throw CommandFailure(.wrongUse, "\"\(name)\" names no record.", advice: "Write r12; see: waterh-tracker journal list") }
-        guard let record = try store.journalRecord(id) else {
-            throw Refusal("noSuchRecord", "There is no record r\(id). See them with: waterh-tracker journal list")
-        }
-        return record
-    }
-
     fileprivate func line(_ record: JournalRow) -> String {
         let about = record.about.map { ", probably about \(dateTime($0))" } ?? ""
         return "  r\(record.id)  \(record.wall?.replacing("T", with: " ") ?? "no date            ")  \("\(record.amountMl) ml".aligned(8))  \(Doubts.hex(record.raw))  \(Doubts.short(record.reason ?? "unknown"))\(about)"

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandKit
 import Store
 import TrackerCore
+import TrackerDesk
 
 struct DrinkCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -13,21 +14,10 @@ struct DrinkCommand: StoreCommand {
     @Option(help: "When: 22:10, 2026-06-15T22:10, or with an offset. Default: now.") var at: String?
 
     func run(_ desk: Desk) throws {
-        let at = try at.map { try Moment.parse($0, now: desk.now, zone: desk.zone) }
-        let log = try desk.store.addLog(try draft(desk), at: at, desk.context)
+        let outcome = try desk.tracker.drink(preset: preset, estimate: estimate, at: at.map(desk.tracker.moment))
+        let log = outcome.log
         let amount = Amounts.decimal(log.standardDrinkEstimate ?? 1)
-        try SessionWords.tell(desk, "Logged a drink (\(amount)) at \(desk.time(log.timestamp)) as \(log.shortName).")
-    }
-
-    private func draft(_ desk: Desk) throws -> LogDraft {
-        if let preset {
-            guard let found = try desk.store.preset(named: preset) else {
-                throw Refusal("noSuchPreset", "There is no preset \"\(preset)\". See them with: waterh-tracker preset list")
-            }
-            return .drink(found, estimate: estimate)
-        }
-        let usual = try desk.store.settings().defaultPreset.flatMap { try desk.store.preset(named: $0) }
-        return usual.map { .drink($0, estimate: estimate) } ?? .drink(estimate: estimate ?? 1)
+        try SessionWords.tell(desk, outcome.session, "Logged a drink (\(amount)) at \(desk.time(log.timestamp)) as \(log.shortName).")
     }
 }
 
@@ -43,17 +33,10 @@ struct Water: StoreCommand {
     }
 
     func run(_ desk: Desk) throws {
-        let at = try at.map { try Moment.parse($0, now: desk.now, zone: desk.zone) }
-        let ounces = try Self.checked(oz ?? ml.map { $0 / Ounces.mlPerOunce }) ?? Double(try desk.store.settings().defaultWaterOz)
-        let log = try desk.store.addLog(.water(oz: ounces), at: at, desk.context)
-        try SessionWords.tell(desk, "Logged a water of \(try desk.volume(ounces)) at \(desk.time(log.timestamp)) as \(log.shortName).")
-    }
-
-    /// A water's volume: more than 0 and at most 100 oz.
-    static func checked(_ oz: Double?) throws -> Double? {
-        guard let oz else { return nil }
-        guard oz > 0, oz <= 100 else { throw Refusal("waterVolume", "A water's volume must be more than 0 and at most 100 oz.") }
-        return oz
+        let outcome = try desk.tracker.water(oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(desk.tracker.moment))
+        let log = outcome.log
+        try SessionWords.tell(
+            desk, outcome.session, "Logged a water of \(try desk.volume(log.amountOz ?? 0)) at \(desk.time(log.timestamp)) as \(log.shortName).")
     }
 }
 
@@ -66,19 +49,13 @@ struct SessionCommand: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Start a session, or show the one that runs.")
         @OptionGroup var options: StoreOptions
 
-        private struct Report: Encodable {
-            var started: Bool
-            var session: SessionReport
-        }
-
         func run(_ desk: Desk) throws {
-            let (session, started) = try desk.store.startSession(desk.context)
-            guard let view = try desk.store.session(named: session.id, at: desk.now) else { return }
-            try desk.say(Report(started: started, session: SessionReport(view))) {
-                let when = "at \(desk.time(session.startTime))"
-                return started
+            let start = try desk.tracker.startSession()
+            try desk.say(start) {
+                let when = "at \(desk.time(start.session.view.session.startTime))"
+                return start.started
                     ? ["Session started \(when). Log with: drink, water. End it with: session end"]
-                    : ["A session is running already, started \(when)."] + (try SessionWords.lines(view, desk))
+                    : ["A session is running already, started \(when)."] + (try SessionWords.lines(start.session, desk))
             }
         }
     }
@@ -95,10 +72,10 @@ struct SessionCommand: ParsableCommand {
         }
 
         func run(_ desk: Desk) throws {
-            guard try desk.store.activeSession(at: desk.now) != nil else { throw WaterlineSession.Refusal.noActiveSession }
+            _ = try desk.tracker.activeSession()
             try Confirmation.ask("End this session?", isConfirmed: yes, console: desk.console)
-            let view = try desk.store.endSession(atLastLog: at == .lastLog, desk.context)
-            try desk.say(SessionReport(view)) { ["Session ended."] + (try SessionWords.lines(view, desk)) }
+            let session = try desk.tracker.endSession(atLastLog: at == .lastLog)
+            try desk.say(session) { ["Session ended."] + (try SessionWords.lines(session, desk)) }
         }
     }
 
@@ -109,11 +86,8 @@ struct SessionCommand: ParsableCommand {
         @Argument(help: "A session's id, or its beginning. See: session list.") var id: String?
 
         func run(_ desk: Desk) throws {
-            guard let view = try SessionWords.find(id, desk) else {
-                if let id { throw Refusal("noSuchSession", "There is no one session whose id begins with \"\(id)\".") }
-                throw WaterlineSession.Refusal.noActiveSession
-            }
-            try desk.say(SessionReport(view)) { try SessionWords.lines(view, desk) }
+            let session = try desk.tracker.session(id)
+            try desk.say(session) { try SessionWords.lines(session, desk) }
         }
     }
 
@@ -128,11 +102,10 @@ struct SessionCommand: ParsableCommand {
         }
 
         func run(_ desk: Desk) throws {
-            let sessions = try desk.store.pastSessions(limit: limit)
-            let views = try sessions.compactMap { try desk.store.session(named: $0.id, at: desk.now) }
-            try desk.say(["sessions": views.map(SessionReport.init)]) {
-                guard !sessions.isEmpty else { return ["No past sessions yet. Start one with: session start"] }
-                return sessions.map { session in
+            let list = try desk.tracker.sessions(limit: limit)
+            try desk.say(list) {
+                guard !list.sessions.isEmpty else { return ["No past sessions yet. Start one with: session start"] }
+                return list.sessions.map(\.view.session).map { session in
                     let summary = session.computedSummary
                     return "\(session.id.prefix(8))  \(desk.dateTime(session.startTime))  \((summary?.durationText ?? "--").aligned(7))  "
                         + "\(counted(summary?.drinks ?? 0, "drink")), \(counted(summary?.waters ?? 0, "water"))"
@@ -147,8 +120,7 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
 
         func run(_ desk: Desk) throws {
-            try desk.store.keepGoing(desk.context)
-            try SessionWords.tell(desk, "The session goes on.")
+            try SessionWords.tell(desk, desk.tracker.keepGoing(), "The session goes on.")
         }
     }
 
@@ -158,12 +130,7 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
 
         func run(_ desk: Desk) throws {
-            guard let last = try desk.store.pastSessions(limit: 1).first else {
-                throw Refusal("noSuchSession", "There is no ended session.")
-            }
-            try desk.store.sealSession(last.id, desk.context)
-            guard let view = try desk.store.session(named: last.id, at: desk.now) else { return }
-            try desk.say(SessionReport(view)) { ["Sealed."] }
+            try desk.say(try desk.tracker.sealLastSession()) { ["Sealed."] }
         }
     }
 }
@@ -171,9 +138,9 @@ struct SessionCommand: ParsableCommand {
 /// A session in words.
 enum SessionWords {
     /// What every change of entries answers: the session's new state.
-    static func tell(_ desk: Desk, _ words: String) throws {
-        guard let view = try find(nil, desk) else { return }
-        try desk.say(SessionReport(view)) {
+    static func tell(_ desk: Desk, _ session: SessionReport, _ words: String) throws {
+        try desk.say(session) {
+            let view = session.view
             let state = view.state
             let counts = "\(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \(Amounts.decimal(state.value))."
             let warning = state.isWarning && view.session.isActive ? [desk.console.paint(WaterlineState.warningText, .amber)] : []
@@ -181,14 +148,8 @@ enum SessionWords {
         }
     }
 
-    /// The session named; without a name the running one, else the last.
-    static func find(_ id: String?, _ desk: Desk) throws -> SessionView? {
-        if let id { return try desk.store.session(named: id, at: desk.now) }
-        if let active = try desk.store.activeSession(at: desk.now) { return active }
-        return try desk.store.pastSessions(limit: 1).first.flatMap { try desk.store.session(named: $0.id, at: desk.now) }
-    }
-
-    static func lines(_ view: SessionView, _ desk: Desk) throws -> [String] {
+    static func lines(_ report: SessionReport, _ desk: Desk) throws -> [String] {
+        let view = report.view
         let session = view.session
         let state = view.state
         var lines = [

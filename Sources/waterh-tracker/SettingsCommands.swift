@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandKit
 import Store
-import TrackerCore
+import TrackerDesk
 
 struct SettingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,19 +15,10 @@ struct SettingsCommand: ParsableCommand {
         @Argument(help: "A setting's name, e.g. hydration.goalMl.") var name: String?
 
         func run(_ desk: Desk) throws {
-            let (settings, refused) = try desk.store.settingsAndRefused()
-            for refusal in refused { Diagnostics.warning("A stored value no longer fits. \(refusal)") }
-            if let name {
-                guard let value = settings.value(of: name) else {
-                    throw CommandFailure(
-                        .wrongUse, "There is no setting \"\(name)\".", advice: "See the names with: waterh-tracker settings get")
-                }
-                try desk.say([name: value]) { [value.text] }
-            } else {
-                let all = Settings.catalogue.map { ($0.name, settings.value(of: $0.name) ?? .unset) }
-                try desk.say(Dictionary(all, uniquingKeysWith: { first, _ in first })) {
-                    all.map { "\($0.padded(34)) \($1 == .unset ? "(unset)" : $1.text)" }
-                }
+            let report = try name.map(desk.tracker.setting) ?? desk.tracker.settings()
+            for refusal in report.refused { Diagnostics.warning("A stored value no longer fits. \(refusal)") }
+            try desk.say(report) {
+                name == nil ? report.lines.map { "\($0.name.padded(34)) \($0.words)" } : report.lines.map(\.value.text)
             }
         }
     }
@@ -45,19 +36,12 @@ struct SettingsCommand: ParsableCommand {
 
         func run(_ desk: Desk) throws {
             let changes = stride(from: 0, to: pairs.count, by: 2).map { (name: pairs[$0], text: pairs[$0 + 1]) }
-            let settings = try desk.store.changeSettings(try changes.map { try resolved($0, desk) }, desk.context)
-            let now = changes.map { ($0.name, settings.value(of: $0.name) ?? .unset) }
-            try desk.say(Dictionary(now, uniquingKeysWith: { _, last in last })) {
-                now.map { "\($0) = \($1 == .unset ? "(unset)" : $1.text)" }
-            }
-        }
-
-        /// A preset may be named; its id is what the setting keeps.
-        private func resolved(_ change: (name: String, text: String), _ desk: Desk) throws -> (name: String, text: String) {
-            guard change.name.lowercased() == "waterline.defaultpreset", let preset = try desk.store.preset(named: change.text) else {
-                return change
-            }
-            return (change.name, preset.id)
+            let report = try desk.tracker.set(changes)
+            try desk.say(report) { report.lines.map { "\($0.name) = \($0.words)" } }
         }
     }
+}
+
+extension SettingsReport.Line {
+    fileprivate var words: String { value == .unset ? "(unset)" : value.text }
 }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandKit
 import Foundation
-import Store
 import TrackerCore
+import TrackerDesk
 
 struct Setup: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -20,41 +20,23 @@ struct Setup: StoreCommand {
 
     enum Notifications: String, ExpressibleByArgument, CaseIterable { case enable, skip }
 
-    private struct Report: Encodable {
-        var isFirst: Bool
-        var settings: [String: SettingValue]
-        var presets: [PresetReport]
-        var notifications: String
-    }
-
-    private static let names = [
-        "waterline.waterEveryNDrinks", "waterline.timeReminders", "waterline.intervalMinutes", "waterline.warningThreshold",
-        "waterline.units", "hydration.goalMl",
-    ]
-
     func run(_ desk: Desk) throws {
-        let isFirst = try desk.store.profile()?.onboardedAt == nil
+        let isFirst = try desk.tracker.isFirstVisit()
         let asks = !yes && !desk.isJSON && desk.console.canAsk
         if isFirst, !desk.isJSON {
             desk.console.line(desk.console.paint(Onboarding.welcome, .bold))
             desk.console.line(Onboarding.guardrail)
             desk.console.line("")
         }
-        var changes = zip(Self.names, [waterEvery, timeReminders, interval, threshold, units, goal])
+        var changes = zip(TrackerDesk.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
             .compactMap { name, value in value.map { (name: name, text: $0) } }
         if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
         let outcome = try allowNotifications(desk, asks: isFirst && asks)
         // All questions are answered: from here on something is written.
-        let settings = try desk.store.changeSettings(changes, isFirstChoice: isFirst, desk.context)
-        _ = try desk.store.finishOnboarding(desk.context)
-        let presets = try desk.store.presets()
-        let values = Self.names.map { ($0, settings.value(of: $0) ?? .unset) }
-        let report = Report(
-            isFirst: isFirst, settings: Dictionary(values, uniquingKeysWith: { first, _ in first }),
-            presets: presets.map(PresetReport.init), notifications: outcome)
+        let report = try desk.tracker.setUp(changes, notifications: outcome)
         try desk.say(report) {
-            ["\(isFirst ? "Set up" : "Already set up"):"] + values.map { "  \($0.padded(30)) \($1.text)" }
-                + ["  presets                        " + presets.map(\.name).joined(separator: ", "), "", outcome, "",
+            ["\(isFirst ? "Set up" : "Already set up"):"] + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
+                + ["  presets                        " + report.presets.map(\.preset.name).joined(separator: ", "), "", outcome, "",
                     "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
                     "A token for writes over HTTP: waterh-tracker token"]
         }
@@ -88,7 +70,7 @@ struct Setup: StoreCommand {
     /// The input ended (Ctrl-D): that answers nothing.
     private static func unanswered() -> Refusal {
         TextOutput.standard.line("")
-        return Refusal("unanswered", "The questions were not answered to their end: nothing was set up. Ask nothing with: waterh-tracker setup --yes")
+        return Refusal("unanswered", "The questions were not answered to their end: nothing was set up.")
     }
 
     /// Shows what notifications are for, and sends a test where they are wanted.

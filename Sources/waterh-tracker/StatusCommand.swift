@@ -1,6 +1,7 @@
 import ArgumentParser
 import Store
 import TrackerCore
+import TrackerDesk
 
 struct Status: StoreCommand {
     static let configuration = CommandConfiguration(abstract: "How the day stands, and the session if there is one.")
@@ -13,10 +14,10 @@ struct Status: StoreCommand {
     var format: Format = .text
 
     func run(_ desk: Desk) throws {
-        let snapshot = try desk.state()
+        let snapshot = try desk.tracker.state()
         switch options.json ? .json : format {
-        case .json: desk.console.line(try Desk.text(snapshot))
-        case .waybar: desk.console.line(try Desk.text(Waybar(snapshot)))
+        case .json: desk.console.line(try TrackerDesk.json(snapshot))
+        case .waybar: desk.console.line(try TrackerDesk.json(Waybar(snapshot)))
         case .text: for line in try StatusText.lines(snapshot, desk) { desk.console.line(line) }
         }
     }
@@ -94,7 +95,7 @@ extension StatusText {
     }
 
     private static func today(_ desk: Desk) throws -> [String] {
-        let drinks = try desk.store.drinks(on: desk.today(), asOf: desk.now)
+        let drinks = try desk.store.drinks(on: desk.tracker.today(), asOf: desk.now)
         guard !drinks.isEmpty else { return ["", MainView.emptyList] }
         let shown = drinks.suffix(8).reversed().map { drink in
             "  \("d\(drink.number)".padded(7)) \(desk.time(drink.at))  \(Amounts.millilitres(drink.ml).aligned(8))  \(drink.source.rawValue)"

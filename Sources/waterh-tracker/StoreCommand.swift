@@ -3,7 +3,6 @@ import CommandKit
 import CommandStore
 import Foundation
 import Store
-import Sync
 import TrackerCore
 
 /// A verb that works on the store: opens it, runs, and turns every error into a sentence and an exit code.
@@ -19,9 +18,7 @@ extension StoreCommand {
 
     func run() throws {
         do {
-            let desk = try Desk(options, for: access)
-            try run(desk)
-            desk.finish()
+            try run(Desk(options, for: access))
         } catch {
             throw Failures.explained(error)
         }
@@ -40,44 +37,17 @@ extension SyncingCommand {
 
     mutating func run() async throws {
         do {
-            let desk = try Desk(options, for: access)
-            try await run(desk)
-            desk.finish()
+            try await run(Desk(options, for: access))
         } catch {
             throw Failures.explained(error)
         }
     }
 }
 
-extension Desk {
-    /// After the commit of a verb that changed something.
-    func finish() {
-        guard store.access == .writing, (try? store.hasChanged()) ?? true else { return }
-        for trouble in store.afterCommit(context) { Diagnostics.warning(trouble) }
-    }
-
-    /// The server to tell, where `sync.url` names one.
-    func syncClient() throws -> SyncClient? { try SyncClient.named(by: store.settings()) }
-}
-
 enum Failures {
-    /// Gives every known error its sentence and its exit code (command law C2).
+    /// Gives every known error its sentence, its exit code (command law C2), and what to do.
     static func explained(_ error: any Error) -> any Error {
-        switch error {
-        case let error as StoreError: CommandFailure(error)
-        case let error as Refusal: CommandFailure(.refused, error.description)
-        case let error as WaterlineSession.Refusal: CommandFailure(.refused, error.description)
-        case let error as SettingRefusal where error.kept == nil:
-            CommandFailure(.wrongUse, error.description, advice: "See the names with: waterh-tracker settings get")
-        case let error as SettingRefusal: CommandFailure(.refused, error.description)
-        case let error as HealthFileError:
-            CommandFailure(.badInput, error.description, advice: "Nothing was imported.")
-        case let error as UnsupportedInstant: CommandFailure(.wrongUse, error.description)
-        case let error as UnknownZone: CommandFailure(.wrongUse, error.description)
-        case let error as SyncTrouble:
-            CommandFailure(.failed, error.description, advice: "Try again when the server is there, or unset sync.url.")
-        default: error
-        }
+        (error as? any Problem).map { CommandFailure($0, advice: Advice.about($0)) } ?? error
     }
 }
 
@@ -86,11 +56,11 @@ enum Confirmation {
     static func ask(_ question: String, isConfirmed: Bool, console: Console) throws {
         guard !isConfirmed else { return }
         guard console.canAsk else {
-            throw Refusal("confirmation", "\(question) Confirm with --yes.")
+            throw CommandFailure(.refused, "\(question) Confirm with --yes.")
         }
         console.prompt("\(question) [y/N] ")
         guard let answer = readLine()?.lowercased(), ["y", "yes"].contains(answer) else {
-            throw Refusal("confirmation", "Nothing was changed.")
+            throw Refusal("declined", "Nothing was changed.")
         }
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandKit
 import Store
-import TrackerCore
+import TrackerDesk
 
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,22 +13,9 @@ struct TokenCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
         @Option(help: "What it is for.") var label = "cli"
 
-        private struct Report: Encodable {
-            var id: String
-            var label: String
-            var token: String
-        }
-
         func run(_ desk: Desk) throws {
-            var random = SystemRandomNumberGenerator()
-            let digits = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }.map { byte in
-                (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }
-            let token = "wt_" + digits.joined()
-            let record = try desk.store.addToken(token, label: label, desk.context)
-            try desk.say(Report(id: record.id, label: label, token: token)) {
-                [token, "It is shown only now. Revoke it with: waterh-tracker token revoke \(record.id.prefix(8))"]
-            }
+            let new = try desk.tracker.makeToken(label: label)
+            try desk.say(new) { [new.token, "It is shown only now. Revoke it with: waterh-tracker token revoke \(new.id.prefix(8))"] }
         }
     }
 
@@ -37,19 +24,10 @@ struct TokenCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
 
-        private struct Report: Encodable {
-            var id: String
-            var label: String
-            var createdAt: String
-            var isRevoked: Bool
-        }
-
         func run(_ desk: Desk) throws {
-            let tokens = try desk.store.tokens()
-            let reports = tokens.map {
-                Report(id: $0.id, label: $0.label, createdAt: $0.createdAt.description, isRevoked: $0.revokedAt != nil)
-            }
-            try desk.say(["tokens": reports]) {
+            let list = try desk.tracker.tokens()
+            let tokens = list.tokens.map(\.record)
+            try desk.say(list) {
                 tokens.isEmpty ? ["No tokens."] : tokens.map {
                     "\($0.id.prefix(8))  \(desk.dateTime($0.createdAt))  \($0.label)\($0.revokedAt == nil ? "" : "  revoked")"
                 }
@@ -69,9 +47,8 @@ struct TokenCommand: ParsableCommand {
         }
 
         func run(_ desk: Desk) throws {
-            let count = try desk.store.revokeTokens(all ? nil : id, desk.context)
-            guard count > 0 else { throw Refusal("noSuchToken", "There is no such token that is still valid.") }
-            try desk.say(["revoked": count]) { ["Revoked \(counted(count, "token"))."] }
+            let revocation = try desk.tracker.revokeTokens(all ? nil : id)
+            try desk.say(revocation) { ["Revoked \(counted(revocation.revoked, "token"))."] }
         }
     }
 }

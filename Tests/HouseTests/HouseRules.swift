@@ -19,8 +19,9 @@ enum HouseRules {
         "Store": [
             ["Base"], ["Schema", "Tables"], ["Opening"], ["Decisions", "Drinks", "Files", "Journal", "Outbox", "Settings"], ["Account", "Waterline"],
         ],
+        "TrackerDesk": [["Input", "Reports"], ["Desk"]],
         "TrackerCore": [
-            ["Time"], ["Companion", "Facts", "Pace", "Sync"], ["Bottle", "Health", "Settings"], ["History", "Waterline"], ["Notifications"], ["Evaluation"],
+            ["Problems"], ["Time"], ["Companion", "Facts", "Pace", "Sync"], ["Bottle", "Health", "Settings"], ["History", "Waterline"], ["Notifications"], ["Evaluation"],
         ],
         "VirtualBottle": [["Device"], ["Answers"], ["Faults"], [""]],
     ]
@@ -52,7 +53,6 @@ enum HouseRules {
         "waterh-tracker/JournalCommands.swift",
         "waterh-tracker/Options.swift",
         "waterh-tracker/PresetCommands.swift",
-        "waterh-tracker/Reports.swift",
         "waterh-tracker/SessionCommands.swift",
         "waterh-tracker/SettingsCommands.swift",
         "waterh-tracker/SetupCommand.swift",

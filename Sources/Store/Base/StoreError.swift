@@ -1,8 +1,9 @@
 import Foundation
 import GRDB
+import TrackerCore
 
 /// Why the store could not do what was asked: what, where, and what to try. Nothing of the refused write was kept.
-public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct StoreError: Problem, Hashable {
     /// What kind of trouble, for callers that act on it (exit codes, retries).
     public enum Kind: String, Sendable {
         /// The path is no place for a store: a directory, a missing parent, no permission.
@@ -33,7 +34,19 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What to try.
     public var advice: String
 
-    /// The three joined into one line.
+    public var code: String { kind.rawValue }
+    public var category: ProblemCategory {
+        switch kind {
+        case .busy: .busy
+        case .diskFull: .diskFull
+        case .damaged, .foreign, .newer: .damaged
+        case .cannotOpen, .readOnly, .inputOutput, .other: .failed
+        }
+    }
+    public var values: [String: String] { ["path": path] }
+    public var sentence: String { "\(what) (\(path))." }
+
+    /// What happened and what to try, in one line.
     public var description: String { "\(what) (\(path)). \(advice)" }
 
     public init(_ kind: Kind, _ what: String, at path: String, advice: String) {

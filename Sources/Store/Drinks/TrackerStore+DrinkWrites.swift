@@ -91,7 +91,7 @@ extension TrackerStore {
 
     private func found(_ name: String, _ db: Database) throws -> StoredDrink {
         guard let drink = try DrinkTable.find(name, db) else {
-            throw Refusal("noSuchDrink", "There is no drink \"\(name)\". See the numbers with: waterh-tracker history --day today")
+            throw Refusal("noSuchDrink", "There is no drink \"\(name)\".", category: .notFound, values: ["given": name])
         }
         return drink
     }

@@ -71,10 +71,10 @@ extension TrackerStore {
             guard let row = try Row.fetchOne(db, sql: """
                 SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle WHERE r.id = ?
                 """, arguments: [id])
-            else { throw Refusal("noSuchRecord", "There is no record r\(id). See them with: waterh-tracker journal list") }
+            else { throw Refusal("noSuchRecord", "There is no record r\(id).", category: .notFound, values: ["given": "r\(id)"]) }
             let record = JournalRow(row: row)
             guard record.verdict == "quarantined" else {
-                throw Refusal("recordIsDated", "r\(id) does not wait for a date (it is \(record.verdict)). A drink is changed with: waterh-tracker edit")
+                throw Refusal("recordIsDated", "r\(id) does not wait for a date (it is \(record.verdict)).")
             }
             guard record.raw.count > 12, record.raw[12] == 0, record.amountMl > 0 else {
                 throw Refusal("recordIsNoDrink", "r\(id) is no drink: it has \(record.amountMl) ml\(record.raw.last == 0 ? "" : " and the flag of bookkeeping").")

@@ -22,7 +22,7 @@ enum PresetTable {
     }
 
     static func unknown(_ id: String) -> Refusal {
-        Refusal("noSuchPreset", "There is no preset \"\(id)\". See them with: waterh-tracker preset list")
+        Refusal("noSuchPreset", "There is no preset \"\(id)\".", category: .notFound, values: ["given": id])
     }
 
     static func check(

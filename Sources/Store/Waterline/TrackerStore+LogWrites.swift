@@ -135,7 +135,7 @@ extension TrackerStore {
     private func entered(_ name: String, _ db: Database) throws -> (LogEntry, WaterlineSession) {
         guard let log = try LogTable.find(name, db), let session = try SessionTable.find(log.sessionID, db) else {
             if try derivedSession(of: name, db) != nil { throw WaterlineSession.Refusal.derived }
-            throw Refusal("noSuchEntry", "There is no entry \"\(name)\". See them with: waterh-tracker session show")
+            throw Refusal("noSuchEntry", "There is no entry \"\(name)\".", category: .notFound, values: ["given": name])
         }
         return (log, session)
     }

@@ -36,7 +36,7 @@ public struct HealthSample: Hashable, Sendable {
 }
 
 /// What an import makes of a file: whole, or refused by a sentence.
-public struct HealthFileError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct HealthFileError: Problem, Hashable {
     /// 1-based line, where the trouble lies in one.
     public var line: Int?
     public var reason: String
@@ -46,7 +46,10 @@ public struct HealthFileError: Error, Hashable, Sendable, CustomStringConvertibl
         self.reason = reason
     }
 
-    public var description: String { (line.map { "Line \($0): " } ?? "") + reason }
+    public var code: String { "badHealthFile" }
+    public var category: ProblemCategory { .damaged }
+    public var values: [String: String] { line.map { ["line": String($0)] } ?? [:] }
+    public var sentence: String { (line.map { "Line \($0): " } ?? "") + reason }
 }
 
 /// Names and units that the three formats share.

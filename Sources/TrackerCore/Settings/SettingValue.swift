@@ -33,7 +33,7 @@ public enum SettingValue: Hashable, Sendable, Encodable {
 }
 
 /// Why a value was not taken. The setting keeps what it had.
-public struct SettingRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+public struct SettingRefusal: Problem, Hashable {
     public var name: String
     public var given: String
     /// The rule that was broken, in words.
@@ -41,7 +41,10 @@ public struct SettingRefusal: Error, Hashable, Sendable, CustomStringConvertible
     /// What the setting still is, as text.
     public var kept: String?
 
-    public var description: String {
+    public var code: String { kept == nil ? "noSuchSetting" : "settingRule" }
+    public var category: ProblemCategory { kept == nil ? .notFound : .refused }
+    public var values: [String: String] { ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 } }
+    public var sentence: String {
         guard let kept else { return "\(name): \(rule)" }
         return "\(name) cannot be \"\(given)\": \(rule) It stays \(kept.isEmpty ? "unset" : kept)."
     }

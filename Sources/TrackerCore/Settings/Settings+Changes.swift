@@ -103,8 +103,11 @@ public struct GoalForm: Hashable, Sendable {
     /// The glasses to show for a goal, rounded down.
     public static func shownGlasses(_ settings: Settings) -> Int { settings.goalMl / max(1, settings.glassMl) }
 
-    /// Commits what was touched, all or nothing; 4–16 glasses.
-    public func save(to settings: inout Settings) throws(SettingRefusal) {
+    /// Commits what was touched, all or nothing.
+    public func save(to settings: inout Settings) throws(SettingRefusal) { try settings.set(changes(of: settings)) }
+
+    /// What was touched, as changes of settings; 4–16 glasses.
+    public func changes(of settings: Settings) throws(SettingRefusal) -> [(name: String, text: String)] {
         var changes: [(name: String, text: String)] = []
         if let glasses {
             guard (4...16).contains(glasses) else {
@@ -116,6 +119,6 @@ public struct GoalForm: Hashable, Sendable {
         }
         if let wake { changes.append(("schedule.wake", wake.description)) }
         if let sleep { changes.append(("schedule.sleep", sleep.description)) }
-        try settings.set(changes)
+        return changes
     }
 }

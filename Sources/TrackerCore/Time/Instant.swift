@@ -44,12 +44,14 @@ extension Instant {
 }
 
 /// An instant outside `Instant.supported`.
-public struct UnsupportedInstant: Error, Hashable, Sendable, CustomStringConvertible {
+public struct UnsupportedInstant: Problem, Hashable {
     public var instant: Instant
 
     public init(instant: Instant) { self.instant = instant }
 
-    public var description: String {
+    public var code: String { "unsupportedTime" }
+    public var category: ProblemCategory { .invalid }
+    public var sentence: String {
         "\(instant) is outside the time that can be counted here: 1970-01-01T00:00:00Z to 2109-12-31T23:59:59Z."
     }
 }

@@ -125,7 +125,9 @@ public enum WallMoments: Hashable, Sendable {
 }
 
 /// An id that the time zone database does not know.
-public struct UnknownZone: Error, Hashable, Sendable, CustomStringConvertible {
+public struct UnknownZone: Problem, Hashable {
     public var id: String
-    public var description: String { "There is no time zone named \"\(id)\". Use an IANA name such as Europe/Berlin." }
+    public var code: String { "unknownZone" }
+    public var category: ProblemCategory { .invalid }
+    public var sentence: String { "There is no time zone named \"\(id)\". Use an IANA name such as Europe/Berlin." }
 }

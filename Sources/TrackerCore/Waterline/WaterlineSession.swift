@@ -47,14 +47,16 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     }
 
     /// Why a change was refused: exit code 3.
-    public enum Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Refusal: String, Problem {
         case noActiveSession
         case sealed
         case derived
         case outsideSession
         case estimate
 
-        public var description: String {
+        public var code: String { rawValue }
+        public var category: ProblemCategory { .refused }
+        public var sentence: String {
             switch self {
             case .noActiveSession: "There is no active session. Start one first."
             case .sealed: "This session is finished and can no longer be changed."

@@ -1,5 +1,3 @@
-import TrackerCore
-
 /// Who changes something, and when: the store reads no clock and draws no random numbers.
 public struct WriteContext: Sendable {
     public var now: Instant

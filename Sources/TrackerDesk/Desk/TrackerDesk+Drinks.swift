@@ -1,0 +1,61 @@
+import Store
+import TrackerCore
+
+extension TrackerDesk {
+    /// Logs a drink by hand.
+    /// - Parameter instant: when it was drunk; `nil` means now.
+    public func logDrink(_ amount: Amount, at instant: Instant? = nil) throws -> DrinkOutcome {
+        try change { try outcome(store.logDrink(ml: amount.millilitres(store.settings()), at: instant, context)) }
+    }
+
+    /// Takes the last change by hand back.
+    public func undo() throws -> UndoOutcome {
+        try change { UndoOutcome(undone: try store.undo(context), state: try state()) }
+    }
+
+    /// Changes a drink (`d12`, or its key) or an entry of a session (`w7`, or its id).
+    public func edit(_ name: String, _ wanted: EntryChange) throws -> EntryOutcome {
+        try change {
+            guard try meansLog(name) else {
+                guard wanted.estimate == nil, wanted.oz == nil else {
+                    throw WrongInput("noSessionEntry", "\(name) is not an entry of a session: it has an amount in ml and a time.", values: ["name": name])
+                }
+                return .drink(try outcome(store.editDrink(name, ml: wanted.ml, at: wanted.at, context)))
+            }
+            guard wanted.ml == nil else {
+                throw WrongInput("sessionEntry", "\(name) is an entry of a session: it has standard drinks or ounces, and a time.", values: ["name": name])
+            }
+            let log = try store.editLog(name, at: wanted.at, estimate: wanted.estimate, amountOz: Self.checkedWater(wanted.oz), context)
+            return .session(try latestSession(else: log.sessionID))
+        }
+    }
+
+    /// Deletes a drink, which no poll brings back, or an entry of a session; a water that came from the bottle's sips is excluded.
+    public func delete(_ name: String) throws -> EntryOutcome {
+        try change {
+            guard try meansLog(name) else { return .drink(try outcome(store.deleteDrink(name, context))) }
+            try store.deleteLog(name, context)
+            return .session(try latestSession())
+        }
+    }
+
+    /// Deletes the drinks of the day that runs, the bottle's too; the next poll does not bring them back.
+    public func resetToday() throws -> ResetOutcome {
+        try change { ResetOutcome(deleted: try store.resetToday(context).map(DrinkReport.init), state: try state()) }
+    }
+
+    // MARK: - Parts
+
+    private func outcome(_ drink: StoredDrink) throws -> DrinkOutcome { DrinkOutcome(drink: DrinkReport(drink), state: try state()) }
+
+    /// Whether a name means an entry of a session rather than a drink. What our lists show comes first; where a key of
+    /// somebody else's file looks like it, that is said.
+    private func meansLog(_ name: String) throws -> Bool {
+        let drinks = try store.drinks(named: name)
+        if let shown = drinks.first, name == "d\(shown.number)" {
+            for other in drinks.dropFirst() { remark("\(name) is also the key of another drink, d\(other.number). This is about \(name) of our lists.") }
+            return false
+        }
+        return try store.hasLog(named: name)
+    }
+}

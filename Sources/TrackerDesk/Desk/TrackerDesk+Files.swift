@@ -1,0 +1,63 @@
+import Importing
+import Store
+import Sync
+import TrackerCore
+
+extension TrackerDesk {
+    /// Writes every counted drink, oldest first, in pieces of 64 KiB or a little more.
+    public func exportDrinks(_ format: HealthFiles.Format, to write: ([UInt8]) throws -> Void) throws -> ExportReport {
+        var export = HealthExport(format)
+        var bytes = Array(export.opening.utf8)
+        var count = 0
+        try store.forEachDrink { drink in
+            export.append(drink, to: &bytes)
+            count += 1
+            guard bytes.count >= 1 << 16 else { return }
+            try write(bytes)
+            bytes.removeAll(keepingCapacity: true)
+        }
+        try write(bytes + Array(export.end.utf8))
+        return ExportReport(drinks: count)
+    }
+
+    /// Takes the drinks of a file in: all, or none. The format is recognised; what is known already adds nothing.
+    /// - Parameter read: hands the file's bytes over, in as many pieces as it likes.
+    /// - Throws: `HealthFileError`, and what `read` throws.
+    public func importDrinks(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws -> ImportReport {
+        try change {
+            let outcome = try store.importSamples(context) { take in
+                try withoutActuallyEscaping(take) { take in
+                    let reader = HealthReader(deliver: take)
+                    try read { try reader.feed($0) }
+                    try reader.finish()
+                }
+            }
+            return ImportReport(added: outcome.added, known: outcome.known, empty: outcome.empty, state: try state())
+        }
+    }
+
+    /// What the store holds, in numbers.
+    public func contents() throws -> ContentsReport {
+        let rows = Dictionary(try store.rowCounts().map { ($0.table, $0.rows) }, uniquingKeysWith: { first, _ in first })
+        return ContentsReport(drinks: rows["drink"] ?? 0, sessions: rows["session"] ?? 0, presets: rows["preset"] ?? 0, settings: rows["setting"] ?? 0)
+    }
+
+    /// Puts a backup in the place of everything that the store has: all of it, or nothing.
+    /// - Parameter scratch: an existing folder of the caller's.
+    public func restore(from file: String, scratch: String) throws -> ContentsReport {
+        try change {
+            try store.restore(from: file, scratch: scratch)
+            return try contents()
+        }
+    }
+
+    /// Deletes everything. The sync server first: when it does not answer, nothing is deleted, and the purge can be tried again.
+    public func purge() async throws -> PurgeReport {
+        if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() { try await client.deleteUser(profile.userID) }
+        return try change {
+            try store.removeHealthFiles()
+            try store.purge()
+            return PurgeReport(purged: true)
+        }
+    }
+}

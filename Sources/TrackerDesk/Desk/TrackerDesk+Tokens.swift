@@ -1,0 +1,27 @@
+import Store
+import TrackerCore
+
+extension TrackerDesk {
+    /// The tokens given out, without the tokens themselves.
+    public func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init)) }
+
+    /// Makes a token of 256 random bits. It is in this answer and nowhere else: the store keeps its fingerprint.
+    /// - Parameter label: what it is for.
+    public func makeToken(label: String) throws -> NewToken {
+        try change {
+            var random = SystemRandomNumberGenerator()
+            let token = "wt_" + RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+            let record = try store.addToken(token, label: label, context)
+            return NewToken(id: record.id, label: label, token: token)
+        }
+    }
+
+    /// Revokes the token whose id begins so; without a name all of them ("sign out").
+    public func revokeTokens(_ beginning: String?) throws -> Revocation {
+        try change {
+            let count = try store.revokeTokens(beginning, context)
+            guard count > 0 else { throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound) }
+            return Revocation(revoked: count)
+        }
+    }
+}

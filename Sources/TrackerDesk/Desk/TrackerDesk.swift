@@ -1,0 +1,68 @@
+import Foundation
+import Store
+import TrackerCore
+
+/// What a person can do with a store, by name: every surface (command line, HTTP, MQTT, D-Bus) calls these methods and only chooses words
+/// and transport.
+///
+/// A desk is made for one request over a store that stays open; that costs next to nothing. It reads no clock and no machine's zone: the
+/// surface hands both in. Each method answers with a report, which is the JSON of every surface, or throws a `Problem`.
+/// Each method that changes something runs by itself what follows a commit (tracker law B8), so no surface can forget it.
+public struct TrackerDesk: Sendable {
+    public let store: TrackerStore
+    public let context: WriteContext
+    /// Whether a notification would reach somebody: `notifications` in the state.
+    public let canNotify: Bool
+    /// Takes what a person has to know beside an answer, a sentence each.
+    let remark: @Sendable (String) -> Void
+
+    public init(_ store: TrackerStore, _ context: WriteContext, canNotify: Bool = false, remark: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.store = store
+        self.context = context
+        self.canNotify = canNotify
+        self.remark = remark
+    }
+
+    /// A desk in the zone that is in force by the store's settings.
+    /// - Parameter source: the surface, as `WriteContext.source`.
+    public init(
+        _ store: TrackerStore, now: Instant, zone: ZoneChoice, source: String, canNotify: Bool = false,
+        makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }, remark: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws {
+        let zone = zone.inForce(try store.settings())
+        self.init(store, WriteContext(now: now, zone: zone, source: source, makeID: makeID), canNotify: canNotify, remark: remark)
+    }
+
+    public var now: Instant { context.now }
+    public var zone: Zone { context.zone }
+
+    /// The day that runs now.
+    public func today() throws -> LocalDay { DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now) }
+
+    /// How the day stands.
+    public func state() throws -> TrackerSnapshot { try store.look(context, canNotify: canNotify).snapshot }
+
+    /// A time as a person types it: `14:00`, `2026-06-15T14:00`, or with an offset.
+    public func moment(_ text: String) throws -> Instant { try Moment.parse(text, now: now, zone: zone) }
+
+    /// One JSON object with keys in a stable order: the same text on every surface.
+    public static func json(_ report: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(report), as: UTF8.self)
+    }
+
+    /// What follows a commit (tracker law B8). The desk's own methods call it; whoever writes to the store around them (a poll, a pass of
+    /// sync, the settling of an offer) calls it afterwards. The commit stands, whatever happens here.
+    public func afterCommit() {
+        guard (try? store.hasChanged()) ?? true else { return }
+        store.afterCommit(context).forEach(remark)
+    }
+
+    /// Runs a change with its answer, and then what follows every commit. Every method here that writes goes through this.
+    func change<Report>(_ body: () throws -> Report) throws -> Report {
+        let report = try body()
+        afterCommit()
+        return report
+    }
+}

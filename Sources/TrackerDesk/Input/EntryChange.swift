@@ -1,0 +1,16 @@
+import TrackerCore
+
+/// What to change in a drink or in an entry of a session; whatever is `nil` stays.
+public struct EntryChange: Hashable, Sendable {
+    /// A drink's amount.
+    public var ml: Int?
+    public var at: Instant?
+    /// Standard drinks of an entry with alcohol.
+    public var estimate: Double?
+    /// Ounces of a water.
+    public var oz: Double?
+
+    public init(ml: Int? = nil, at: Instant? = nil, estimate: Double? = nil, oz: Double? = nil) {
+        (self.ml, self.at, self.estimate, self.oz) = (ml, at, estimate, oz)
+    }
+}

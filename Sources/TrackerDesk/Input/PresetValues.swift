@@ -1,0 +1,22 @@
+import TrackerCore
+
+/// What a preset is to be; whatever is `nil` stays, or takes its default.
+public struct PresetValues: Hashable, Sendable {
+    public var name: String?
+    public var type: DrinkType?
+    public var sizeOz: Double?
+    /// Percent by volume.
+    public var abv: Double?
+    /// Standard drinks; where none is given, they follow from size and strength.
+    public var estimate: Double?
+
+    public init(name: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil, estimate: Double? = nil) {
+        (self.name, self.type, self.sizeOz, self.abv, self.estimate) = (name, type, sizeOz, abv, estimate)
+    }
+
+    /// Standard drinks of a size and a strength.
+    static func estimate(_ sizeOz: Double?, _ abv: Double?) -> Double? {
+        guard let sizeOz, let abv, sizeOz.isFinite, abv.isFinite else { return nil }
+        return StandardDrinks.estimate(sizeOz: sizeOz, abvPercent: abv)
+    }
+}

@@ -1,0 +1,60 @@
+import Store
+import TrackerCore
+
+// The JSON that scripts and pages rely on (command law C5): keys in lowerCamelCase, instants as ISO 8601 in UTC, `null` written out.
+
+/// A drink of the day.
+public struct DrinkReport: Hashable, Sendable, Encodable {
+    public let drink: StoredDrink
+
+    public init(_ drink: StoredDrink) { self.drink = drink }
+
+    enum CodingKeys: String, CodingKey { case number, key, at, zone, day, ml, source }
+
+    public func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: CodingKeys.self)
+        try keys.encode(drink.number, forKey: .number)
+        try keys.encode(drink.key, forKey: .key)
+        try keys.encode(drink.at.description, forKey: .at)
+        try keys.encode(drink.zone, forKey: .zone)
+        try keys.encode(drink.localDay.description, forKey: .day)
+        try keys.encode(drink.ml, forKey: .ml)
+        try keys.encode(drink.source.rawValue, forKey: .source)
+    }
+}
+
+/// What a change of one drink answers: the drink, and how the day stands now.
+public struct DrinkOutcome: Hashable, Sendable, Encodable {
+    public let drink: DrinkReport
+    public let state: TrackerSnapshot
+
+    /// As it is stored, or was.
+    public var stored: StoredDrink { drink.drink }
+}
+
+/// What taking back answers.
+public struct UndoOutcome: Hashable, Sendable, Encodable {
+    /// What was taken back, in words.
+    public let undone: String
+    public let state: TrackerSnapshot
+}
+
+/// What emptying the day answers.
+public struct ResetOutcome: Hashable, Sendable, Encodable {
+    public let deleted: [DrinkReport]
+    public let state: TrackerSnapshot
+}
+
+/// What a change of a named entry answers: it was a drink of the day, or one of a session.
+public enum EntryOutcome: Hashable, Sendable, Encodable {
+    case drink(DrinkOutcome)
+    /// The session that runs, or the last one.
+    case session(SessionReport)
+
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .drink(let outcome): try outcome.encode(to: encoder)
+        case .session(let session): try session.encode(to: encoder)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import TrackerCore
+
+/// What an import answers.
+public struct ImportReport: Hashable, Sendable, Encodable {
+    public let added: Int
+    /// Known already.
+    public let known: Int
+    /// Samples of 0 ml, which are no drinks.
+    public let empty: Int
+    public let state: TrackerSnapshot
+}
+
+/// What an export wrote.
+public struct ExportReport: Hashable, Sendable, Encodable {
+    public let drinks: Int
+}
+
+/// What a store, or a backup of it, holds in numbers.
+public struct ContentsReport: Hashable, Sendable, Encodable {
+    public let drinks: Int
+    public let sessions: Int
+    public let presets: Int
+    public let settings: Int
+}
+
+/// Everything is gone.
+public struct PurgeReport: Hashable, Sendable, Encodable {
+    public let purged: Bool
+}

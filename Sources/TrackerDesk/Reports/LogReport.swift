@@ -1,0 +1,30 @@
+import TrackerCore
+
+/// One entry of a session.
+public struct LogReport: Hashable, Sendable, Encodable {
+    public let log: LogEntry
+
+    public init(_ log: LogEntry) { self.log = log }
+
+    enum CodingKeys: String, CodingKey {
+        case name, id, at, type, drinkType, standardDrinkEstimate, amountOz, presetId, source
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: CodingKeys.self)
+        try keys.encode(log.shortName, forKey: .name)
+        try keys.encode(log.id, forKey: .id)
+        try keys.encode(log.timestamp.description, forKey: .at)
+        try keys.encode(log.kind.rawValue, forKey: .type)
+        try keys.encode(log.drinkType?.rawValue, forKey: .drinkType)
+        try keys.encode(log.standardDrinkEstimate, forKey: .standardDrinkEstimate)
+        try keys.encode(log.amountOz, forKey: .amountOz)
+        try keys.encode(log.presetID, forKey: .presetId)
+        try keys.encode(log.source.rawValue, forKey: .source)
+    }
+}
+
+extension LogEntry {
+    /// What a person types to name it: `w7` for entered ones, the id for waters derived from sips.
+    public var shortName: String { source == .bottle ? id : "w\(seq)" }
+}

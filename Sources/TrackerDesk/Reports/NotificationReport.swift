@@ -1,0 +1,39 @@
+import TrackerCore
+
+/// A notification, and whether anybody could see it.
+public struct NotificationReport: Hashable, Sendable, Encodable {
+    public let notification: TrackerNotification
+    /// Somebody could see it: it counts as told.
+    public let isShown: Bool
+
+    public init(_ notification: TrackerNotification, isShown: Bool) {
+        self.notification = notification
+        self.isShown = isShown
+    }
+
+    enum CodingKeys: String, CodingKey { case id, kind, title, body, urgency, actions, sound, haptic, shown }
+
+    public func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: CodingKeys.self)
+        try keys.encode(notification.notificationId, forKey: .id)
+        try keys.encode(notification.kind.id, forKey: .kind)
+        try keys.encode(notification.title, forKey: .title)
+        try keys.encode(notification.body, forKey: .body)
+        try keys.encode(notification.urgency.rawValue, forKey: .urgency)
+        try keys.encode(notification.kind.actions.map(\.rawValue), forKey: .actions)
+        try keys.encode(notification.sound, forKey: .sound)
+        try keys.encode(notification.haptic, forKey: .haptic)
+        try keys.encode(isShown, forKey: .shown)
+    }
+}
+
+/// What a check answers.
+public struct CheckReport: Hashable, Sendable, Encodable {
+    public let notifications: [NotificationReport]
+    public let state: TrackerSnapshot
+
+    public init(notifications: [NotificationReport], state: TrackerSnapshot) {
+        self.notifications = notifications
+        self.state = state
+    }
+}

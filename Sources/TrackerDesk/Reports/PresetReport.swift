@@ -1,0 +1,25 @@
+import TrackerCore
+
+/// A drink that is logged in one action.
+public struct PresetReport: Hashable, Sendable, Encodable {
+    public let preset: DrinkPreset
+
+    public init(_ preset: DrinkPreset) { self.preset = preset }
+
+    enum CodingKeys: String, CodingKey { case id, name, drinkType, sizeOz, abv, standardDrinkEstimate }
+
+    public func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: CodingKeys.self)
+        try keys.encode(preset.id, forKey: .id)
+        try keys.encode(preset.name, forKey: .name)
+        try keys.encode(preset.drinkType.rawValue, forKey: .drinkType)
+        try keys.encode(preset.sizeOz, forKey: .sizeOz)
+        try keys.encode(preset.abv, forKey: .abv)
+        try keys.encode(preset.standardDrinkEstimate, forKey: .standardDrinkEstimate)
+    }
+}
+
+/// All presets, in the order they were made.
+public struct PresetList: Hashable, Sendable, Encodable {
+    public let presets: [PresetReport]
+}

@@ -1,0 +1,84 @@
+import Store
+import TrackerCore
+
+/// A record as the bottle sent it, and what was made of it.
+public struct RecordReport: Hashable, Sendable, Encodable {
+    public let record: JournalRow
+
+    public init(_ record: JournalRow) { self.record = record }
+
+    enum CodingKeys: String, CodingKey { case id, bottle, raw, wall, amountMl, verdict, reason, received, reading, about }
+
+    public func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: CodingKeys.self)
+        try keys.encode("r\(record.id)", forKey: .id)
+        try keys.encode(record.bottle, forKey: .bottle)
+        try keys.encode(Self.hex(record.raw), forKey: .raw)
+        try keys.encode(record.wall, forKey: .wall)
+        try keys.encode(record.amountMl, forKey: .amountMl)
+        try keys.encode(record.verdict, forKey: .verdict)
+        try keys.encode(record.reason, forKey: .reason)
+        try keys.encode(record.received.description, forKey: .received)
+        try keys.encode(record.reading, forKey: .reading)
+        try keys.encode(record.about?.description, forKey: .about)
+    }
+
+    static func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+}
+
+/// Bytes that are no record.
+public struct JunkReport: Hashable, Sendable, Encodable {
+    public let junk: QuarantinedBytes
+
+    public init(_ junk: QuarantinedBytes) { self.junk = junk }
+
+    enum CodingKeys: String, CodingKey { case bottle, raw, length, reason, received, times }
+
+    public func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: CodingKeys.self)
+        try keys.encode(junk.bottle, forKey: .bottle)
+        try keys.encode(RecordReport.hex(junk.bytes), forKey: .raw)
+        try keys.encode(junk.length, forKey: .length)
+        try keys.encode(junk.reason, forKey: .reason)
+        try keys.encode(junk.received.description, forKey: .received)
+        try keys.encode(junk.times, forKey: .times)
+    }
+}
+
+/// What the bottle delivered and nobody counts.
+public struct JournalReport: Hashable, Sendable, Encodable {
+    public let records: [RecordReport]
+    public let junk: [JunkReport]
+    /// How many records wait, by the reason that they wait for.
+    public let doubts: [Doubt]
+    /// Pieces of bytes that are no record, and how many of them are no longer kept.
+    public let junkReceived: Int
+    public let junkNotKept: Int
+
+    public struct Doubt: Hashable, Sendable {
+        public let reason: String
+        public let count: Int
+    }
+
+    /// Records that wait, also those that are not listed here.
+    public var waiting: Int { doubts.reduce(0) { $0 + $1.count } }
+
+    enum CodingKeys: String, CodingKey { case records, junk, counts }
+
+    public func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: CodingKeys.self)
+        try keys.encode(records, forKey: .records)
+        try keys.encode(junk, forKey: .junk)
+        try keys.encode(["records": waiting, "junkReceived": junkReceived, "junkNotKept": junkNotKept], forKey: .counts)
+    }
+}
+
+/// What reading and dating the journal again answers.
+public struct ResolveOutcome: Hashable, Sendable, Encodable {
+    /// Records that have a date now.
+    public let resolved: Int
+    /// Records that stand otherwise now.
+    public let changed: Int
+    public let waiting: Int
+    public let state: TrackerSnapshot
+}

@@ -1,0 +1,32 @@
+import TrackerCore
+
+/// Some settings, or all, in the catalogue's order or the one that was asked in. As JSON one object: names and values.
+public struct SettingsReport: Hashable, Sendable, Encodable {
+    public struct Line: Hashable, Sendable {
+        public let name: String
+        public let value: SettingValue
+    }
+
+    public let lines: [Line]
+    /// Values that stand in the store and no longer fit their rule: the default is in force.
+    public let refused: [SettingRefusal]
+
+    init(_ lines: [Line], refused: [SettingRefusal] = []) {
+        self.lines = lines
+        self.refused = refused
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try Dictionary(lines.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last }).encode(to: encoder)
+    }
+}
+
+/// What the welcome answers.
+public struct SetupReport: Hashable, Sendable, Encodable {
+    /// Nobody was welcomed before.
+    public let isFirst: Bool
+    public let settings: SettingsReport
+    public let presets: [PresetReport]
+    /// How the question after notifications went, in the surface's words.
+    public let notifications: String
+}

@@ -1,0 +1,32 @@
+import Foundation
+import Store
+import Synchronization
+import TrackerCore
+import TrackerDesk
+
+/// A store in memory and desks over it, at wall times of one day in Berlin.
+final class DeskFixture: Sendable {
+    let store: TrackerStore
+    let remarks = Mutex<[String]>([])
+    private let counter = Mutex(0)
+
+    init() throws { store = try TrackerStore(inMemory: "Europe/Berlin") }
+
+    /// A desk at `12:00`, or at `2026-06-14T12:00`.
+    func desk(_ wall: String = "12:00", source: String = "cli") throws -> TrackerDesk {
+        let zone = try Zone("Europe/Berlin")
+        let now = try Moment.parse(wall.count == 5 ? "2026-06-15T\(wall)" : wall, now: nil, zone: zone)
+        return try TrackerDesk(
+            store, now: now, zone: ZoneChoice(named: zone.id, machine: .utc), source: source,
+            makeID: { self.counter.withLock { count in
+                count += 1
+                return "id-\(count)"
+            } }, remark: { text in self.remarks.withLock { $0.append(text) } })
+    }
+}
+
+/// The keys of a JSON object at its top.
+func keys(_ report: some Encodable) throws -> [String] {
+    let object = try JSONSerialization.jsonObject(with: Data(TrackerDesk.json(report).utf8)) as? [String: Any]
+    return (object ?? [:]).keys.sorted()
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Store
+import Testing
+import TrackerCore
+import TrackerDesk
+
+/// The named methods on a store in memory, as every surface calls them.
+@Suite("One desk for all surfaces")
+struct DeskTests {
+    let fixture: DeskFixture
+
+    init() throws { fixture = try DeskFixture() }
+
+    @Test("a drink is logged, changed, deleted and taken back, and each answer has the day's new state")
+    func drinks() throws {
+        let logged = try fixture.desk("10:00").logDrink(.ml(250))
+        #expect(logged.stored.ml == 250 && logged.state.pace.dailyTotalMl == 250)
+        #expect(try TrackerDesk.json(logged.drink) == #"{"at":"2026-06-15T08:00:00Z","day":"2026-06-15","key":"id-1","ml":250,"number":1,"source":"cli","zone":"Europe/Berlin"}"#)
+        let desk = try fixture.desk("11:00")
+        guard case .drink(let changed) = try desk.edit("d1", EntryChange(ml: 300)) else { throw Unexpected() }
+        #expect(changed.stored.number == 2 && changed.state.pace.dailyTotalMl == 300)
+        _ = try desk.logDrink(.cup, at: desk.moment("10:30"))
+        guard case .drink(let gone) = try desk.delete("d2") else { throw Unexpected() }
+        #expect(gone.stored.ml == 300 && gone.state.drinkCount == 1)
+        #expect(try desk.undo().undone == "deletion of 300 ml")
+        #expect(try desk.day(desk.today()).drinks.count == 2)
+        let reset = try desk.resetToday()
+        #expect(reset.deleted.count == 2 && reset.state.pace.dailyTotalMl == 0)
+    }
+
+    @Test("an amount is a number, the cup, or one of the quick ones", arguments: [("250", 250), ("cup", 250), ("quick2", 250)])
+    func amounts(text: String, ml: Int) throws {
+        let settings = try fixture.store.settings()
+        #expect(try Amount(text)?.millilitres(settings) == ml)
+    }
+
+    @Test("an evening: start, preset, type and size, water, end, done")
+    func session() throws {
+        _ = try fixture.desk("19:00").setUp([], notifications: "skipped")
+        #expect(try fixture.desk("20:00").startSession().started)
+        #expect(try !fixture.desk("20:01").startSession().started)
+        let beer = try fixture.desk("20:10").drink(preset: "beer")
+        #expect(beer.log.presetID != nil && beer.session.view.logs.count == 1)
+        let long = try fixture.desk("20:30").drink(type: .beer, sizeOz: 24, abv: 5)
+        #expect(long.log.standardDrinkEstimate == 2 && long.log.presetID == nil)
+        let water = try fixture.desk("20:40").water(id: "tap-1")
+        #expect(try fixture.desk("20:41").water(id: "tap-1").log == water.log, "a tap that comes twice is one")
+        guard case .session(let edited) = try fixture.desk("20:45").edit("w1", EntryChange(estimate: 1.5)) else { throw Unexpected() }
+        #expect(edited.view.logs.first?.standardDrinkEstimate == 1.5)
+        let ended = try fixture.desk("23:00").endSession()
+        #expect(!ended.view.session.isActive && ended.view.session.computedSummary?.drinks == 2)
+        #expect(try fixture.desk("23:01").sealLastSession().view.session.sealed)
+        #expect(try fixture.desk("23:02").sessions().sessions.count == 1)
+        #expect(try keys(ended) == ["carryMl", "endTime", "id", "isActive", "isWarning", "logs", "sealed", "sinceWater", "startTime", "summary", "value"])
+    }
+
+    @Test("settings: all that are named, or none; a preset may be named; the form commits what was touched")
+    func settings() throws {
+        let desk = try fixture.desk()
+        let setUp = try desk.setUp([("hydration.goalMl", "2000")], notifications: "skipped")
+        #expect(setUp.isFirst && setUp.presets.count == 5)
+        let set = try desk.set([("hydration.glassMl", "250"), ("waterline.defaultPreset", "shot")])
+        #expect(set.lines.map(\.name) == ["hydration.glassMl", "waterline.defaultPreset"])
+        #expect(set.lines[1].value.text == setUp.presets.first { $0.preset.name == "Shot" }?.preset.id)
+        #expect(throws: SettingRefusal.self) { try desk.set([("hydration.glassMl", "300"), ("hydration.goalMl", "9000")]) }
+        #expect(try TrackerDesk.json(desk.setting("hydration.glassMl")) == #"{"hydration.glassMl":250}"#, "all or none")
+        var form = GoalForm()
+        form.glasses = 10
+        #expect(try TrackerDesk.json(desk.save(form)) == #"{"hydration.goalMl":2500}"#)
+        #expect(try desk.settings().lines.count == Settings.catalogue.count)
+    }
+
+    @Test("history: a day, a week, a month, the streak")
+    func history() throws {
+        _ = try fixture.desk("2026-06-14T12:00").logDrink(.ml(2000))
+        _ = try fixture.desk("2026-06-14T13:00").logDrink(.ml(600))
+        let desk = try fixture.desk()
+        let yesterday = try desk.day(DayText.day("yesterday", today: desk.today()))
+        #expect(yesterday.drinks.count == 2 && yesterday.day.record?.isMet == true)
+        let week = try desk.week(of: DayText.dayOfWeek("1", today: desk.today()))
+        #expect(week.days.first?.day == LocalDay("2026-06-08") && week.totalMl == 2600 && week.streak == 1)
+        let month = try desk.month(of: DayText.month("2026-06"))
+        #expect(month.month == "2026-06" && month.days.count == 30 && month.metDays == 1)
+        #expect(try TrackerDesk.json(month.days[29]) == #"{"class":null,"day":"2026-06-30","goalMl":null,"totalMl":null}"#)
+        #expect(try TrackerDesk.json(desk.streak()) == #"{"streak":1,"today":"2026-06-15","todayClass":"none"}"#)
+    }
+
+    @Test("presets follow size and strength; tokens are known by their fingerprint")
+    func presetsAndTokens() throws {
+        let desk = try fixture.desk()
+        let added = try desk.addPreset("Stout", PresetValues(type: .beer, sizeOz: 12, abv: 5))
+        #expect(added.preset.standardDrinkEstimate == 1)
+        #expect(try desk.editPreset("stout", PresetValues(sizeOz: 24)).preset.standardDrinkEstimate == 2)
+        #expect(try desk.editPreset("stout", PresetValues(name: "Porter")).preset.standardDrinkEstimate == 2)
+        #expect(try desk.deletePreset("PORTER").preset.name == "Porter" && desk.presets().presets.isEmpty)
+        let token = try desk.makeToken(label: "phone")
+        #expect(try fixture.store.accepts(token: token.token) && !TrackerDesk.json(desk.tokens()).contains(token.token))
+        #expect(try desk.revokeTokens(String(token.id.prefix(4))).revoked == 1)
+        #expect(try !fixture.store.accepts(token: token.token))
+    }
+
+    @Test("what is exported is known when it is imported")
+    func files() throws {
+        _ = try fixture.desk("10:00").logDrink(.ml(250))
+        var file: [UInt8] = []
+        #expect(try fixture.desk().exportDrinks(.json) { file += $0 }.drinks == 1)
+        let other = try DeskFixture()
+        let first = try other.desk().importDrinks { feed in try file.withUnsafeBytes(feed) }
+        #expect(first.added == 1 && first.state.pace.dailyTotalMl == 250)
+        #expect(try other.desk().importDrinks { feed in try file.withUnsafeBytes(feed) }.known == 1)
+        #expect(throws: HealthFileError.self) { try other.desk().importDrinks { feed in try Array("nonsense".utf8).withUnsafeBytes(feed) } }
+    }
+
+    @Test("nothing that was asked for is there: everything is gone after a purge")
+    func purge() async throws {
+        _ = try fixture.desk("10:00").logDrink(.ml(250))
+        #expect(try await fixture.desk().purge().purged)
+        #expect(try fixture.desk().contents().drinks == 0 && fixture.desk().isFirstVisit())
+    }
+
+    /// B8: whichever surface changed something, the day was evaluated then; nobody has to remember it.
+    @Test("every change is followed by what follows a commit")
+    func afterCommit() throws {
+        _ = try fixture.desk("07:00").set([("reminders.backOnTrack", "true")])
+        func told(_ wall: String) throws -> [NotificationKind] {
+            let sink = MemorySink()
+            _ = try fixture.store.evaluate(fixture.desk(wall).context, sinks: [sink])
+            return sink.delivered.map(\.kind)
+        }
+        #expect(try told("07:18") == [.pace])
+        _ = try fixture.desk("08:00", source: "http").logDrink(.ml(167))
+        #expect(try told("08:00") == [.recovery], "the drink re-armed at its commit")
+    }
+
+    @Test("two desks on one store see each other's changes, and each writes under its own name")
+    func twoDesks() throws {
+        let (terminal, page) = (try fixture.desk("10:00"), try fixture.desk("10:01", source: "web"))
+        _ = try terminal.logDrink(.ml(200))
+        #expect(try page.state().pace.dailyTotalMl == 200)
+        let second = try page.logDrink(.ml(100))
+        #expect(second.stored.source.rawValue == "web" && second.state.drinkCount == 2)
+        #expect(try fixture.desk("10:02").undo().undone == "log 100 ml")
+        #expect(try fixture.desk("10:03").state().pace.dailyTotalMl == 200)
+    }
+}
+
+struct Unexpected: Error {}
