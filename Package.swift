@@ -86,7 +86,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "ServiceLog", logging,
+                "TrackerDesk", "CommandStore", "CTimex", "ServiceLog", logging,
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
         command("waterh-tracker", ["TrackerDesk", "TrackerCore", "Store", "Sync", "CommandStore"]),

@@ -3,8 +3,7 @@ import Bluetooth
 import BottleProtocol
 import CommandKit
 import CommandStore
-import Store
-import TrackerCore
+import TrackerDesk
 
 struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,12 +37,7 @@ struct Adopt: AsyncParsableCommand {
         // Only now: what is refused must not make a store.
         let file = try Configuration.load(nil)
         let depot = try Depot(try place.place(file), zone: place.namedZone(file))
-        let isNew: Bool
-        do {
-            isNew = try Depot.explained { try depot.store.adoptBottle(identity, as: other) }
-        } catch let refusal as Refusal {
-            throw CommandFailure(.refused, refusal.description)
-        }
+        let isNew = try Depot.explained { try depot.desk().adoptBottle(identity, as: other) }
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "adopted": .bool(isNew)] as JSONValue).text)
         } else {

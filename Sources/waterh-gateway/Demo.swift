@@ -108,7 +108,7 @@ struct DemoGateway: Sendable {
             taken.entries.withLock { $0 += new }
         }
         outlets.diagnostic = { if $0.severity == .warning { Diagnostics.warning($0.sentence) } }
-        driver = GatewayDriver(link: link, journal: depot.store, clock: .system(wall: { Host.now() }), outlets: outlets)
+        driver = GatewayDriver(link: link, journal: depot.store, clock: .system(wall: { Machine.now() }), outlets: outlets)
     }
 
     func poll() async throws(CommandFailure) -> (report: PollReport, new: [JournalEntry]) {
@@ -120,14 +120,14 @@ struct DemoGateway: Sendable {
             throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
         }
         let report = await driver.poll(options)
-        for trouble in depot.afterPoll(report) { Diagnostics.warning(trouble) }
+        depot.desk().afterPoll(report)
         if let failure = report.commandFailure { throw failure }
         return (report, taken.entries.withLock { $0 })
     }
 
     func day() throws(CommandFailure) -> [String] {
         do {
-            let state = try depot.state()
+            let state = try Depot.explained { try depot.desk().state() }
             return [PollText.day(state), state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet."]
         } catch {
             throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")

@@ -27,7 +27,7 @@ struct Doctor: AsyncParsableCommand {
         let own = OwnBottles.look(store)
         findings.append(DoctorChecks.bottles(own))
         findings.append(await DoctorChecks.link(link, own))
-        let wanted = Depot.meant(link.wantedBottle, among: own)
+        let wanted = OwnBottle.meant(link.wantedBottle, among: own)
         let facts = await BluetoothFacts.gather()
         findings += BluetoothDiagnosis(facts, link: way) { name, address in
             wanted.map { BottleSelector(text: $0).matches(address: BluetoothAddress(address), name: name) } == true
@@ -107,7 +107,7 @@ enum DoctorChecks {
         guard let zone = try? Zone(id) else {
             return Finding("time zone", .bad, "\(id) is no IANA name", advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")
         }
-        return Finding("time zone", .good, "\(zone.id), now \(zone.wall(at: Host.now()))")
+        return Finding("time zone", .good, "\(zone.id), now \(zone.wall(at: Machine.now()))")
     }
 
     /// Which bottles a poll drains.

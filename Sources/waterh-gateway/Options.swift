@@ -30,7 +30,7 @@ struct LinkOptions: ParsableArguments {
     var name: LinkName {
         get throws {
             do {
-                return try LinkName(link ?? Host.variable("WATERH_LINK") ?? "bluez")
+                return try LinkName(link ?? Machine.variable("WATERH_LINK") ?? "bluez")
             } catch {
                 throw CommandFailure(.wrongUse, "\(error).")
             }
@@ -53,7 +53,7 @@ struct LinkOptions: ParsableArguments {
         }
     }
 
-    var wantedBottle: String? { bottle ?? Host.variable("WATERH_BOTTLE") }
+    var wantedBottle: String? { bottle ?? Machine.variable("WATERH_BOTTLE") }
 }
 
 /// Which store, and how its records are read.
@@ -71,34 +71,12 @@ struct StoreOptions: ParsableArguments {
     func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, file) }
 
     /// The zone that is named anywhere but in the settings.
-    func namedZone(_ file: Configuration) -> String? { zone ?? Host.variable("WATERH_ZONE") ?? file.zone }
+    func namedZone(_ file: Configuration) -> String? { zone ?? Machine.variable("WATERH_ZONE") ?? file.zone }
 }
 
 extension LinkFactory.NotificationWay: ExpressibleByArgument {}
 
 extension RecordDialect: ExpressibleByArgument {}
-
-/// The machine that the command runs on: its clock, its zone, its environment. Read here and nowhere else.
-enum Host {
-    static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
-
-    static func zone(_ given: String?) throws -> Zone {
-        do {
-            if let given { return try Zone(given) }
-        } catch {
-            throw CommandFailure(.wrongUse, error.description)
-        }
-        let id = HostZone.id()
-        if let zone = try? Zone(id) { return zone }
-        Diagnostics.warning("The system's time zone \"\(id)\" has no IANA name; UTC is used. Name one with --zone.")
-        return .utc
-    }
-
-    /// An environment variable that is set and not empty.
-    static func variable(_ name: String) -> String? {
-        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
-    }
-}
 
 /// A sentence begins with a capital and ends with a full stop.
 func sentence(_ text: String) -> String {
@@ -109,8 +87,8 @@ func sentence(_ text: String) -> String {
 extension LinkOptions {
     /// Fills in from the file what neither a flag nor the environment says.
     mutating func fill(_ file: Configuration) {
-        link = link ?? Host.variable("WATERH_LINK") ?? file.link
-        bottle = bottle ?? Host.variable("WATERH_BOTTLE") ?? file.bottle
+        link = link ?? Machine.variable("WATERH_LINK") ?? file.link
+        bottle = bottle ?? Machine.variable("WATERH_BOTTLE") ?? file.bottle
         allowPowerCycle = allowPowerCycle || file.allowPowerCycle == true
     }
 }

@@ -2,13 +2,14 @@ import Bluetooth
 import CommandStore
 import Gateway
 import Store
+import TrackerDesk
 
 /// Whose a bottle is, for the commands that only look.
 enum OwnBottles {
     /// The bottles of a store, where there is one that can be read. Makes and changes nothing.
     static func look(_ place: StorePlace) -> [OwnBottle] {
         guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
-        return (try? Depot.own(store)) ?? []
+        return (try? TrackerDesk.ownBottles(of: store)) ?? []
     }
 
     /// `nil` where that cannot be told: an address that changes, or a link whose bottle shows none.

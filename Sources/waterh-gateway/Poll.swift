@@ -33,7 +33,7 @@ struct Poll: AsyncParsableCommand {
         let central = try link.open()
         let depot = try Depot(try place.place(file), zone: place.namedZone(file))
         var options = try depot.pollOptions(dialect: place.dialect ?? file.dialect)
-        options.bottle = Depot.meant(link.wantedBottle, among: options.own)
+        options.bottle = OwnBottle.meant(link.wantedBottle, among: options.own)
         options.allowPowerCycle = link.allowPowerCycle
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
@@ -54,17 +54,17 @@ struct Poll: AsyncParsableCommand {
             let new = zip(entries, outcomes).filter { $0.1 != .duplicate }.map(\.0)
             taken.withLock { $0 += new }
         }
-        let driver = GatewayDriver(link: central, journal: depot.store, clock: .system(wall: { Host.now() }), outlets: outlets)
+        let driver = GatewayDriver(link: central, journal: depot.store, clock: .system(wall: { Machine.now() }), outlets: outlets)
         let report = await Interruptible.run { [options] in await driver.poll(options) }
         await driver.close()
         watcher.clear()
         // How a recording answered says nothing of the way to the bottle.
-        for trouble in depot.afterPoll(report, isLive: isLive) { Diagnostics.warning(trouble) }
+        depot.desk().afterPoll(report, isLive: isLive)
 
-        if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.lookAgain(options), resolved > 0 {
+        if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.desk().lookAgain(options), resolved > 0 {
             Diagnostics.line("\(resolved) records of earlier polls got a date and count now.")
         }
-        let state = try depot.state()
+        let state = try Depot.explained { try depot.desk().state() }
         if json {
             TextOutput.standard.line(try PollJSON(report: report, state: state).text)
         } else {

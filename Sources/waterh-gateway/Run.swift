@@ -35,13 +35,13 @@ struct Run: AsyncParsableCommand {
         let mark = PollMark()
         var outlets = depot.outlets()
         outlets.diagnostic = { log.log(level: $0.severity == .warning ? .warning : .debug, "\($0.sentence)", metadata: mark.metadata) }
-        let clock = DriverClock.system(wall: { Host.now() })
+        let clock = DriverClock.system(wall: { Machine.now() })
         let driver = GatewayDriver(link: central, journal: depot.store, clock: clock, outlets: outlets)
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark)
         let service = PollService(desk.surroundings(driver), clock: clock)
         let work = Task { await service.run() }
         let sync = SyncLoop(
-            store: depot.store, context: { await desk.context() }, connect: SyncLoop.overHTTP(wall: { Host.now() }), tell: { Self.tell($0, log) })
+            store: depot.store, context: { await desk.context() }, connect: SyncLoop.overHTTP(wall: { Machine.now() }), tell: { Self.tell($0, log) })
         let syncing = Task { await sync.run() }
         let watchdog = Task { await supervisor.keepAlive { await service.isOnTime() } }
         supervisor.tell("READY=1")
@@ -99,6 +99,6 @@ struct ServicePlan: Sendable {
         dialect = place.dialect ?? file.dialect
         self.keep = keep || file.keep == true
         // A zone that does not exist is told now, and not swallowed at a later poll.
-        _ = try Host.zone(zone)
+        _ = try Depot.choice(zone)
     }
 }

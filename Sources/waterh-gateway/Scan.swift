@@ -32,7 +32,7 @@ struct Scan: AsyncParsableCommand {
         let central = try link.open()
         let (isAll, isJSON, limit) = (all, json, seconds)
         let own = OwnBottles.look(try StorePlace.find(store, file))
-        let wanted = Depot.meant(link.wantedBottle, among: own)
+        let wanted = OwnBottle.meant(link.wantedBottle, among: own)
         let end = Task {
             try await Task.sleep(for: .seconds(limit))
             await central.close()

@@ -28,21 +28,21 @@ struct Send: AsyncParsableCommand {
         var link = link
         link.fill(file)
         let place = try StorePlace.find(store, file)
-        let zone = try Self.zone(zone ?? Host.variable("WATERH_ZONE") ?? file.zone, place)
-        let command = try CommandWords.command(command, zone: zone, now: Host.now())
+        let zone = try Self.zone(zone ?? Machine.variable("WATERH_ZONE") ?? file.zone, place)
+        let command = try CommandWords.command(command, zone: zone, now: Machine.now())
         let central = try link.open()
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
         // A recording is nobody's.
         if case .capture = try link.name {} else { options.own = OwnBottles.look(place) }
-        options.bottle = Depot.meant(link.wantedBottle, among: options.own)
+        options.bottle = OwnBottle.meant(link.wantedBottle, among: options.own)
         options.allowPowerCycle = link.allowPowerCycle
         let watcher = Watcher(verbose: link.verbose)
         var outlets = GatewayDriver.Outlets()
         outlets.diagnostic = { watcher.show($0) }
         outlets.progress = { watcher.show($0) }
-        let driver = GatewayDriver(link: central, journal: NoJournal(), clock: .system(wall: { Host.now() }), outlets: outlets)
+        let driver = GatewayDriver(link: central, journal: NoJournal(), clock: .system(wall: { Machine.now() }), outlets: outlets)
         let report = await Interruptible.run { [options] in await driver.poll(options) }
         await driver.close()
         watcher.clear()
@@ -58,10 +58,9 @@ struct Send: AsyncParsableCommand {
 
     /// The zone in which a poll of this store would set the clock.
     private static func zone(_ given: String?, _ place: StorePlace) throws -> Zone {
-        let host = try Host.zone(given)
-        guard let settings = try? place.open(hostZone: host.id, for: .looking).settings() else { return host }
-        let day = given != nil ? host : settings.dayZone.flatMap { try? Zone($0) } ?? host
-        return PollOptions(settings: settings, zone: day).zone
+        let choice = try Depot.choice(given)
+        guard let settings = try? place.open(hostZone: choice.host.id, for: .looking).settings() else { return choice.host }
+        return PollOptions(settings: settings, zone: choice.inForce(settings)).zone
     }
 
     /// How a registration ended.

@@ -6,6 +6,7 @@ import Gateway
 import Logging
 import Store
 import TrackerCore
+import TrackerDesk
 
 /// The store and the plan of a running service: what `PollService` asks of its surroundings.
 actor ServiceDesk {
@@ -40,7 +41,7 @@ actor ServiceDesk {
     }
 
     /// Who writes, now: for what else changes the store beside the polls.
-    func context() -> WriteContext { depot.context() }
+    func context() -> WriteContext { depot.desk().context }
 
     /// Goes on with another plan. Link and store stay: they need a restart.
     func take(_ new: ServicePlan) {
@@ -54,14 +55,13 @@ actor ServiceDesk {
         reread()
         if isRecording {
             plans = BottlePlan.plans(wanted: plan.link.wantedBottle, own: [])
-        } else if let own = try? Depot.own(depot.store) {
-            plans = BottlePlan.plans(wanted: Depot.meant(plan.link.wantedBottle, among: own), own: own)
+        } else if let own = try? depot.desk().ownBottles() {
+            plans = BottlePlan.plans(wanted: OwnBottle.meant(plan.link.wantedBottle, among: own), own: own)
         } else if plans.isEmpty {
             // Nothing will be taken from it while the store cannot be read: see `options`.
             plans = BottlePlan.plans(wanted: plan.link.wantedBottle, own: [])
         }
-        let context = depot.context()
-        let rhythm = (try? depot.store.facts(context)).map { PollPlan.rhythm($0, now: context.now) }
+        let rhythm = try? depot.desk().pollRhythm()
         return plans.map { ($0, rhythm) }
     }
 
@@ -85,16 +85,16 @@ actor ServiceDesk {
         let id = plans.first { $0.own == options.own && $0.wanted == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind
         let isWorthSaying = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
-        for trouble in depot.afterPoll(report, isLive: isWorthSaying && !isRecording) { log.warning("\(trouble)", metadata: mark.metadata) }
-        if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.lookAgain(options), resolved > 0 {
+        let (log, metadata) = (log, mark.metadata)
+        depot.desk(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(report, isLive: isWorthSaying && !isRecording)
+        if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.desk().lookAgain(options), resolved > 0 {
             log.notice("\(resolved) records of earlier polls got a date and count now.")
         }
         sayWhenNext()
     }
 
     private func sayWhenNext() {
-        let context = depot.context()
-        switch (try? depot.store.facts(context)).map({ PollPlan.rhythm($0, now: context.now) }) {
+        switch try? depot.desk().pollRhythm() {
         case .every(let seconds): log.debug("Next poll in \(Int(seconds)) s.")
         case .resting: log.debug("Next poll when drinking hours begin.")
         case nil: break
@@ -128,7 +128,7 @@ actor ServiceDesk {
         case .adopted(let report):
             if let line = PollText.adoption(report) { log.notice("\(line)") }
         case .brought(let report):
-            let lines = PollText.lines(report, state: try? depot.state())
+            let lines = PollText.lines(report, state: try? depot.desk().state())
             log.notice("\(lines.joined(separator: " "))", metadata: mark.metadata)
             supervisor.tell(status: "\(report.received) records at the last poll that brought some")
         }

@@ -1,3 +1,4 @@
+import Bluetooth
 import BottleProtocol
 import TrackerCore
 
@@ -65,6 +66,12 @@ public struct OwnBottle: Hashable, Sendable {
         self.identities = identities
         self.aliases = aliases
         self.advertisedName = advertisedName
+    }
+
+    /// Who is meant by a word that names a bottle: an alias means the bottle's address.
+    public static func meant(_ text: String?, among own: [OwnBottle]) -> String? {
+        guard let text, let bottle = own.first(where: { $0.aliases.contains(text) }) else { return text }
+        return bottle.identities.sorted().first { BluetoothAddress($0) != nil } ?? bottle.identities.sorted().first ?? text
     }
 
     /// Whether somebody who shows this identity, and is called so, is this bottle.

@@ -1,8 +1,9 @@
 import CTimex
+import CommandStore
 import Foundation
 import TrackerCore
 
-extension Host {
+extension Machine {
     /// This computer's clock with all that the kernel knows of it.
     static func clockMark() -> ClockMark {
         var uptime = timespec()

@@ -1,0 +1,53 @@
+import Gateway
+import Store
+import TrackerCore
+
+extension TrackerDesk {
+    /// What a poll is to do, by the settings of the store.
+    /// - Parameter host: this computer's clock, with all that is known of it.
+    public func pollOptions(host: ClockMark) throws -> PollOptions {
+        var options = PollOptions(settings: try store.settings(), zone: zone)
+        options.own = try ownBottles()
+        options.host = host
+        return options
+    }
+
+    /// The bottles of the store, as a poll tells them.
+    public func ownBottles() throws -> [OwnBottle] { try Self.ownBottles(of: store) }
+
+    /// The same where no moment matters.
+    public static func ownBottles(of store: TrackerStore) throws -> [OwnBottle] {
+        try store.bottles().map {
+            OwnBottle(identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities), advertisedName: $0.advertisedName)
+        }
+    }
+
+    /// This bottle belongs to the store from now on.
+    /// - Parameter other: it is this bottle of the store under a new address.
+    /// - Returns: whether that is new.
+    public func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
+        try change { try store.adoptBottle(identity, as: other) }
+    }
+
+    /// How often a bottle is to be polled, as the day asks for it.
+    public func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
+
+    /// What follows a poll, as it follows a command: the state says how it went, the day is evaluated, files are written.
+    /// - Parameter isLive: how a recording answers says nothing of the way to the bottle.
+    public func afterPoll(_ report: PollReport, isLive: Bool = true) {
+        do {
+            if isLive, let connection = report.connection { try store.noteConnection(connection, at: now) }
+        } catch {
+            remark("How the poll went could not be noted: \(error)")
+        }
+        store.afterCommit(context).forEach(remark)
+    }
+
+    /// Looks again at what is stored without a date, where no bottle answered whose session would have done so.
+    /// - Returns: how many records have a date now.
+    public func lookAgain(_ options: PollOptions) throws -> Int {
+        try change {
+            try SecondLook.run(store, bottles: store.bottles().map(\.name), options: options, now: now).count { $0.outcome == .promoted }
+        }
+    }
+}
