@@ -1,0 +1,31 @@
+// What cannot be taken back, or not easily: today, and everything.
+import { request } from './api.js';
+import { h } from './dom.js';
+import { acceptState, ask } from './live.js';
+import { forgetAll } from './memory.js';
+import { t } from './texts.js';
+import { card, confirmThen, dialog, field, toast } from './ui.js';
+import { undo } from './drinks.js';
+
+export function account() {
+  const reset = () => confirmThen(t.resetTitle, t.resetWords, t.resetToday, async () => {
+    const answer = await request('POST', '/reset-today');
+    acceptState(answer?.state);
+    ask();
+    toast(t.resetDone, { action: t.undo, onaction: undo });
+  });
+  const purge = () => {
+    const word = h('input', { type: 'text', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
+    dialog(t.purgeTitle, [h('p', {}, t.purgeWords), field(t.purgeLabel, word)], { save: t.purge, isDangerous: true, onsave: async () => {
+      if (word.value.trim() !== 'purge') throw new Error(t.purgeRule);
+      await request('POST', '/purge', { confirm: 'purge' });
+      forgetAll();
+      location.assign('/welcome');
+    } });
+  };
+  return card(t.account, { class: 'group', 'data-group': 'account' },
+    h('div', { class: 'setting' }, h('div', { class: 'setting-words' }, h('strong', {}, t.resetToday), h('small', {}, t.resetHint)),
+      h('button', { type: 'button', class: 'quiet', onclick: reset }, t.resetToday)),
+    h('div', { class: 'setting' }, h('div', { class: 'setting-words' }, h('strong', {}, t.purgeTitle), h('small', {}, t.purgeHint)),
+      h('button', { type: 'button', class: 'danger', onclick: purge }, t.purge)));
+}

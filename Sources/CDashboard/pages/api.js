@@ -1,0 +1,65 @@
+// Talking to the service: one function for every request, problem details as errors.
+
+const BASE = '/api/v1';
+/** No answer after so long is no answer. Commands to a bottle take longest. */
+const PATIENCE = { read: 10_000, write: 20_000, bottle: 60_000 };
+
+/** What the service refused, in its own words. */
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body?.detail || body?.title || `HTTP ${status}`);
+    this.status = status;
+    this.code = body?.code ?? null;
+  }
+}
+
+/** No answer came: the service is away, or the way to it. */
+export class Silence extends Error {}
+
+/** A name for a write, so that sent twice it counts once. `randomUUID` exists in secure contexts only, and this page works in others. */
+export function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+export async function request(method, path, body, { key, patience } = {}) {
+  const headers = { Accept: 'application/json' };
+  if (method !== 'GET') headers['Idempotency-Key'] = key ?? newKey();
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  const limit = patience ?? (method === 'GET' ? PATIENCE.read : path.startsWith('/bottle') ? PATIENCE.bottle : PATIENCE.write);
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), limit);
+  let response;
+  let text;
+  try {
+    response = await fetch(BASE + path, {
+      method, headers, body: body === undefined ? undefined : JSON.stringify(body),
+      signal: stop.signal, credentials: 'same-origin', cache: 'no-store',
+    });
+    text = await response.text();
+  } catch (error) {
+    throw new Silence(String(error?.message ?? error));
+  } finally {
+    clearTimeout(timer);
+  }
+  let value = null;
+  try {
+    value = text ? JSON.parse(text) : null;
+  } catch {
+    // A proxy's page in the service's place, for example.
+    throw new Silence('The answer is not JSON.');
+  }
+  if (!response.ok) throw new Problem(response.status, value);
+  return value;
+}
+
+export const get = (path) => request('GET', path);
+
+/** A query from what is given: `query({ week: '2026-06-15' })` is `?week=2026-06-15`. */
+export const query = (values) => {
+  const pairs = Object.entries(values).filter(([, value]) => value !== null && value !== undefined);
+  return pairs.length ? `?${new URLSearchParams(pairs)}` : '';
+};

@@ -1,0 +1,123 @@
+// The app: one page with real addresses. Only what is opened is loaded.
+import { h, icon, setText, show } from './dom.js';
+import { clock } from './format.js';
+import { live, on, start } from './live.js';
+import { notices } from './notices.js';
+import { watchQueue } from './queue.js';
+import { language, t } from './texts.js';
+import { applyTheme } from './theme.js';
+import { announce, toast } from './ui.js';
+
+const pages = {
+  '/': { name: 'today', open: async () => (await import('./today.js')).today },
+  '/history': { name: 'history', open: async () => (await import('./history.js')).history },
+  '/waterline': { name: 'waterline', open: async () => (await import('./waterline.js')).waterline },
+  '/bottle': { name: 'bottle', open: async () => (await import('./bottle.js')).bottle },
+  '/settings': { name: 'settings', open: async () => (await import('./settings.js')).settings },
+  '/welcome': { name: 'welcome', open: async () => (await import('./welcome.js')).welcome, isHidden: true },
+};
+
+applyTheme();
+document.documentElement.lang = language;
+document.documentElement.dir = t.direction;
+const main = document.getElementById('main');
+const nav = document.getElementById('nav');
+const staleness = document.getElementById('staleness');
+setText(document.getElementById('title'), t.title);
+setText(document.getElementById('skip'), t.skip);
+nav.setAttribute('aria-label', t.navigation);
+document.getElementById('messages').setAttribute('aria-label', t.messages);
+
+const links = new Map();
+for (const [path, page] of Object.entries(pages)) {
+  if (page.isHidden) continue;
+  const link = h('a', { href: path }, icon(page.name, 'nav-icon'), h('span', {}, t.pages[page.name]));
+  links.set(path, link);
+  nav.append(link);
+}
+
+let leave = null;
+let turn = 0;
+
+const pathOf = () => {
+  const path = location.pathname.replace(/\/+$/, '') || '/';
+  return pages[path] ? path : '/';
+};
+
+async function openPage({ isFirst = false } = {}) {
+  turn += 1;
+  const mine = turn;
+  const path = pathOf();
+  const page = pages[path];
+  let view;
+  try { view = await page.open(); } catch (error) {
+    // The service went away between two pages.
+    toast(t.pageMissing, { isProblem: true, action: t.again, onaction: () => openPage() });
+    throw error;
+  }
+  if (mine !== turn) return;
+  leave?.();
+  const root = h('div', { class: `page page-${page.name}` });
+  main.replaceChildren(root);
+  main.dataset.page = page.name;
+  for (const [each, link] of links) {
+    if (each === path) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  // Waterline's name stays out of the window's title: others see it (US-036).
+  document.title = ['today', 'waterline'].includes(page.name) ? t.title : `${t.pages[page.name]} · ${t.title}`;
+  leave = view(root, { go }) ?? null;
+  if (isFirst) return;
+  scrollTo(0, 0);
+  main.focus({ preventScroll: true });
+  announce(t.pages[page.name]);
+}
+
+function go(path) {
+  if (path !== location.pathname) history.pushState(null, '', path);
+  openPage();
+}
+
+document.addEventListener('click', (event) => {
+  const link = event.target.closest('a[href]');
+  if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const address = new URL(link.href);
+  if (address.origin !== location.origin || !pages[address.pathname] || link.target) return;
+  event.preventDefault();
+  go(address.pathname);
+});
+addEventListener('popstate', () => openPage());
+
+// How old the data is, when the service is away; and what waits for it.
+let waiting = 0;
+function showStaleness() {
+  const isAway = live.isUp === false;
+  const words = [
+    isAway && (live.told ? t.stale(clock(live.told / 1000)) : t.away),
+    waiting > 0 && (isAway || waiting > 1) && t.waiting(waiting),
+  ].filter(Boolean).join(' ');
+  setText(staleness, words);
+  show(staleness, Boolean(words));
+}
+on('link', showStaleness);
+on('state', showStaleness);
+watchQueue((count) => { waiting = count; showStaleness(); });
+
+let isWelcomed = false;
+on('state', ({ service }) => {
+  const isShown = service?.waterlineShown !== false;
+  show(links.get('/waterline'), isShown);
+  if (!isShown && pathOf() === '/waterline') go('/');
+  // The first visit, once: whoever skips it is not asked again on this page.
+  if (service?.setupDone === false && !live.isFromMemory && !isWelcomed && pathOf() === '/') go('/welcome');
+  if (service) isWelcomed = true;
+});
+
+addEventListener('waterh-unpaired', () => { if (location.pathname !== '/pair') location.assign(`/pair?to=${encodeURIComponent(location.pathname)}`); });
+addEventListener('waterh-refused', (event) => toast(event.detail, { isProblem: true, seconds: 10 }));
+
+start();
+notices();
+openPage({ isFirst: true });
+// Installing needs a secure context; everything works without.
+if ('serviceWorker' in navigator) navigator.serviceWorker.register('/sw.js').catch(() => {});

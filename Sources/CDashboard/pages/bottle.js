@@ -1,0 +1,65 @@
+// The bottle: how it is, what can be asked of it, how the last polls went, and why a reminder came or did not.
+import { get } from './api.js';
+import { bottleLine, drift } from './bottle-line.js';
+import { commands } from './commands.js';
+import { moment, number } from './format.js';
+import { h, setText, show } from './dom.js';
+import { live, on } from './live.js';
+import { said, t } from './texts.js';
+import { card } from './ui.js';
+import { why } from './why.js';
+
+export function bottle(root) {
+  const line = bottleLine();
+  const facts = h('dl', { class: 'counts' });
+  const polls = h('ul', { class: 'polls' });
+  const noPolls = h('p', { class: 'empty' }, t.noPolls);
+  const doubtful = h('p', { class: 'note', hidden: true });
+  const explained = why();
+  root.append(h('div', { class: 'page-head' }, h('h2', { tabindex: '-1' }, t.pages.bottle)),
+    h('div', { class: 'bottle-page' },
+      h('div', { class: 'stack' }, line.node, card(t.condition, {}, facts), explained.node, card(t.polls, { class: 'polls-card' }, polls, noPolls, doubtful)), commands()));
+
+  function fact(name, value) {
+    return value === null || value === undefined || value === '' ? null : h('div', {}, h('dt', {}, name), h('dd', {}, value));
+  }
+
+  let known = '';
+  const stop = on('state', (state) => {
+    const { bottle: it, service } = state;
+    facts.replaceChildren(...[
+      fact(t.name, it?.name ?? t.noBottle), fact(t.model, it?.model), fact(t.advertised, it?.advertisedName),
+      fact(t.batteryLabel, it && (it.batteryPercent === null ? t.unknown : `${it.batteryPercent} %`)),
+      fact(t.clockLabel, it && drift(it.clockDriftSeconds)),
+      fact(t.stored, it?.storedRecords ?? service?.storedRecords),
+      fact(t.lastComplete, it?.lastCompletePoll && moment(it.lastCompletePoll)),
+      fact(t.stage, service && (t.stages[service.stage] ?? service.stage)),
+      fact(t.serviceVersion, service?.version),
+    ].filter(Boolean));
+    const mark = JSON.stringify([service?.lastPoll, service?.isPolling, state.connectionError]);
+    if (mark === known || live.isFromMemory) return;
+    known = mark;
+    get('/polls').then(showPolls).catch(() => {});
+    get('/journal').then(({ counts }) => {
+      const odd = counts.records + counts.junkReceived;
+      setText(doubtful, t.doubtful(odd));
+      show(doubtful, odd > 0);
+    }).catch(() => {});
+    explained.load();
+  });
+
+  function showPolls(answer) {
+    const list = answer.polls ?? answer;
+    noPolls.hidden = list.length > 0;
+    polls.replaceChildren(...list.slice(0, 20).map((poll) => h('li', { 'data-result': poll.result },
+      h('time', { datetime: new Date(poll.at * 1000).toISOString() }, moment(poll.at)),
+      h('span', { class: 'row-text' }, h('span', {}, said(poll.sentence) || poll.result),
+        h('small', {}, [poll.bottle, poll.received ? t.pollCounts(poll.received, poll.new, poll.duplicates) : null, poll.suspect ? t.suspects(poll.suspect) : null,
+          poll.seconds ? t.seconds(number(poll.seconds)) : null].filter(Boolean).join(' · '))))));
+  }
+
+  return () => {
+    stop();
+    line.stop();
+  };
+}

@@ -1,0 +1,113 @@
+// Drinks: logging, the list of a day, editing and taking back.
+import { get, query, request } from './api.js';
+import { announce, dialog, field, iconButton, toast } from './ui.js';
+import { clock, ml, wallDate } from './format.js';
+import { h, icon, keyedRows, setText } from './dom.js';
+import { acceptState, live, serviceNow } from './live.js';
+import { enqueue } from './queue.js';
+import { said, t } from './texts.js';
+
+/** While the service is away a tap keeps its own time; else the service's clock dates it. */
+export const whenAway = () => (live.isUp === false ? { at: `${new Date(serviceNow()).toISOString().slice(0, 19)}Z` } : {});
+
+export async function logDrink(amount) {
+  if ('vibrate' in navigator) navigator.vibrate(15);
+  if (live.isUp === false) announce(t.kept);
+  const answer = await enqueue('POST', '/drinks', { ml: amount, ...whenAway() });
+  acceptState(answer.state);
+  toast(t.logged(ml(amount)), { action: t.undo, onaction: undo });
+}
+
+export async function undo() {
+  try {
+    const answer = await request('POST', '/undo');
+    acceptState(answer.state);
+    toast(t.undone(said(answer.undone)));
+  } catch (error) {
+    toast(error.message, { isProblem: true });
+  }
+}
+
+/** 1–2000 ml (tracker law D1), said before it is sent: a tap that waits must not be refused hours later. */
+export function amountOf(input) {
+  const value = Number(input.value);
+  if (!Number.isInteger(value) || value < 1 || value > 2000) throw new Error(t.amountRule);
+  return value;
+}
+
+export const amountInput = (value) => h('input', { type: 'number', inputmode: 'numeric', min: 1, max: 2000, step: 1, required: true, value: value ?? '' });
+
+export function askAmount() {
+  const input = amountInput();
+  dialog(t.customTitle, field(t.amountLabel, input, { hint: t.amountHint }), {
+    save: t.add, onsave: async () => { logDrink(amountOf(input)).catch((error) => toast(error.message, { isProblem: true })); },
+  });
+}
+
+function editDrink(drink, changed) {
+  const amount = amountInput(drink.ml);
+  const before = clock(drink.at, drink.zone);
+  const time = h('input', { type: 'time', required: true, value: before });
+  dialog(t.editDrink, [field(t.amountLabel, amount, { hint: t.amountHint }), field(t.timeLabel, time)], {
+    onsave: async () => {
+      const body = {};
+      if (amountOf(amount) !== drink.ml) body.ml = amountOf(amount);
+      if (time.value !== before) body.at = `${wallDate(drink.at, drink.zone)}T${time.value}`;
+      if (!Object.keys(body).length) return;
+      const answer = await request('PATCH', `/drinks/d${drink.number}`, body);
+      acceptState(answer?.state);
+      changed();
+    },
+  });
+}
+
+async function deleteDrink(drink, changed) {
+  const answer = await request('DELETE', `/drinks/d${drink.number}`);
+  acceptState(answer?.state);
+  changed();
+  toast(t.deleted(ml(drink.ml), clock(drink.at, drink.zone)), { action: t.undo, onaction: () => undo().then(changed) });
+}
+
+/** The list of one day, newest first. `load('today')`, or a date; returns what was loaded. */
+export function drinkList() {
+  const list = h('ul', { class: 'drinks' });
+  const empty = h('p', { class: 'empty', hidden: true }, t.noDrinks);
+  let day = 'today';
+  let turn = 0;
+  const rows = keyedRows(list, (drink) => drink.key, () => {
+    const time = h('time');
+    const amount = h('strong');
+    const from = h('span', { class: 'from' });
+    const row = h('li', {}, icon('drop', 'row-drop'), h('span', { class: 'row-text' }, time, amount, from),
+      iconButton('edit', t.edit, () => editDrink(row.drink, reload)),
+      iconButton('bin', t.delete, () => deleteDrink(row.drink, reload).catch((error) => toast(error.message, { isProblem: true }))));
+    Object.assign(row, { time, amount, from });
+    return row;
+  }, (row, drink) => {
+    row.drink = drink;
+    setText(row.time, clock(drink.at, drink.zone));
+    row.time.setAttribute('datetime', drink.at);
+    setText(row.amount, ml(drink.ml));
+    setText(row.from, t.sources[drink.source] ?? '');
+    const [edit, bin] = row.querySelectorAll('button');
+    const which = `${ml(drink.ml)}, ${clock(drink.at, drink.zone)}`;
+    edit.setAttribute('aria-label', `${t.edit}: ${which}`);
+    bin.setAttribute('aria-label', `${t.delete}: ${which}`);
+  });
+
+  async function load(wanted) {
+    day = wanted;
+    turn += 1;
+    const mine = turn;
+    const answer = await get(`/history${query({ day })}`);
+    // A slower answer to an older question is not news any more.
+    if (mine !== turn) return null;
+    const drinks = [...answer.drinks].sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : right.number - left.number));
+    rows(drinks);
+    empty.hidden = drinks.length > 0;
+    return answer;
+  }
+
+  const reload = () => load(day).catch(() => {});
+  return { node: h('div', { class: 'drink-list' }, list, empty), load, reload };
+}

@@ -1,0 +1,74 @@
+// Times, dates and amounts as people read them. Times are the tracker's zone, not this device's: the day is counted there.
+import { language, t } from './texts.js';
+import { live, serviceNow } from './live.js';
+
+const known = new Map();
+
+function formatter(options) {
+  const key = JSON.stringify(options);
+  if (!known.has(key)) {
+    let made;
+    // A zone that this browser does not know (yet) is shown as its own: better than no time.
+    try { made = new Intl.DateTimeFormat(language, options); } catch { made = new Intl.DateTimeFormat(language, { ...options, timeZone: undefined }); }
+    known.set(key, made);
+  }
+  return known.get(key);
+}
+
+const zone = (own) => own ?? live.state?.zone;
+
+/** An instant of the API: epoch seconds or an ISO text. */
+export const instant = (value) => (typeof value === 'number' ? new Date(value * 1000) : new Date(value));
+
+export const clock = (value, own) => formatter({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: zone(own) }).format(instant(value));
+
+/** `2026-06-15` on the wall, of an instant. */
+export const wallDate = (value, own) => {
+  const parts = Object.fromEntries(new Intl.DateTimeFormat('en', { year: 'numeric', month: '2-digit', day: '2-digit', timeZone: zone(own), calendar: 'gregory' })
+    .formatToParts(instant(value)).map(({ type, value: text }) => [type, text]));
+  return `${parts.year}-${parts.month}-${parts.day}`;
+};
+
+/** A day's key is a date without a zone. */
+const dayDate = (key) => new Date(`${key}T12:00:00Z`);
+export const dayLong = (key) => formatter({ weekday: 'long', day: 'numeric', month: 'long', timeZone: 'UTC' }).format(dayDate(key));
+export const dayShort = (key) => formatter({ day: 'numeric', month: 'short', timeZone: 'UTC' }).format(dayDate(key));
+export const weekday = (key) => formatter({ weekday: 'short', timeZone: 'UTC' }).format(dayDate(key));
+export const monthName = (month) => formatter({ month: 'long', year: 'numeric', timeZone: 'UTC' }).format(dayDate(`${month}-01`));
+export const dayOfMonth = (key) => String(Number(key.slice(8)));
+
+/** `addDays('2026-03-01', -1)` is `2026-02-28`. */
+export const addDays = (key, days) => new Date(dayDate(key).getTime() + days * 86_400_000).toISOString().slice(0, 10);
+
+export const addMonths = (month, months) => {
+  const [year, number] = month.split('-').map(Number);
+  return new Date(Date.UTC(year, number - 1 + months, 15)).toISOString().slice(0, 7);
+};
+
+/** Date and time, without the date where it is today. */
+export const moment = (value) => {
+  if (value === null || value === undefined) return t.never;
+  const date = wallDate(value);
+  return date === wallDate(serviceNow() / 1000) ? clock(value) : `${dayShort(date)}, ${clock(value)}`;
+};
+
+const numbers = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { maximumFractionDigits: 3 });
+export const number = (value) => numbers.format(value);
+export const ml = (value) => `${number(value)} ml`;
+
+/** `3h 25m`, as the summary says it (tracker law E6). */
+export const duration = (seconds) => {
+  const minutes = Math.max(0, Math.floor(seconds / 60));
+  return minutes >= 60 ? `${Math.floor(minutes / 60)}h ${minutes % 60}m` : `${minutes}m`;
+};
+
+/** `mm:ss`, minutes not wrapped at 60 (tracker law A4). */
+export const countdown = (seconds) => {
+  const whole = Math.max(0, Math.floor(seconds));
+  return `${String(Math.floor(whole / 60)).padStart(2, '0')}:${String(whole % 60).padStart(2, '0')}`;
+};
+
+export const ML_PER_OZ = 29.5735;
+/** A volume in the units that the settings name. */
+export const volume = (oz, units) => (units === 'ml' ? `${Math.round(oz * ML_PER_OZ)} ml` : `${number(Math.round(oz * 10) / 10)} oz`);
+export const signed = (value) => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'));

@@ -1,0 +1,88 @@
+// Goal and schedule (tracker law A11). Cancel discards, Save commits what was touched and only that: so 1700 ml stay 1700 although
+// the stepper can only show 8 glasses (K-A8).
+import { request } from './api.js';
+import { h, setText, show } from './dom.js';
+import { ml, number } from './format.js';
+import { ask } from './live.js';
+import { said, t } from './texts.js';
+import { announce, card, field, option, stepperField } from './ui.js';
+
+const quarters = (from, to) => Array.from({ length: (to - from + 1) * 4 }, (_, index) =>
+  `${String(from + Math.floor(index / 4)).padStart(2, '0')}:${String((index % 4) * 15).padStart(2, '0')}`);
+
+export function goalForm(values) {
+  let stands = values;
+  const touched = {};
+  const glass = () => stands['hydration.glassMl'];
+  const glasses = h('input', { type: 'number', inputmode: 'numeric', min: 4, max: 16, step: 1 });
+  const total = h('output', { class: 'goal-total' });
+  const exact = h('input', { type: 'number', inputmode: 'numeric', min: 500, max: 5000, step: 'any' });
+  const time = (name, from, to) => {
+    const list = quarters(from, to);
+    const own = stands[name];
+    // A time that is no quarter of an hour (from a file, say) is shown as it is and stays as it is.
+    return h('select', { onchange: (event) => { touched[name] = event.target.value; } },
+      (list.includes(own) ? list : [own, ...list]).map((each) => option(each, each)));
+  };
+  const wake = time('schedule.wake', 4, 11);
+  const sleep = time('schedule.sleep', 18, 23);
+  const error = h('p', { class: 'error', role: 'alert', hidden: true });
+  const saved = h('span', { class: 'saved', hidden: true }, t.saved);
+
+  function showGoal(goal, { but } = {}) {
+    if (but !== glasses) glasses.value = String(Math.floor(goal / glass()));
+    if (but !== exact) exact.value = String(goal);
+    setText(total, t.goalTotal(ml(goal), number(goal / 1000)));
+  }
+
+  function fill() {
+    for (const name of Object.keys(touched)) delete touched[name];
+    showGoal(stands['hydration.goalMl']);
+    wake.value = stands['schedule.wake'];
+    sleep.value = stands['schedule.sleep'];
+    show(error, false);
+  }
+
+  glasses.addEventListener('input', () => {
+    if (glasses.value === '') return;
+    touched['hydration.goalMl'] = Number(glasses.value) * glass();
+    showGoal(touched['hydration.goalMl'], { but: glasses });
+  });
+  exact.addEventListener('input', () => {
+    if (exact.value === '') return;
+    touched['hydration.goalMl'] = Number(exact.value);
+    showGoal(touched['hydration.goalMl'], { but: exact });
+  });
+  const step = (by) => {
+    const next = Math.min(16, Math.max(4, Number(glasses.value) + by));
+    touched['hydration.goalMl'] = next * glass();
+    showGoal(next * glass());
+  };
+
+  const form = h('form', { class: 'goal-form', novalidate: true, onsubmit: async (event) => {
+    event.preventDefault();
+    const changes = Object.fromEntries(Object.entries(touched).filter(([name, value]) => value !== stands[name]));
+    try {
+      if (Object.keys(changes).length) {
+        const all = await request('PATCH', '/settings', changes);
+        stands = { ...stands, ...changes, ...(all ?? {}) };
+        ask();
+      }
+      fill();
+      show(saved, true);
+      announce(t.saved);
+      setTimeout(() => show(saved, false), 2500);
+    } catch (problem) {
+      setText(error, said(problem.message));
+      show(error, true);
+    }
+  } },
+  h('div', { class: 'goal-fields' },
+    stepperField(t.glasses, glasses, step), field(t.exactGoal, exact), field(t.wake, wake), field(t.sleep, sleep)),
+  total, error,
+  h('div', { class: 'actions' }, saved,
+    h('button', { type: 'button', class: 'quiet', onclick: () => { fill(); announce(t.discarded); } }, t.cancel),
+    h('button', { type: 'submit', class: 'primary' }, t.save)));
+  fill();
+  return card(t.goalAndSchedule, { class: 'goal-card' }, form);
+}

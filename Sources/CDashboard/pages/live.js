@@ -1,0 +1,145 @@
+// The state, as the service last told it. It comes as server-sent events; where they do not come, it is asked for.
+import { get, Problem, Silence } from './api.js';
+import { remembered } from './memory.js';
+import { flush } from './queue.js';
+
+/** Silence on the stream that makes us ask: a sleeping computer's connection can look open for hours. */
+const QUIET = 75_000;
+const subscribers = { state: new Set(), session: new Set(), notify: new Set(), link: new Set() };
+
+export const live = {
+  /** The last state, or null. */
+  state: null,
+  /** The running or last session; undefined until it was told. */
+  session: undefined,
+  /** Whether the service answers. null: not known yet. */
+  isUp: null,
+  /** When it last did, by this device's clock. */
+  heard: null,
+  /** When the state was told. */
+  told: null,
+  /** Whether the state is only what this device remembers from an earlier visit. */
+  isFromMemory: false,
+  /** Service's clock minus this device's, milliseconds. */
+  offset: 0,
+};
+
+let source = null;
+let retry = null;
+let pause = 1000;
+const seenNotices = new Set();
+
+/** `on('state', show)`: called at once where something is known, and at each change. Returns how to stop. */
+export function on(kind, listener) {
+  subscribers[kind].add(listener);
+  if (kind === 'state' && live.state) listener(live.state);
+  if (kind === 'session' && live.session !== undefined) listener(live.session);
+  if (kind === 'link') listener(live);
+  return () => subscribers[kind].delete(listener);
+}
+
+const tell = (kind, value) => { for (const listener of [...subscribers[kind]]) listener(value); };
+
+/** Takes a state from wherever it came. A write that is answered again brings the state of then: older ones are not taken. */
+export function acceptState(state, { isRemembered = false } = {}) {
+  if (!state || typeof state.timestamp !== 'number') return;
+  if (live.state && !live.isFromMemory && state.timestamp < live.state.timestamp) return;
+  // The answers of some writes come without the service's own part; what it said last still holds.
+  if (!state.service && live.state?.service) state = { ...state, service: live.state.service };
+  live.isFromMemory = isRemembered;
+  live.state = state;
+  if (!isRemembered) {
+    heardNow();
+    live.told = live.heard;
+    live.offset = state.timestamp * 1000 - live.told;
+    // Waterline stays out of what lies on the device: others may open it.
+    remembered.state = { heard: live.heard, state: { ...state, waterline: null } };
+  }
+  tell('state', state);
+}
+
+export function acceptSession(session) {
+  live.session = session ?? null;
+  tell('session', live.session);
+}
+
+function heardNow() {
+  live.heard = Date.now();
+  setUp(true);
+}
+
+function setUp(isUp) {
+  if (live.isUp === isUp) return;
+  live.isUp = isUp;
+  tell('link', live);
+  if (isUp) flush();
+}
+
+/** Asks once. */
+export async function ask() {
+  try {
+    const state = await get('/state');
+    acceptState(state);
+    return state;
+  } catch (error) {
+    failed(error);
+    return null;
+  }
+}
+
+function failed(error) {
+  if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));
+  else if (error instanceof Silence || error.status >= 500) setUp(false);
+}
+
+function listen() {
+  clearTimeout(retry);
+  source?.close();
+  source = new EventSource('/api/v1/events');
+  const take = (kind, use) => source.addEventListener(kind, (event) => {
+    pause = 1000;
+    heardNow();
+    try { use(JSON.parse(event.data)); } catch (error) { console.error(kind, error); }
+  });
+  take('state', acceptState);
+  take('session', acceptSession);
+  take('notify', (notice) => {
+    // A notification that comes twice is shown once (tracker law B7).
+    const id = notice.notificationId ?? notice.id;
+    if (seenNotices.has(id)) return;
+    seenNotices.add(id);
+    tell('notify', notice);
+  });
+  source.onerror = async () => {
+    const isOver = source.readyState === EventSource.CLOSED;
+    await ask();
+    // The browser reconnects by itself after a cut, not after a refusal.
+    if (isOver) {
+      retry = setTimeout(listen, pause);
+      pause = Math.min(pause * 2, 30_000);
+    }
+  };
+}
+
+/** Begins, once per page. */
+export function start() {
+  const kept = remembered.state;
+  if (kept?.state) {
+    live.heard = live.told = kept.heard;
+    acceptState(kept.state, { isRemembered: true });
+  }
+  ask();
+  listen();
+  setInterval(() => {
+    if (live.isUp === false || Date.now() - (live.heard ?? 0) > QUIET) ask();
+  }, 5000);
+  document.addEventListener('visibilitychange', () => { if (!document.hidden) ask(); });
+  addEventListener('online', () => { ask(); listen(); });
+  addEventListener('offline', () => ask());
+  // A page in the back-forward cache keeps no connection, and one that is left must not hold the bottle.
+  addEventListener('pagehide', () => source?.close());
+  addEventListener('pageshow', (event) => { if (event.persisted) { ask(); listen(); } });
+}
+
+/** The service's clock, as far as it is known here. */
+export const serviceNow = () => Date.now() + live.offset;

@@ -1,0 +1,46 @@
+// Notifications of the service are always shown, also while the page is open (tracker law, section 5); the system shows them too
+// where it was allowed, which needs a secure context.
+import { request } from './api.js';
+import { logDrink } from './drinks.js';
+import { h, icon } from './dom.js';
+import { acceptSession, live, on } from './live.js';
+import { enqueue } from './queue.js';
+import { said, t } from './texts.js';
+import { complain } from './ui.js';
+
+/** What each action of the catalogue does here. */
+const actions = {
+  'log-cup': () => logDrink(live.state?.cupMl ?? 250),
+  'log-water': async () => acceptSession(await enqueue('POST', '/session/water', {})),
+  'log-drink': async () => acceptSession(await enqueue('POST', '/session/drink', {})),
+  'end-session': async () => acceptSession(await request('POST', '/session/end', { at: 'now' })),
+  'keep-going': async () => acceptSession(await request('POST', '/session/keep-going')),
+};
+
+const shown = new Map(); // kind: its banner; a newer one takes the place of the older
+
+export function notices() {
+  const place = document.getElementById('notices');
+  on('notify', (notice) => {
+    const kind = notice.kind ?? notice.id;
+    shown.get(kind)?.remove();
+    const close = () => { banner.remove(); shown.delete(kind); };
+    const buttons = (notice.actions ?? []).map((each) => each?.id ?? each).filter((id) => actions[id])
+      .map((id) => h('button', { type: 'button', class: 'plain', onclick: () => { close(); actions[id]().catch(complain); } }, t.actions[id]));
+    const banner = h('div', { class: 'notice', role: 'alert', 'data-kind': kind },
+      icon('drop'), h('div', { class: 'notice-words' }, h('strong', {}, said(notice.title)), notice.body && h('p', {}, said(notice.body))),
+      h('div', { class: 'notice-actions' }, buttons, h('button', { type: 'button', class: 'plain', onclick: close }, t.actions.dismiss)));
+    shown.set(kind, banner);
+    place.append(banner);
+    if (notice.haptic && 'vibrate' in navigator) navigator.vibrate([80, 60, 80]);
+    if (globalThis.Notification?.permission === 'granted') {
+      try { new Notification(said(notice.title), { body: said(notice.body), tag: kind, silent: notice.sound === false }); } catch { /* Phones show them from a worker only. */ }
+    }
+  });
+  // What asks for water is answered when the day's text says so: a banner of before must not stand beside "On track".
+  on('state', (state) => {
+    if (state.isGoalAchieved || state.displayUrgency === 0) {
+      for (const kind of ['hydration-reminder', 'reminder']) { shown.get(kind)?.remove(); shown.delete(kind); }
+    }
+  });
+}

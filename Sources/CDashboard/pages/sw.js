@@ -1,0 +1,31 @@
+// For installing, and so that the page opens while the service is away. Always the network first: what is kept is only the second
+// choice, so that a new version is seen at once. Nothing of the API is ever kept.
+const KEPT = 'waterh-1';
+
+self.addEventListener('install', () => self.skipWaiting());
+self.addEventListener('activate', (event) => event.waitUntil((async () => {
+  for (const name of await caches.keys()) if (name !== KEPT) await caches.delete(name);
+  await self.clients.claim();
+})()));
+
+self.addEventListener('fetch', (event) => {
+  const { request } = event;
+  const address = new URL(request.url);
+  // Pages and their files have one step in their address; the API, the widgets and the service's health are nobody's to keep.
+  const isPage = /^\/[\w.-]*$/.test(address.pathname) && !['/healthz', '/readyz', '/metrics'].includes(address.pathname);
+  if (request.method !== 'GET' || address.origin !== location.origin || !isPage) return;
+  event.respondWith((async () => {
+    const cache = await caches.open(KEPT);
+    // Every address of the app is the same document.
+    const key = address.origin + address.pathname;
+    try {
+      const answer = await fetch(request);
+      if (answer.ok && answer.type === 'basic') await cache.put(key, answer.clone());
+      return answer;
+    } catch (error) {
+      const kept = await cache.match(key) ?? (request.mode === 'navigate' ? await cache.match(`${address.origin}/`) : undefined);
+      if (kept) return kept;
+      throw error;
+    }
+  })());
+});

@@ -1,0 +1,62 @@
+// The first visit (tracker law E8): welcome, guardrail, defaults, notifications. Once.
+import { get, request } from './api.js';
+import { h, icon, setText, show } from './dom.js';
+import { ask, live } from './live.js';
+import { said, t } from './texts.js';
+import { card, field, option } from './ui.js';
+
+export function welcome(root, { go }) {
+  const number = (value, min, max) => h('input', { type: 'number', inputmode: 'numeric', min, max, value });
+  const goal = number(2500, 500, 5000);
+  const every = number(1, 1, 10);
+  const threshold = number(2, 1, 10);
+  const reminders = h('input', { type: 'checkbox', role: 'switch' });
+  reminders.checked = true;
+  const interval = h('select', {}, [10, 15, 20, 30, 45, 60].map((each) => option(String(each), t.everyMinutes(each), each === 20)));
+  const units = h('select', {}, ['oz', 'ml'].map((each) => option(each, each)));
+  const error = h('p', { class: 'error', role: 'alert', hidden: true });
+  const isWaterlineShown = live.state?.service?.waterlineShown !== false;
+
+  async function finish(notifications) {
+    show(error, false);
+    try {
+      // Asked within the tap: browsers allow it only there. A refusal is an answer too.
+      if (notifications === 'enable' && 'Notification' in globalThis && isSecureContext) await Notification.requestPermission().catch(() => {});
+      await request('POST', '/setup', {
+        waterEvery: Number(every.value), timeReminders: reminders.checked ? 'on' : 'off', interval: Number(interval.value), threshold: Number(threshold.value),
+        units: units.value, goal: Number(goal.value), notifications,
+      });
+      await ask();
+      go('/');
+    } catch (problem) {
+      setText(error, said(problem.message));
+      show(error, true);
+    }
+  }
+
+  // What was chosen before stays the beginning: whoever opens this page again must not lose it.
+  get('/settings').then((values) => {
+    goal.value = values['hydration.goalMl'];
+    every.value = values['waterline.waterEveryNDrinks'];
+    threshold.value = values['waterline.warningThreshold'];
+    reminders.checked = values['waterline.timeReminders'];
+    interval.value = String(values['waterline.intervalMinutes']);
+    units.value = values['waterline.units'];
+  }).catch(() => {});
+
+  const waterlineParts = [
+    card(t.waterlineDefaults, {}, h('p', {}, t.welcome), h('p', { class: 'guardrail' }, t.guardrail),
+      h('div', { class: 'goal-fields' }, field(t.settings['waterline.waterEveryNDrinks'][0], every), field(t.settings['waterline.warningThreshold'][0], threshold),
+        field(t.settings['waterline.intervalMinutes'][0], interval), field(t.settings['waterline.units'][0], units),
+        field(t.settings['waterline.timeReminders'][0], reminders, { className: 'field flag' }))),
+  ];
+
+  root.append(
+    h('div', { class: 'welcome-head' }, icon('drop', 'welcome-drop'), h('h2', { tabindex: '-1' }, t.welcomeTitle), h('p', {}, t.welcomeWords)),
+    card(t.yourDay, {}, field(t.goalMl, goal, { hint: t.goalHint })),
+    ...(isWaterlineShown ? waterlineParts : []),
+    card(t.notificationsTitle, {}, h('p', {}, t.notificationsWords), error,
+      h('div', { class: 'actions' },
+        h('button', { type: 'button', class: 'quiet', onclick: () => finish('skip') }, t.skipNotifications),
+        h('button', { type: 'button', class: 'primary', onclick: () => finish('enable') }, t.enable))));
+}
