@@ -35,6 +35,7 @@ public final class MemoryJournal: Journal {
         var bottles: [Bottle] = []
         var newestReceipt: Instant?
         var receiptClock: ClockMark?
+        var witness: ClockMark?
         /// Zones that exist: reading one's rules takes long.
         var zones: Set<String> = ["UTC"]
         var appends = 0
@@ -117,6 +118,7 @@ public final class MemoryJournal: Journal {
             guard !report.isClockDoubtful else { return }
             state.newestReceipt = report.endedAt
             state.receiptClock = report.clock
+            if report.isClockWitnessed || report.clock == nil { state.witness = report.clock }
             if report.isBottleClockRight { state.bottles[bottle].clockSettings = [] }
             if report.complete {
                 state.bottles[bottle].lastCompletePoll = report.endedAt
@@ -192,7 +194,8 @@ extension MemoryJournal.State {
     fileprivate func memory(of name: String) -> BottleMemory {
         let bottle = known(name).map { bottles[$0] }
         return BottleMemory(
-            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt, receiptClock: receiptClock, clockSettings: bottle?.clockSettings ?? [])
+            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt, receiptClock: receiptClock, witness: witness,
+            clockSettings: bottle?.clockSettings ?? [])
     }
 
     fileprivate mutating func take(_ entry: JournalEntry) -> JournalOutcome {

@@ -11,6 +11,10 @@ struct ClockedBottle: ScriptedPeer {
     var truth: Instant
     /// Seconds that its clock is ahead of the truth; `nil`: lost.
     var offset: Double? = 0
+    /// It says what its clock shows. An answer that is lost says nothing.
+    var showsClock = true
+    /// Byte 0 of its records is no year but always the same, as the founding documents have it.
+    var isYearless = false
 
     init(truth: Instant) {
         inner = ScriptedBottle()
@@ -19,7 +23,7 @@ struct ClockedBottle: ScriptedPeer {
 
     mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
         let time = truth.advanced(seconds: Double(now.nanoseconds) / 1e9)
-        inner.snapshot = boostSnapshot(clock: fields(at: time))
+        inner.snapshot = showsClock ? boostSnapshot(clock: fields(at: time)) : nil
         if case .write(_, let value, _) = request {
             switch HostCommand(decoding: value) {
             case .clock(let clock), .settings(_, let clock, _):
@@ -33,7 +37,9 @@ struct ClockedBottle: ScriptedPeer {
     }
 
     mutating func drink(_ ml: Int, at time: Instant) {
-        inner.drink([fields(at: time) + [UInt8(ml >> 8), UInt8(ml & 0xFF), 0, 0, 1, 0x61, 0]])
+        var fields = fields(at: time)
+        if isYearless { fields[0] = 0x1A }
+        inner.drink([fields + [UInt8(ml >> 8), UInt8(ml & 0xFF), 0, 0, 1, 0x61, 0]])
     }
 
     private func fields(at time: Instant) -> [UInt8] {
@@ -52,6 +58,8 @@ struct ClockWorld {
     var host = 0.0
     /// A time server is there: it keeps the clock right while it is right.
     var hasTimeServer = false
+    /// How records are read.
+    var dialect = BottleProtocol.RecordDialect.calendar
     /// What is not known where this is `false`: starts and uptimes.
     var knowsBoots = true
     private var boot: Int64 = 1
@@ -60,6 +68,7 @@ struct ClockWorld {
     private(set) var sips: [Int: (at: Instant, hasDate: Bool)] = [:]
     /// What was written to the bottle at the last poll.
     private(set) var written: [HostCommand] = []
+    private(set) var warnings: [String] = []
 
     mutating func pass(_ seconds: Double) {
         truth = truth.advanced(seconds: seconds)
@@ -79,6 +88,8 @@ struct ClockWorld {
     }
 
     mutating func losePower() { bottle.offset = nil }
+    var showsClock: Bool { get { bottle.showsClock } set { bottle.showsClock = newValue } }
+    var isYearless: Bool { get { bottle.isYearless } set { bottle.isYearless = newValue } }
     mutating func setBottle(_ offset: Double) { bottle.offset = offset }
 
     @discardableResult
@@ -86,12 +97,14 @@ struct ClockWorld {
         pass(5)
         let wall = truth.advanced(seconds: host)
         var options = options(change)
+        options.dialect = dialect
         options.host = ClockMark(
             wall: wall, boot: knowsBoots ? boot : nil, uptime: Int64(booted.seconds(to: truth) * 1000), isSynchronized: hasTimeServer ? host == 0 : nil)
         var rig = EngineRig(options: options, peer: bottle, journal: journal, start: wall)
         let report = try rig.run()
         bottle = rig.peer
         written = rig.written
+        warnings = rig.diagnostics.filter { $0.severity == .warning }.map(\.sentence)
         pass(Double(rig.now.nanoseconds) / 1e9)
         return report
     }

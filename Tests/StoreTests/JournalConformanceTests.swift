@@ -177,6 +177,26 @@ import TrackerCore
         #expect(memory.clockSettings.isEmpty && memory.receiptClock == nil)
     }
 
+    @Test(arguments: Kind.allCases) func `the last clock that somebody agreed with stays beside the last that was believed`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let mark = ClockMark(wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000)
+        func end(_ milliseconds: Int64, isWitnessed: Bool, doubtful: Bool = false) throws -> [ClockMark?] {
+            let clock = mark.advanced(milliseconds: milliseconds)
+            try journal.finishPoll(
+                PollRecord(bottle: "b1", endedAt: clock.wall, complete: true, isClockDoubtful: doubtful, clock: clock, isClockWitnessed: isWitnessed))
+            let memory = try journal.recall(BottleNames("b2"))
+            return [memory.receiptClock, memory.witness]
+        }
+        #expect(try end(1, isWitnessed: false) == [mark.advanced(milliseconds: 1), nil])
+        #expect(try end(2, isWitnessed: true) == [mark.advanced(milliseconds: 2), mark.advanced(milliseconds: 2)])
+        #expect(try end(3, isWitnessed: false) == [mark.advanced(milliseconds: 3), mark.advanced(milliseconds: 2)])
+        #expect(try end(4, isWitnessed: true, doubtful: true) == [mark.advanced(milliseconds: 3), mark.advanced(milliseconds: 2)])
+        #expect(try end(5, isWitnessed: false) == [mark.advanced(milliseconds: 5), mark.advanced(milliseconds: 2)])
+        try journal.finishPoll(PollRecord(bottle: "b1", endedAt: mark.wall, complete: true))
+        let memory = try journal.recall(BottleNames("b1"))
+        #expect(memory.receiptClock == nil && memory.witness == nil)
+    }
+
     @Test(arguments: Kind.allCases) func `a drink moves only when the clock that dated it was wrong, and not when it came before`(_ kind: Kind) throws {
         let journal = try kind.make()
         _ = try journal.append([read(), read(second: 16)])

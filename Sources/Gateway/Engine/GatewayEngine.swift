@@ -205,6 +205,7 @@ public struct GatewayEngine {
                         bottle: bottle, name: report.name, model: report.model?.rawValue, batteryPercent: report.batteryPercent,
                         clockDriftSeconds: report.clockDriftSeconds, endedAt: work.wall, complete: report.complete,
                         isClockDoubtful: work.clock?.isBelieved != true, clock: work.options.host == nil ? nil : work.clockMark,
+                        isClockWitnessed: work.isClockWitnessed,
                         isBottleClockRight: work.isBottleClockRight))))
     }
 

@@ -175,14 +175,16 @@ extension BottleSession {
 extension BottleSession {
     func judge(_ records: [[UInt8]], _ work: PollWork) -> HostClock.Verdict {
         if work.options.trustsClock { return SettingsPlan.isFarOff(work) && work.options.correctClockBeyond != nil ? .bottleIsWrong : .believed }
-        let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall, drift: work.report.clockDriftSeconds)
-        return HostClock.judge(
-            host: work.clockMark, drift: work.report.clockDriftSeconds, memory: keeper.memory, log: dating.instants(records))
+        let (mark, drift) = (work.clockMark, work.report.clockDriftSeconds)
+        let echoes = BottleEcho.found(in: keeper.memory.clockSettings, host: mark, drift: nil)
+        let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall, drift: drift, echoes: echoes)
+        return HostClock.judge(host: mark, drift: drift, memory: keeper.memory, log: dating.times(records))
     }
 
     mutating func judgeClock(_ records: [[UInt8]], _ work: inout PollWork) {
         if work.clock == nil || !work.isClockJudgedByLog && !records.isEmpty {
             work.clock = judge(records, work)
+            work.isClockWitnessed = work.options.trustsClock || HostClock.isWitnessed(work.clockMark, drift: work.report.clockDriftSeconds, keeper.memory)
             work.isClockJudgedByLog = !records.isEmpty
             if case .undecided(let sentence) = work.clock {
                 work.say(.warning, "\(sentence): no clock is set. If this computer's is right: waterh-gateway poll --trust-clock")

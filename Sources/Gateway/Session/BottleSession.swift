@@ -186,16 +186,18 @@ struct BottleSession {
             start(.snapshot, &work)
         case .settings:
             // Before the log is read nobody can say whose clock is right, where they are far apart.
-            guard judge([], work).isBelieved, !SettingsPlan.isOfAnotherDay(work) else { return advance(&work) }
+            guard judge([], work).isBelieved, !SettingsPlan.isOfAnotherTime(work) else { return advance(&work) }
             guard let command = SettingsPlan.command(work) else { return advance(&work) }
             isSettingDone = true
+            SettingsPlan.announce(command, &work)
             start(command, &work)
         case .lookAgain:
             guard work.clock?.isBelieved == true else { return advance(&work) }
             keeper.lookAgain(bottle: work.bottle, &work)
         case .settingsAfter:
             guard !isSettingDone, work.clock?.isBelieved == true, let command = SettingsPlan.command(work) else { return advance(&work) }
-            guard SettingsPlan.isOfAnotherDay(work), command.setsClock else { return start(command, &work) }
+            SettingsPlan.announce(command, &work)
+            guard SettingsPlan.isOfAnotherTime(work), command.setsClock else { return start(command, &work) }
             isNotingClock = true
             keeper.noteClockSetting(bottle: work.bottle, &work)
         case .askTotal, .askTotalAfter:

@@ -7,6 +7,9 @@ import TrackerCore
 /// third. What only repeats an earlier reading of this very clock is no second voice: when the clock has been set since, that
 /// reading says nothing any more, nor does a bottle that was set by it. Where nobody agrees nothing is acknowledged and no
 /// clock is set: that can be made good at any later poll, a forgotten record and a clock set wrong cannot.
+///
+/// What was received while nobody else showed the time is remembered, and is no voice against a bottle: `BottleMemory.witness` is the
+/// last reading that somebody agreed with, or that goes on from such a one.
 enum HostClock {
     enum Verdict: Hashable, Sendable {
         /// Nothing speaks against it.
@@ -29,35 +32,31 @@ enum HostClock {
     ///   - drift: bottle's clock minus the host's, seconds; `nil` where the bottle does not tell, or has lost it.
     ///   - memory: the last time of a believed clock that the store knows, and when this bottle's clock was set.
     ///   - log: when the log's records were made by their own account, in its order.
-    static func judge(host mark: ClockMark, drift: Int?, memory: BottleMemory, log: [Instant]) -> Verdict {
+    static func judge(host mark: ClockMark, drift: Int?, memory: BottleMemory, log: [LoggedTime]) -> Verdict {
         let host = mark.wall
         guard host >= floor else {
             return .contradicted("this computer's clock says \(host), which is before this program was written")
         }
         let isFarOff = drift.map { Double($0.magnitude) > tolerance } ?? false
         if mark.isSynchronized == true { return isFarOff ? .bottleIsWrong : .believed }
-        let echoes = BottleEcho.found(in: memory.clockSettings, host: mark, drift: nil).filter(\.isWrong)
-        let newest = memory.receiptClock.map { isOvertaken($0, by: mark) } == true ? nil : memory.newestReceipt
-        let log = log.filter { record in !echoes.contains { $0.time.contains(record) } }
-        if isFarOff, let drift, isEcho(drift, memory.clockSettings.last, mark) {
-            let verdict = judge(host: host, drift: nil, newestReceipt: newest, log: log)
-            return verdict == .believed ? .bottleIsWrong : verdict
+        let echoes = BottleEcho.found(in: memory.clockSettings, host: mark, drift: nil)
+        let own = ownDrift(drift, mark, memory)
+        let log = log.filter { record in !echoes.contains { $0.isWrong && $0.time.contains(record.instant) } }
+        // Where nobody but this clock shows the time, a year that it tells is no evidence for it.
+        let told = own == nil ? log.filter(\.hasYear) : log
+        var verdict = judge(host: host, drift: own, Voices(memory, mark), log: told.map(\.instant))
+        if log.contains(where: { record in !record.hasYear && !echoes.contains { $0.time.contains(record.instant) } }) {
+            if own == nil, case .undecided(let sentence) = verdict { verdict = .contradicted(sentence) }
+            if verdict.isBelieved, !tellsYear(mark, drift: drift, memory) {
+                verdict = .contradicted("this computer's clock has been set to \(host), nobody else shows that time, and the log's records have no year")
+            }
         }
-        return judge(host: host, drift: drift, newestReceipt: newest, log: log)
+        if verdict == .believed, let own, let sentence = doubtOfHours(own, mark, memory, log: told.map(\.instant)) { return .undecided(sentence) }
+        return verdict == .believed && own == nil && drift != nil ? .bottleIsWrong : verdict
     }
 
-    /// The clock has been set since, by so much that only one of the two can be right. What a time server vouched for stays.
-    private static func isOvertaken(_ mark: ClockMark, by host: ClockMark) -> Bool {
-        mark.isSynchronized != true && mark.step(to: host).map { abs($0) > tolerance } == true
-    }
-
-    /// The bottle still shows what this computer told it, before this computer's clock was set.
-    private static func isEcho(_ drift: Int, _ setting: ClockSetting?, _ host: ClockMark) -> Bool {
-        guard let mark = setting?.mark, isOvertaken(mark, by: host), let step = mark.step(to: host) else { return false }
-        return abs(Double(drift) + step) <= tolerance / 2
-    }
-
-    private static func judge(host: Instant, drift: Int?, newestReceipt: Instant?, log: [Instant]) -> Verdict {
+    private static func judge(host: Instant, drift: Int?, _ voices: Voices, log: [Instant]) -> Verdict {
+        let newestReceipt = voices.newest
         let drift = drift.flatMap { host.advanced(seconds: Double($0)) < floor ? nil : $0 }
         let isBehindStore = newestReceipt.map { host.seconds(to: $0) > tolerance } ?? false
         let ahead = log.filter { host.seconds(to: $0) > tolerance }.count
@@ -74,19 +73,11 @@ enum HostClock {
             return .believed
         }
         let bottle = host.advanced(seconds: Double(drift))
-        guard abs(Double(drift)) > tolerance else {
-            // Near enough to date records by it. But where the store remembers a later time than the host shows, and the
-            // bottle too, the host has lost some hours, and must not pass that on.
-            if let newestReceipt, host.seconds(to: newestReceipt) > small, bottle.seconds(to: newestReceipt) <= small, Double(drift) > small {
-                return .undecided("this computer's clock says \(host), but \(store) and the bottle's clock says \(bottle)")
-            }
-            return .believed
-        }
+        // Near enough to date records by it.
+        guard abs(Double(drift)) > tolerance else { return .believed }
         let clocks = "this computer's clock and the bottle's are \(words(abs(drift))) apart (\(host) and \(bottle))"
-        if let newestReceipt {
-            if isBehindStore { return .contradicted("\(clocks), and \(store)") }
-            if bottle.seconds(to: newestReceipt) > tolerance { return .bottleIsWrong }
-        }
+        if isBehindStore { return .contradicted("\(clocks), and \(store)") }
+        if let witnessed = voices.witnessed, bottle.seconds(to: witnessed) > tolerance { return .bottleIsWrong }
         if drift > 0 {
             guard let last = log.last, host.seconds(to: last) > tolerance else { return .undecided(clocks) }
             return .contradicted("\(clocks), and the log goes with the bottle's")
@@ -103,7 +94,7 @@ enum HostClock {
     /// Records may lie this far ahead (tracker law A2): zones and their changes stay below.
     static let tolerance = RecordResolver.aheadSeconds
     /// What clocks drift in months, and a correction by the network.
-    private static let small: Double = 300
+    static let small: Double = 300
     /// 2025-01-01T00:00:00Z. Nobody's clock that is right shows an earlier time.
     private static let floor = Instant(seconds: 1_735_689_600)
 

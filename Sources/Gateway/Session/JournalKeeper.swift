@@ -143,7 +143,9 @@ struct JournalKeeper {
         case (.clockSetting, .failed(let sentence)):
             work.say(.warning, "The bottle's clock is not set: that could not be noted first (\(sentence)).")
         case (.unsettled(let bottle, let since), .unsettled(let rows)):
-            let entries = SecondLook.entries(rows, bottle: bottle, options: work.options, now: work.wall, echoes: work.echoes(memory))
+            let tellsYear = work.options.trustsClock || HostClock.tellsYear(work.clockMark, drift: work.report.clockDriftSeconds, memory)
+            let dating = RecordDating(bottle: bottle, options: work.options, received: work.wall, echoes: work.echoes(memory), tellsYear: tellsYear)
+            let entries = SecondLook.entries(rows, dating)
             if !entries.isEmpty {
                 pending.append(.again(entries))
                 work.emit(.journal(.append(entries)))

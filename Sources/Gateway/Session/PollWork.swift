@@ -27,6 +27,8 @@ struct PollWork {
     var budgetEnd: MonotonicInstant?
     /// Whether the host's clock can be right; `nil` before the log has been looked at.
     var clock: HostClock.Verdict?
+    /// Somebody else agrees with it.
+    var isClockWitnessed = true
     /// Records took part in that.
     var isClockJudgedByLog = false
     /// Optional steps in which the connection was lost: left out on the next one.

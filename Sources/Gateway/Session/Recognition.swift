@@ -83,7 +83,7 @@ extension BottleSession {
     mutating func recognised(_ work: inout PollWork) {
         guard let recognition else { return }
         let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall)
-        let outcome = recognition.outcome(keeper.likenesses, log: keeper.compared, made: dating.instants(keeper.compared))
+        let outcome = recognition.outcome(keeper.likenesses, log: keeper.compared, made: dating.times(keeper.compared).map(\.instant))
         (self.recognition, drain) = (nil, nil)
         switch outcome {
         case .own(let identity, let diagnostic):

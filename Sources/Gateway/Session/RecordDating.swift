@@ -13,6 +13,8 @@ struct RecordDating {
     let drift: Int?
     /// When the bottle's clock was an echo of ours.
     let echoes: [BottleEcho]
+    /// Where a record has no year: whether the clock of receipt may tell it.
+    let tellsYear: Bool
     /// Instant of the record before, in the order in which the bottle sends them (rule R2).
     private var previous: Instant?
     /// The records have gone back in time: from here on the bottle wrote them with another clock.
@@ -20,7 +22,7 @@ struct RecordDating {
 
     init(
         bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil,
-        echoes: [BottleEcho] = []
+        echoes: [BottleEcho] = [], tellsYear: Bool = true
     ) {
         self.bottle = bottle
         self.options = options
@@ -30,6 +32,7 @@ struct RecordDating {
         self.clock = clock
         self.drift = drift
         self.echoes = echoes
+        self.tellsYear = tellsYear
     }
 
     /// A record of a log, in its order.
@@ -57,8 +60,8 @@ struct RecordDating {
     }
 
     /// A record that is stored already: read anew, and dated if it has no date. The time of its receipt stays what it was,
-    /// unless that came from a clock that could not be right.
-    func dateAgain(_ row: UnsettledRecord) -> JournalEntry {
+    /// unless that came from a clock that could not be right. `nil`: nobody can say more of it now.
+    func dateAgain(_ row: UnsettledRecord) -> JournalEntry? {
         let isReceiptWrong = row.doubt == JournalDoubt.hostClock
         guard let record = read(row.raw) else { return refused(row.raw, isReceiptWrong ? received : row.received) }
         if let echo = echoed(record, after: row.id, measuredOnly: row.doubt == nil), echo.isWrong || row.doubt == nil {
@@ -67,9 +70,16 @@ struct RecordDating {
             entry.isCorrection = row.doubt == nil
             return entry
         }
+        guard record.year != nil || tellsYear else { return nil }
         // A record without a year that waited for most of one would be taken for a fresh one.
         let limit = isReceiptWrong || record.year != nil ? received : min(received, row.received.advanced(seconds: Self.yearlessSeconds))
-        let resolution = options.resolver.resolve(record.fields, received: row.doubt == nil ? row.received : limit)
+        var resolution = options.resolver.resolve(record.fields, received: row.doubt == nil ? row.received : limit)
+        // A record with a year may show that the time of its receipt was wrong.
+        if row.doubt == nil, record.year != nil, resolution.doubt == .implausibleTimestamp {
+            resolution = options.resolver.resolve(record.fields, received: received)
+            // Nor is this clock's time, perhaps.
+            if resolution.doubt != nil { return nil }
+        }
         var entry = entry(row.raw, record, resolution)
         entry.received = isReceiptWrong ? received : row.received
         return entry
@@ -77,9 +87,17 @@ struct RecordDating {
 
     /// When the records of a log were made by their own account; those without a possible date are left out. A record without
     /// a year takes it from the bottle's clock, where that is known: whose clock is right is yet to be found out.
-    func instants(_ records: [[UInt8]]) -> [Instant] {
+    func times(_ records: [[UInt8]]) -> [LoggedTime] {
         let now = received.advanced(seconds: Double(drift ?? 0))
-        return records.compactMap { raw in read(raw).flatMap { options.resolver.resolve($0.fields, received: now).instant } }
+        return records.compactMap { raw in
+            guard let record = read(raw) else { return nil }
+            let times = record.year == nil ? echoes.reversed().map(\.time.upperBound) : []
+            let echoed = zip(times, echoes.reversed()).lazy.compactMap { time, echo in
+                self.options.resolver.resolve(record.fields, received: time).instant.flatMap { echo.time.contains($0) ? $0 : nil }
+            }.first
+            guard let instant = echoed ?? options.resolver.resolve(record.fields, received: now).instant else { return nil }
+            return LoggedTime(instant: instant, hasYear: record.year != nil)
+        }
     }
 
     /// Where the bottle wrote this while its clock was an echo: dated by that clock, and corrected.

@@ -7,12 +7,11 @@ public enum SecondLook {
     static let page = 500
 
     /// The records that come out otherwise than they stand in the store.
-    static func entries(_ rows: [UnsettledRecord], bottle: String, options: PollOptions, now: Instant, echoes: [BottleEcho] = []) -> [JournalEntry] {
-        let dating = RecordDating(bottle: bottle, options: options, received: now, echoes: echoes)
-        return rows.compactMap { row in
+    static func entries(_ rows: [UnsettledRecord], _ dating: RecordDating) -> [JournalEntry] {
+        rows.compactMap { row in
             // Only the bottle can say whether that is a record.
             if row.doubt == JournalDoubt.pieced { return nil }
-            let entry = dating.dateAgain(row)
+            guard let entry = dating.dateAgain(row) else { return nil }
             if case .quarantined(let reason) = entry.verdict, let doubt = row.doubt, doubt == reason || doubt == JournalDoubt.hostClock { return nil }
             return entry
         }
@@ -23,7 +22,7 @@ public enum SecondLook {
     static func mayDate(_ host: ClockMark, _ memory: BottleMemory) -> Bool {
         if host.isSynchronized == true { return true }
         guard let newest = memory.newestReceipt else { return false }
-        if let step = memory.receiptClock?.step(to: host) { return abs(step) <= HostClock.tolerance }
+        if let step = (memory.witness ?? memory.receiptClock)?.step(to: host) { return abs(step) <= HostClock.tolerance }
         // Over a restart nobody knows how much time has passed: far ahead is as doubtful as behind.
         return abs(host.wall.seconds(to: newest)) <= HostClock.tolerance
     }
@@ -39,7 +38,7 @@ public enum SecondLook {
             let echoes = BottleEcho.found(in: memory.clockSettings, host: options.host ?? ClockMark(wall: now), drift: nil)
             while true {
                 let rows = try journal.unsettled(of: bottle, reading: options.reading, after: last, limit: page)
-                let entries = entries(rows, bottle: bottle, options: options, now: now, echoes: echoes)
+                let entries = entries(rows, RecordDating(bottle: bottle, options: options, received: now, echoes: echoes))
                 done += zip(entries, try journal.append(entries)).map { (entry: $0, outcome: $1) }
                 guard rows.count == page, let end = rows.last else { break }
                 last = end.id

@@ -22,9 +22,10 @@ enum SettingsPlan {
         work.report.clockDriftSeconds.map { Double($0.magnitude) > HostClock.tolerance } ?? false
     }
 
-    /// The bottle's clock is far off, or was lost: set, it has its day from us.
-    static func isOfAnotherDay(_ work: PollWork) -> Bool {
-        isFarOff(work) || work.report.snapshot?.clock != nil && work.report.clockDriftSeconds == nil
+    /// The bottle's clock is off by more than clocks drift, or was lost: set, it has its time from us. Whether it may be set the log has to say first.
+    static func isOfAnotherTime(_ work: PollWork) -> Bool {
+        guard let drift = work.report.clockDriftSeconds else { return work.report.snapshot?.clock != nil }
+        return Double(drift.magnitude) > HostClock.small
     }
 
     /// The bottle's clock was lost, or is further off than is left alone.
@@ -71,10 +72,12 @@ enum SettingsPlan {
             return
         }
         work.report.clockDriftSeconds = drift
-        guard let limit = work.options.correctClockBeyond, !isFarOff(work) else { return }
-        if Int64(drift.magnitude) > limit.components.seconds {
-            work.say(.warning, "The bottle's clock is \(drift.magnitude) s \(drift < 0 ? "slow" : "fast") and is set.")
-        }
+    }
+
+    /// Says what is about to be mended.
+    static func announce(_ command: HostCommand, _ work: inout PollWork) {
+        guard command.setsClock, isClockOff(work), let drift = work.report.clockDriftSeconds else { return }
+        work.say(.warning, "The bottle's clock is \(drift.magnitude) s \(drift < 0 ? "slow" : "fast") and is set.")
     }
 
     /// Bottle's clock minus ours, both as they stand on the wall: a bottle set right shows what we show, whatever

@@ -100,7 +100,7 @@ extension TrackerStore: Journal {
                 ])
             if let ended {
                 try Counter.set(BottleTable.newestReceipt, Int(ended), db)
-                try ClockMarks.setReceipt(report.clock, db)
+                try ClockMarks.setReceipt(report.clock, isWitnessed: report.isClockWitnessed, db)
             }
             if report.isBottleClockRight { try ClockMarks.forgetSettings(of: bottle, db) }
         }

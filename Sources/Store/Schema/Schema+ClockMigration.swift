@@ -13,4 +13,9 @@ extension Schema {
         ) STRICT;
         CREATE INDEX clock_mark_bottle ON clock_mark (bottle);
         """)
+
+    /// Whether somebody else agreed with the clock of a receipt. Of what older versions wrote nobody knows; they took it for granted.
+    static let witness = Migration(name: "witness", sql: """
+        ALTER TABLE clock_mark ADD COLUMN isWitnessed INTEGER NOT NULL DEFAULT 1;
+        """)
 }

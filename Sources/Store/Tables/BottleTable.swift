@@ -52,7 +52,8 @@ enum BottleTable {
         return BottleMemory(
             lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
             newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
-            receiptClock: try ClockMarks.receipt(db)?.mark, clockSettings: try id.map { try ClockMarks.settings(of: $0, db) } ?? [])
+            receiptClock: try ClockMarks.receipt(db)?.mark, witness: try ClockMarks.witness(db)?.mark,
+            clockSettings: try id.map { try ClockMarks.settings(of: $0, db) } ?? [])
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {

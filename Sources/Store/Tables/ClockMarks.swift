@@ -8,14 +8,20 @@ enum ClockMarks {
         try Row.fetchOne(db, sql: "SELECT * FROM clock_mark WHERE bottle IS NULL ORDER BY id DESC LIMIT 1").flatMap(setting)
     }
 
+    /// The last of those that somebody else agreed with.
+    static func witness(_ db: Database) throws -> ClockSetting? {
+        try Row.fetchOne(db, sql: "SELECT * FROM clock_mark WHERE bottle IS NULL AND isWitnessed ORDER BY id DESC LIMIT 1").flatMap(setting)
+    }
+
     /// When a bottle's clock was set, oldest first.
     static func settings(of bottle: Int64, _ db: Database) throws -> [ClockSetting] {
         try Row.fetchAll(db, sql: "SELECT * FROM clock_mark WHERE bottle = ? ORDER BY id", arguments: [bottle]).compactMap(setting)
     }
 
-    static func setReceipt(_ mark: ClockMark?, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM clock_mark WHERE bottle IS NULL")
-        if let mark { try insert(mark, of: nil, db) }
+    static func setReceipt(_ mark: ClockMark?, isWitnessed: Bool, _ db: Database) throws {
+        let isLast = mark == nil || isWitnessed
+        try db.execute(sql: "DELETE FROM clock_mark WHERE bottle IS NULL AND (? OR NOT isWitnessed)", arguments: [isLast])
+        if let mark { try insert(mark, of: nil, isWitnessed: isWitnessed, db) }
     }
 
     /// More than so many settings of one bottle's clock are no history but a defect: the oldest are forgotten.
@@ -32,11 +38,11 @@ enum ClockMarks {
         try db.execute(sql: "DELETE FROM clock_mark WHERE bottle = ?", arguments: [bottle])
     }
 
-    private static func insert(_ mark: ClockMark, of bottle: Int64?, _ db: Database) throws {
+    private static func insert(_ mark: ClockMark, of bottle: Int64?, isWitnessed: Bool = true, _ db: Database) throws {
         try db.execute(sql: """
-            INSERT INTO clock_mark (bottle, wall, boot, uptime, isSynchronized, lastRecord)
-            VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM bottle_record))
-            """, arguments: [bottle, mark.wall.milliseconds, mark.boot, mark.uptime, mark.isSynchronized])
+            INSERT INTO clock_mark (bottle, wall, boot, uptime, isSynchronized, isWitnessed, lastRecord)
+            VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM bottle_record))
+            """, arguments: [bottle, mark.wall.milliseconds, mark.boot, mark.uptime, mark.isSynchronized, isWitnessed])
     }
 
     /// A row that somebody else wrote says nothing.

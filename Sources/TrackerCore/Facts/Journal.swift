@@ -144,10 +144,16 @@ public struct BottleMemory: Hashable, Sendable {
     public var newestReceipt: Instant?
     /// That clock, where more of it is known than its time.
     public var receiptClock: ClockMark?
+    /// The last such clock that somebody else agreed with: a time server, or a bottle that has the time of its own.
+    public var witness: ClockMark?
     /// When this bottle's clock was set by this computer's, oldest first, since it was last known to be right.
     public var clockSettings: [ClockSetting]
 
-    public init(lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil, clockSettings: [ClockSetting] = []) {
+    public init(
+        lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil, witness: ClockMark? = nil,
+        clockSettings: [ClockSetting] = []
+    ) {
+        self.witness = witness
         self.lastCompletePoll = lastCompletePoll
         self.newestReceipt = newestReceipt
         self.receiptClock = receiptClock
@@ -196,14 +202,17 @@ public struct PollRecord: Hashable, Sendable {
     public var isClockDoubtful: Bool
     /// The clock that `endedAt` was read from, where more of it is known.
     public var clock: ClockMark?
+    /// Somebody else agrees with it (`BottleMemory.witness`).
+    public var isClockWitnessed: Bool
     /// The bottle's clock agrees with one that is known to be right: how it was set before does not matter any more.
     public var isBottleClockRight: Bool
 
     public init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
         clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool,
-        isClockDoubtful: Bool = false, clock: ClockMark? = nil, isBottleClockRight: Bool = false
+        isClockDoubtful: Bool = false, clock: ClockMark? = nil, isClockWitnessed: Bool = true, isBottleClockRight: Bool = false
     ) {
+        self.isClockWitnessed = isClockWitnessed
         self.clock = clock
         self.isBottleClockRight = isBottleClockRight
         self.bottle = bottle

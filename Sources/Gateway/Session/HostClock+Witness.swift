@@ -1,0 +1,73 @@
+import TrackerCore
+
+// Who agrees with this computer's clock, and what is left to say for it where nobody does.
+extension HostClock {
+    /// What the store remembers of the time.
+    struct Voices {
+        /// The last time at which anything was received: no clock that is right is behind it.
+        var newest: Instant?
+        /// The last time that somebody else agreed with: no bottle's clock that is right is behind it.
+        var witnessed: Instant?
+
+        init(_ memory: BottleMemory, _ host: ClockMark) {
+            guard let receipt = memory.receiptClock else {
+                (newest, witnessed) = (memory.newestReceipt, memory.newestReceipt)
+                return
+            }
+            let marks = [memory.witness, receipt].compactMap(\.self).filter { !isOvertaken($0, by: host) }
+            newest = marks.map(\.wall).max()
+            witnessed = memory.witness.flatMap { isOvertaken($0, by: host) ? nil : $0.wall }
+        }
+    }
+
+    /// Whether a record without a year may have it from this clock: it was not set since somebody agreed with it, or somebody agrees now.
+    static func tellsYear(_ mark: ClockMark, drift: Int?, _ memory: BottleMemory) -> Bool {
+        let step = (memory.witness ?? memory.receiptClock)?.step(to: mark)
+        return step.map { abs($0) <= tolerance } ?? true || isWitnessed(mark, drift: drift, memory)
+    }
+
+    /// Whether somebody agrees with this clock: a time server, a bottle with a clock of its own, or an earlier reading of it that somebody agreed with.
+    static func isWitnessed(_ mark: ClockMark, drift: Int?, _ memory: BottleMemory) -> Bool {
+        if mark.isSynchronized == true { return true }
+        if let step = memory.witness?.step(to: mark), abs(step) <= small { return true }
+        guard let drift, Double(drift.magnitude) <= tolerance else { return false }
+        // Set by this clock, it agrees with it.
+        return memory.clockSettings.last?.mark.step(to: mark).map { abs($0) <= tolerance } != true
+    }
+
+    /// By how much the bottle's clock is ahead, where it is no echo of this one.
+    static func ownDrift(_ drift: Int?, _ host: ClockMark, _ memory: BottleMemory) -> Int? {
+        guard let drift, Double(drift.magnitude) > tolerance, isEcho(drift, memory.clockSettings.last, host) else { return drift }
+        return nil
+    }
+
+    /// Near enough to date records by it, and yet the bottle is not set by it: this computer may have lost or gained some hours, and must not
+    /// pass that on. What bottles' clocks drift stays below.
+    static func doubtOfHours(_ drift: Int, _ host: ClockMark, _ memory: BottleMemory, log: [Instant]) -> String? {
+        guard Double(drift.magnitude) > small else { return nil }
+        if let step = memory.witness?.step(to: host), abs(step) <= small { return nil }
+        // It shows what this clock told it before it was set.
+        if let step = memory.clockSettings.last?.mark.step(to: host), abs(step) > small, abs(Double(drift) + step) <= small { return nil }
+        let bottle = host.wall.advanced(seconds: Double(drift))
+        let clocks = "this computer's clock says \(host.wall), but the bottle's clock says \(bottle)"
+        if let step = (memory.witness ?? memory.receiptClock)?.step(to: host), abs(Double(drift) + step) <= small {
+            return "\(clocks), as this computer's did before it was set"
+        }
+        guard drift > 0 else { return nil }
+        if let newest = Voices(memory, host).newest, host.wall.seconds(to: newest) > small, bottle.seconds(to: newest) <= small {
+            return "\(clocks), and the store has received something at \(newest)"
+        }
+        return log.contains { host.wall.seconds(to: $0) > small } ? "\(clocks), and the log has records that lie ahead of this computer's" : nil
+    }
+
+    /// The clock has been set since, by so much that only one of the two can be right. What a time server vouched for stays.
+    private static func isOvertaken(_ mark: ClockMark, by host: ClockMark) -> Bool {
+        mark.isSynchronized != true && mark.step(to: host).map { abs($0) > tolerance } == true
+    }
+
+    /// The bottle still shows what this computer told it, before this computer's clock was set.
+    private static func isEcho(_ drift: Int, _ setting: ClockSetting?, _ host: ClockMark) -> Bool {
+        guard let mark = setting?.mark, isOvertaken(mark, by: host), let step = mark.step(to: host) else { return false }
+        return abs(Double(drift) + step) <= tolerance / 2
+    }
+}
