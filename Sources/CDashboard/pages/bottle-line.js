@@ -13,6 +13,9 @@ export const drift = (seconds) => {
   return t.clockOff(Math.abs(seconds), seconds > 0);
 };
 
+/** An address is nobody's name: then the one that it shows on the air, where it shows one. */
+export const bottleName = (bottle) => (/^([0-9A-F]{2}:){5}[0-9A-F]{2}$/i.test(bottle.name) ? bottle.advertisedName ?? bottle.name : bottle.name);
+
 /** How long a check may take before its button may be used again. */
 const CHECK_LIMIT = 45_000;
 
@@ -55,7 +58,7 @@ export function bottleLine() {
     check.disabled = isPolling;
 
     const bottle = state.bottle;
-    setText(name, bottle?.name ?? t.noBottle);
+    setText(name, bottle ? bottleName(bottle) : t.noBottle);
     setText(facts, bottle
       ? [bottle.batteryPercent === null ? null : t.battery(bottle.batteryPercent), bottle.clockDriftSeconds === null ? null : drift(bottle.clockDriftSeconds)]
         .filter(Boolean).join(' · ')

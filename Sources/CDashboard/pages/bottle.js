@@ -1,6 +1,6 @@
 // The bottle: how it is, what can be asked of it, how the last polls went, and why a reminder came or did not.
 import { get } from './api.js';
-import { bottleLine, drift } from './bottle-line.js';
+import { bottleLine, bottleName, drift } from './bottle-line.js';
 import { commands } from './commands.js';
 import { moment, number } from './format.js';
 import { h, setText, show } from './dom.js';
@@ -13,7 +13,7 @@ export function bottle(root) {
   const line = bottleLine();
   const facts = h('dl', { class: 'counts' });
   const polls = h('ul', { class: 'polls' });
-  const noPolls = h('p', { class: 'empty' }, t.noPolls);
+  const noPolls = h('p', { class: 'empty', hidden: true }, t.noPolls);
   const doubtful = h('p', { class: 'note', hidden: true });
   const explained = why();
   root.append(h('div', { class: 'page-head' }, h('h2', { tabindex: '-1' }, t.pages.bottle)),
@@ -28,7 +28,7 @@ export function bottle(root) {
   const stop = on('state', (state) => {
     const { bottle: it, service } = state;
     facts.replaceChildren(...[
-      fact(t.name, it?.name ?? t.noBottle), fact(t.model, it?.model), fact(t.advertised, it?.advertisedName),
+      fact(t.name, it ? bottleName(it) : t.noBottle), fact(t.model, it?.model), fact(t.advertised, it?.advertisedName),
       fact(t.batteryLabel, it && (it.batteryPercent === null ? t.unknown : `${it.batteryPercent} %`)),
       fact(t.clockLabel, it && drift(it.clockDriftSeconds)),
       fact(t.stored, it?.storedRecords ?? service?.storedRecords),
@@ -51,7 +51,7 @@ export function bottle(root) {
   function showPolls(answer) {
     const list = answer.polls ?? answer;
     noPolls.hidden = list.length > 0;
-    polls.replaceChildren(...list.slice(0, 20).map((poll) => h('li', { 'data-result': poll.result },
+    polls.replaceChildren(...list.slice(0, 20).map((poll) => h('li', { 'data-result': poll.result, class: ['done', 'ok'].includes(poll.result) ? null : 'is-failed' },
       h('time', { datetime: new Date(poll.at * 1000).toISOString() }, moment(poll.at)),
       h('span', { class: 'row-text' }, h('span', {}, said(poll.sentence) || poll.result),
         h('small', {}, [poll.bottle, poll.received ? t.pollCounts(poll.received, poll.new, poll.duplicates) : null, poll.suspect ? t.suspects(poll.suspect) : null,

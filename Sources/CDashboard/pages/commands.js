@@ -5,6 +5,8 @@ import { ask, live } from './live.js';
 import { said, t } from './texts.js';
 import { card, confirmThen, option } from './ui.js';
 
+/** The ones that a colour makes a difference to. */
+const COLOURED = ['blue', 'breathe', 'calm'];
 const LIGHTS = ['blue', 'breathe', 'calm', 'rainbow', 'warmth', 'christmas'];
 
 export function commands() {
@@ -49,12 +51,13 @@ export function commands() {
   const reminderFields = [inner(t.from, from), inner(t.to, to), inner(t.minutes, every)];
   mode.addEventListener('change', () => { for (const each of reminderFields) show(each, mode.value !== 'off'); });
   for (const each of reminderFields) show(each, false);
+  light.addEventListener('change', () => show(colour, COLOURED.includes(light.value)));
 
   return card(t.askBottle, { class: 'commands-card' },
     row('goal', [inner(t.goalMl, goal)], () => [goal.value]),
     row('clock', [], () => []),
     row('reminder', [inner(t.mode, mode), reminderFields], () => (mode.value === 'off' ? ['off'] : [mode.value, `${from.value}-${to.value}`, ...(every.value ? [every.value] : [])])),
-    row('light', [inner(t.light, light), inner(t.colour, colour)], () => (['blue', 'breathe'].includes(light.value) ? [light.value, colour.value.slice(1).toUpperCase()] : [light.value])),
+    row('light', [inner(t.light, light), inner(t.colour, colour)], () => (COLOURED.includes(light.value) ? [light.value, colour.value.slice(1).toUpperCase()] : [light.value])),
     row('amount', [inner(t.amountLabel, amount)], () => [amount.value]),
     row('flash', [], () => []),
     row('recalibrate', [inner(t.fill, full)], () => [full.value], { question: t.recalibrateQuestion }));

@@ -68,8 +68,8 @@ async function deleteDrink(drink, changed) {
   toast(t.deleted(ml(drink.ml), clock(drink.at, drink.zone)), { action: t.undo, onaction: () => undo().then(changed) });
 }
 
-/** The list of one day, newest first. `load('today')`, or a date; returns what was loaded. */
-export function drinkList() {
+/** The list of one day, newest first. `load('today')`, or a date; returns what was loaded. `changed` is called after an edit made in it. */
+export function drinkList(changed = null) {
   const list = h('ul', { class: 'drinks' });
   const empty = h('p', { class: 'empty', hidden: true }, t.noDrinks);
   let day = 'today';
@@ -108,6 +108,6 @@ export function drinkList() {
     return answer;
   }
 
-  const reload = () => load(day).catch(() => {});
-  return { node: h('div', { class: 'drink-list' }, list, empty), load, reload };
+  const reload = () => (changed ? changed() : load(day).catch(() => {}));
+  return { node: h('div', { class: 'drink-list' }, list, empty), load };
 }

@@ -14,7 +14,8 @@ export function history(root) {
   const streak = h('p', { class: 'streak' }, icon('flame'), streakWords);
   const bars = week(choose);
   const calendar = month(choose);
-  const list = drinkList();
+  // A drink of another day that was edited changes its bar, not the state.
+  const list = drinkList(() => refresh(live.state.dayKey));
   const day = card('', { class: 'day-card', hidden: true }, h('p', { class: 'day-sum' }), list.node);
   const sum = day.querySelector('.day-sum');
   let chosen = null;
@@ -40,7 +41,7 @@ export function history(root) {
 
   let known = '';
   const stop = on('state', (state) => {
-    // Anything that changes a day changes this; edits of other days come back through here too.
+    // Anything that changes today changes this.
     const mark = JSON.stringify([state.dayKey, state.dailyTotalMl, state.dailyGoalMl, state.drinkCount, state.state?.history]);
     if (mark === known || live.isFromMemory) return;
     const isFirst = known === '';
@@ -53,22 +54,10 @@ export function history(root) {
       setText(streakWords, t.streak(answer.streak));
       streak.classList.toggle('cold', answer.streak === 0);
     }).catch(() => {});
-    bars.load(today).catch(complain);
-    calendar.load(today).catch(complain);
+    bars.load(today).then((weekStart) => calendar.load(today, weekStart)).catch(complain);
     if (isFirst) choose(today);
     else showDay().catch(() => {});
   }
 
-  // A drink of another day that was edited changes its bar, not the state.
-  const watcher = new MutationObserver(() => {
-    if (!chosen || chosen === live.state?.dayKey) return;
-    bars.reload();
-    calendar.reload();
-  });
-  watcher.observe(list.node, { subtree: true, characterData: true, childList: true });
-
-  return () => {
-    stop();
-    watcher.disconnect();
-  };
+  return stop;
 }

@@ -26,6 +26,7 @@ export const live = {
 
 let source = null;
 let retry = null;
+let shows = false;
 let pause = 1000;
 const seenNotices = new Set();
 
@@ -59,6 +60,8 @@ export function acceptState(state, { isRemembered = false } = {}) {
 }
 
 export function acceptSession(session) {
+  // An answer that was lost and asked for again may hold only the state.
+  if (session && !session.logs) return acceptState(session.state);
   live.session = session ?? null;
   tell('session', live.session);
 }
@@ -92,10 +95,14 @@ function failed(error) {
   else if (error instanceof Silence || error.status >= 500) setUp(false);
 }
 
+/** Whether somebody sees a notification that comes here: only what can be seen counts as told (tracker law B4). */
+const showsNotices = () => !document.hidden || globalThis.Notification?.permission === 'granted';
+
 function listen() {
   clearTimeout(retry);
   source?.close();
-  source = new EventSource('/api/v1/events');
+  shows = showsNotices();
+  source = new EventSource(`/api/v1/events${shows ? '?shows=notifications' : ''}`);
   const take = (kind, use) => source.addEventListener(kind, (event) => {
     pause = 1000;
     heardNow();
@@ -133,7 +140,10 @@ export function start() {
   setInterval(() => {
     if (live.isUp === false || Date.now() - (live.heard ?? 0) > QUIET) ask();
   }, 5000);
-  document.addEventListener('visibilitychange', () => { if (!document.hidden) ask(); });
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) ask();
+    if (shows !== showsNotices()) listen();
+  });
   addEventListener('online', () => { ask(); listen(); });
   addEventListener('offline', () => ask());
   // A page in the back-forward cache keeps no connection, and one that is left must not hold the bottle.

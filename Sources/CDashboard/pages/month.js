@@ -5,9 +5,6 @@ import { addMonths, dayLong, dayOfMonth, ml, monthName, weekday } from './format
 import { h, setText } from './dom.js';
 import { t } from './texts.js';
 import { card, complain, iconButton } from './ui.js';
-import { remembered } from './memory.js';
-
-const FIRST = { monday: 1, sunday: 0, saturday: 6 };
 
 export function month(choose) {
   const title = h('p', { class: 'range', 'aria-live': 'polite' });
@@ -19,26 +16,22 @@ export function month(choose) {
   let today = null;
   let shown = null;
   let marked = null;
+  let first = 1;
 
-  async function load(currentDay) {
+  /** `weekStart`: any day with which a week begins; rows of the month begin with the same weekday. */
+  async function load(currentDay, weekStart) {
     if (currentDay) today = currentDay;
+    if (weekStart) first = weekdayOf(weekStart);
     shown ??= today.slice(0, 7);
-    const [answer, settings] = await Promise.all([get(`/history${query({ month: shown })}`), firstDay()]);
-    draw(answer.days, settings);
+    draw((await get(`/history${query({ month: shown })}`)).days);
   }
 
-  /** Which weekday a row begins with; asked for once. */
-  async function firstDay() {
-    if (remembered.weekFirstDay === null) {
-      try { remembered.weekFirstDay = (await get('/settings'))['week.firstDay'] ?? 'monday'; } catch { return FIRST.monday; }
-    }
-    return FIRST[remembered.weekFirstDay] ?? FIRST.monday;
-  }
+  const weekdayOf = (key) => new Date(`${key}T12:00:00Z`).getUTCDay();
 
-  function draw(days, first) {
+  function draw(days) {
     setText(title, monthName(shown));
     forward.disabled = shown >= today.slice(0, 7);
-    const lead = (new Date(`${days[0].day}T12:00:00Z`).getUTCDay() - first + 7) % 7;
+    const lead = (weekdayOf(days[0].day) - first + 7) % 7;
     // 2024 began on a Monday: seven days of it have the names.
     const names = Array.from({ length: 7 }, (_, index) => weekday(`2024-01-${String(((first + 6) % 7) + 1 + index).padStart(2, '0')}`));
     const had = grid.contains(document.activeElement) ? document.activeElement.dataset.day : null;
@@ -67,5 +60,5 @@ export function month(choose) {
     for (const each of grid.querySelectorAll('button')) each.setAttribute('aria-pressed', String(each.dataset.day === day));
   }
 
-  return { node, load, reload: () => load().catch(complain), mark };
+  return { node, load, mark };
 }

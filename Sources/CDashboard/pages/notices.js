@@ -37,10 +37,13 @@ export function notices() {
       try { new Notification(said(notice.title), { body: said(notice.body), tag: kind, silent: notice.sound === false }); } catch { /* Phones show them from a worker only. */ }
     }
   });
-  // What asks for water is answered when the day's text says so: a banner of before must not stand beside "On track".
+  // A banner of before must not stand beside "On track", nor one of a session that is over.
   on('state', (state) => {
-    if (state.isGoalAchieved || state.displayUrgency === 0) {
-      for (const kind of ['hydration-reminder', 'reminder']) { shown.get(kind)?.remove(); shown.delete(kind); }
+    for (const [kind, banner] of [...shown]) {
+      const isOver = kind === 'hydration-reminder' ? state.isGoalAchieved || state.displayUrgency === 0 : kind.startsWith('waterline') && !state.waterline;
+      if (!isOver) continue;
+      banner.remove();
+      shown.delete(kind);
     }
   });
 }

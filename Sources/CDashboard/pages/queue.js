@@ -61,7 +61,8 @@ async function sendAll() {
       const value = await request(item.method, item.path, item.body, { key: item.key });
       outcome = () => party?.resolve(value);
     } catch (error) {
-      const isRefused = error instanceof Problem && error.status < 500 && ![401, 408, 425, 429].includes(error.status);
+      // `underWay`: the attempt before this one is still being done.
+      const isRefused = error instanceof Problem && error.status < 500 && ![401, 408, 425, 429].includes(error.status) && error.code !== 'underWay';
       if (!isRefused) {
         // Away, overloaded or not let in: the write stays, the next attempt comes later and later, up to half a minute.
         if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));

@@ -3,13 +3,12 @@ import { request } from './api.js';
 import { h, setText, show } from './dom.js';
 import { number } from './format.js';
 import { ask } from './live.js';
-import { remembered } from './memory.js';
 import { said, t } from './texts.js';
 import { announce, option } from './ui.js';
 
 let rows = 0;
 
-/** `entry`: {name, kind, default, range or values, sentence, group}, as the service lists it. */
+/** `entry`: {name, group, default, rule}, as the service lists it; what the rule allows decides the control. */
 export function settingRow(entry, value, { presets = [] } = {}) {
   rows += 1;
   const id = `setting-${rows}`;
@@ -35,11 +34,10 @@ export function settingRow(entry, value, { presets = [] } = {}) {
       show(saved, true);
       setTimeout(() => show(saved, false), 2500);
       announce(t.settingSaved(name));
-      if (entry.name === 'week.firstDay') remembered.weekFirstDay = null;
       ask();
     } catch (problem) {
       // The old value stands; what was typed stays to be put right.
-      setText(error, said(problem.message));
+      setText(error, ruleIn(problem.message));
       show(error, true);
       control.input.setAttribute('aria-invalid', 'true');
     }
@@ -57,10 +55,17 @@ export function settingRow(entry, value, { presets = [] } = {}) {
 }
 
 function defaultWords(entry) {
-  if (entry.default === undefined || entry.default === null || typeof entry.default === 'boolean') return '';
+  if (entry.default === undefined || entry.default === null || isFlag(entry)) return '';
   const value = entry.default;
   const words = Array.isArray(value) ? value.join(', ') : typeof value === 'number' ? number(value) : t.choices[value] ?? value;
   return ` ${t.defaultIs(words)}`;
+}
+
+/** `hydration.glassMl cannot be "5": It must be … It stays 200.`: what stands beside the field need not name it again. */
+function ruleIn(message) {
+  const found = /^\S+ cannot be "[^]*": (.+?)(?: It stays (.+)\.)?$/.exec(message);
+  if (!found) return said(message);
+  return [said(found[1]), found[2] && t.stays(found[2] === 'unset' ? t.unset : found[2])].filter(Boolean).join(' ');
 }
 
 const SECRET = '(set)';
@@ -73,8 +78,28 @@ function zones() {
   return 'zones';
 }
 
-const isFlag = (entry) => typeof entry.default === 'boolean' || ['flag', 'bool', 'boolean'].includes(entry.kind);
-const bounds = ({ range }) => (Array.isArray(range) ? { min: range[0], max: range[1] } : { min: range?.min ?? range?.from, max: range?.max ?? range?.to, step: range?.step });
+const isFlag = (entry) => typeof entry.default === 'boolean';
+
+/** The choices that the rule names: `It must be one of pace, interval, adaptive, all.` */
+function choicesOf(entry, value) {
+  if (Array.isArray(entry.values)) return entry.values;
+  const rule = entry.rule ?? '';
+  const patterns = [/^It must be one of ([\d., ]*\d)(?: [a-z]+)?\.$/, /^It must be one of (.+)\.$/, /^It must be (\w+ or \w+), or unset/];
+  const listed = patterns.map((pattern) => pattern.exec(rule)?.[1]).find(Boolean);
+  if (!listed) return null;
+  const words = listed.split(/, | or /);
+  // What is set belongs to the choices, else the rule was not read right: then it is a field to type in.
+  const choices = typeof entry.default === 'number' ? words.map(Number) : words;
+  const known = value ?? entry.default;
+  return choices.every((each) => !Number.isNaN(each)) && (known === null || choices.includes(known)) ? choices : null;
+}
+
+/** `It must be a whole number from 500 to 5000 ml.` */
+function boundsOf(entry) {
+  if (Array.isArray(entry.range)) return { min: entry.range[0], max: entry.range[1] };
+  const found = /from ([\d.]+) to ([\d.]+)/.exec(entry.rule ?? '');
+  return found ? { min: found[1], max: found[2] } : {};
+}
 
 function controlFor(entry, value, presets) {
   if (isFlag(entry)) {
@@ -82,7 +107,7 @@ function controlFor(entry, value, presets) {
     input.checked = value === true;
     return { kind: 'flag', input, read: () => input.checked, write: (next) => { input.checked = next === true; } };
   }
-  let values = Array.isArray(entry.values) ? entry.values : null;
+  let values = choicesOf(entry, value);
   let names = (each) => t.choices[each] ?? String(each);
   if (entry.name === 'waterline.defaultPreset') {
     values = presets.map((preset) => preset.id);
@@ -98,8 +123,8 @@ function controlFor(entry, value, presets) {
   const isNumber = typeof entry.default === 'number' || typeof value === 'number';
   const text = (next) => (next === null || next === undefined ? '' : Array.isArray(next) ? next.join(', ') : String(next));
   if (isNumber) {
-    const { min, max, step } = bounds(entry);
-    const input = h('input', { type: 'number', inputmode: 'decimal', min, max, step: step ?? 'any', value: text(value) });
+    const { min, max } = boundsOf(entry);
+    const input = h('input', { type: 'number', inputmode: 'decimal', min, max, step: 'any', value: text(value) });
     // What is no number goes to the service as it is: the service names the rule.
     return { kind: 'number', input, write: (next) => { input.value = text(next); }, read: () => (input.value === '' ? null : Number(input.value)) };
   }

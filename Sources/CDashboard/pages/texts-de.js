@@ -51,7 +51,7 @@ export default {
   waterLogged: 'Wasser eingetragen', drinkLogged: 'Getränk eingetragen',
 
   goalAndSchedule: 'Ziel und Zeiten', glasses: 'Gläser', exactGoal: 'Genaues Ziel, ml', wake: 'Aufstehen', sleep: 'Schlafen', goalTotal: (menge, liter) => `${menge} insgesamt · ${liter} L`,
-  settingSaved: (name) => `${name}: gesichert`, unset: 'nicht gesetzt', isSet: 'gesetzt, nicht gezeigt', defaultIs: (wert) => `Vorgabe: ${wert}.`,
+  settingSaved: (name) => `${name}: gesichert`, unset: 'nicht gesetzt', isSet: 'gesetzt, nicht gezeigt', stays: (wert) => `Es bleibt bei ${wert}.`, defaultIs: (wert) => `Vorgabe: ${wert}.`,
   thisDevice: 'Dieses Gerät', deviceWords: 'Nur in diesem Browser aufgehoben.', theme: 'Farben', system: 'Wie das System', light: 'Hell', dark: 'Dunkel', language: 'Sprache', watchPage: 'Die Seite für eine Uhr',
   groups: { drinking: 'Trinken', reminders: 'Erinnerungen', pace: 'Takt', day: 'Tag und Stunden', waterline: 'Waterline', bottle: 'Flasche', connections: 'Verbindungen', other: 'Weiteres' },
   newPreset: 'Neue Vorlage', editPreset: 'Vorlage ändern', deletePreset: 'Diese Vorlage löschen?', deletePresetWords: (name) => `${name} wird nicht wieder angelegt. Was damit eingetragen wurde, bleibt.`, noPresets: 'Keine Vorlagen',
@@ -137,7 +137,11 @@ export default {
   },
   lights: { blue: 'blau', breathe: 'atmend', calm: 'ruhig', rainbow: 'Regenbogen', warmth: 'warm', christmas: 'Weihnachten' }, reminderModes: { off: 'aus', periodic: 'regelmäßig', smart: 'nach Bedarf' }, fills: { full: 'voll', empty: 'leer' },
   recalibrateQuestion: 'Die Flasche misst von dem aus, was ihr hier gesagt wird. Steht sie aufrecht, und ist sie so voll oder leer, wie du sagst?',
-  why: 'Warum', whyWords: 'Jede Erinnerung und jedes Schweigen hat seinen Grund.', whyAt: 'Um (leer: jetzt)', explain: 'Erklären', guard: 'Entschieden durch', wouldChange: 'Was es ändern würde', factsTitle: 'Die Tatsachen', facts: {},
+  why: 'Warum', whyWords: 'Jede Erinnerung und jedes Schweigen hat seinen Grund.', whyAt: 'Um (leer: jetzt)', explain: 'Erklären', told: 'kommt', silent: 'still', allHold: 'Alles dafür ist da.', holds: 'Erfüllt:', stops: 'Hält auf:', wouldChange: 'Was es ändern würde:',
+  kinds: {
+    pace: 'Hinter dem Takt', interval: 'Nächstes Glas', adaptive: 'Nach einer Pause', goal: 'Ziel erreicht', recovery: 'Wieder im Takt', waterlineTime: 'Waterline: nach Zeit', waterlinePerDrink: 'Waterline: nach Getränken',
+    waterlineWarning: 'Waterline: Warnung', waterlineAbandoned: 'Waterline: vergessener Abend',
+  },
 
   welcomeTitle: 'Willkommen', welcomeWords: 'Das Wasser eines Tages auf einen Blick, von der Flasche und von dir.', yourDay: 'Dein Tag',
   welcome: 'Waterline hilft dir, mit Wasserpausen langsamer und weniger zu trinken.',

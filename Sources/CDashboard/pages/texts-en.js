@@ -54,7 +54,7 @@ export default {
 
   // Settings
   goalAndSchedule: 'Goal and schedule', glasses: 'Glasses', exactGoal: 'Exact goal, ml', wake: 'Wake', sleep: 'Sleep', goalTotal: (amount, litres) => `${amount} total · ${litres} L`,
-  settingSaved: (name) => `${name}: saved`, unset: 'not set', isSet: 'set, not shown', defaultIs: (value) => `Default: ${value}.`,
+  settingSaved: (name) => `${name}: saved`, unset: 'not set', isSet: 'set, not shown', stays: (value) => `It stays ${value}.`, defaultIs: (value) => `Default: ${value}.`,
   thisDevice: 'This device', deviceWords: 'Kept in this browser only.', theme: 'Colours', system: 'As the system', light: 'Light', dark: 'Dark', language: 'Language', watchPage: 'The page for a watch',
   groups: { drinking: 'Drinking', reminders: 'Reminders', pace: 'Pace', day: 'Day and hours', waterline: 'Waterline', bottle: 'Bottle', connections: 'Connections', other: 'Other' },
   newPreset: 'New preset', editPreset: 'Edit preset', deletePreset: 'Delete this preset?', deletePresetWords: (name) => `${name} is not made again. What was logged with it stays.`, noPresets: 'No presets',
@@ -141,7 +141,11 @@ export default {
   },
   lights: { blue: 'blue', breathe: 'breathe', calm: 'calm', rainbow: 'rainbow', warmth: 'warmth', christmas: 'Christmas' }, reminderModes: { off: 'off', periodic: 'periodic', smart: 'smart' }, fills: { full: 'full', empty: 'empty' },
   recalibrateQuestion: 'The bottle measures from what it is told here. Is it upright, and as full or empty as you say?',
-  why: 'Why', whyWords: 'Every reminder, and every silence, has its reason.', whyAt: 'At (empty: now)', explain: 'Explain', guard: 'Decided by', wouldChange: 'What would change it', factsTitle: 'The facts', facts: {},
+  why: 'Why', whyWords: 'Every reminder, and every silence, has its reason.', whyAt: 'At (empty: now)', explain: 'Explain', told: 'comes', silent: 'silent', allHold: 'Everything that it needs is there.', holds: 'Holds:', stops: 'Stops it:', wouldChange: 'What would change it:',
+  kinds: {
+    pace: 'Behind pace', interval: 'Next glass', adaptive: 'After a pause', goal: 'Goal reached', recovery: 'Back on track', waterlineTime: 'Waterline: time', waterlinePerDrink: 'Waterline: per drink',
+    waterlineWarning: 'Waterline: warning', waterlineAbandoned: 'Waterline: forgotten session',
+  },
 
   // First visit
   welcomeTitle: 'Welcome', welcomeWords: 'A day’s water at a glance, from your bottle and from your taps.', yourDay: 'Your day', waterlineDefaults: 'Waterline',

@@ -9,7 +9,7 @@ const SCOPES = ['read', 'log', 'control', 'admin'];
 
 export function tokenList() {
   const list = h('ul', { class: 'plain-list' });
-  const empty = h('p', { class: 'empty' }, t.noTokens);
+  const empty = h('p', { class: 'empty', hidden: true }, t.noTokens);
   const rows = keyedRows(list, (token) => token.id, () => {
     const label = h('strong');
     const more = h('span', { class: 'from' });
@@ -50,7 +50,10 @@ export function tokenList() {
     } });
   }
 
-  load().catch(() => setText(empty, t.tokensHidden));
+  load().catch(() => {
+    setText(empty, t.tokensHidden);
+    empty.hidden = false;
+  });
   return card(t.tokens, { class: 'group', 'data-group': 'tokens', head: h('button', { type: 'button', class: 'plain', onclick: make }, t.newToken) },
     h('p', { class: 'note' }, t.tokenWords), list, empty);
 }

@@ -26,7 +26,7 @@ export function waterline(root) {
   const ended = h('div', { hidden: true });
   const past = card(t.pastSessions, { class: 'past-card' });
   const pastList = h('ul', { class: 'past' });
-  const pastEmpty = h('p', { class: 'empty' }, t.noSessions);
+  const pastEmpty = h('p', { class: 'empty', hidden: true }, t.noSessions);
   past.append(pastList, pastEmpty);
 
   const meter = gauge();

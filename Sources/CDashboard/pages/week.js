@@ -25,6 +25,7 @@ export function week(choose) {
     const answer = await get(`/history${query({ week: first ?? today })}`);
     days = answer.days;
     draw(answer);
+    return days[0].day;
   }
 
   function draw(answer) {
@@ -84,5 +85,5 @@ export function week(choose) {
     const side = document.documentElement.dir === 'rtl' ? -1 : 1;
     if (Math.abs(dx) > SWIPE && Math.abs(dx) > 2 * Math.abs(dy)) move(dx > 0 ? -side : side);
   });
-  return { node, load, reload: () => load().catch(complain), mark };
+  return { node, load, mark };
 }

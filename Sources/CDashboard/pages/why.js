@@ -1,23 +1,11 @@
-// Why a reminder came, or did not: the facts, the guard that decided, and what would change it. The service says it; here it is shown.
+// Why a reminder came, or did not: of each kind whether it is told, the condition that decided, what would change it, and all the
+// facts. The service says it, in its own sentences; here it is only laid out.
 import { get, query } from './api.js';
-import { h, setText } from './dom.js';
+import { h, icon } from './dom.js';
 import { wallDate } from './format.js';
 import { live } from './live.js';
 import { said, t } from './texts.js';
 import { act, card, field } from './ui.js';
-
-/** `remindersSent` reads as "reminders sent". */
-const words = (key) => t.facts[key] ?? key.replace(/([A-Z])/g, ' $1').toLowerCase();
-
-function value(each) {
-  if (each === null || each === undefined) return '–';
-  if (typeof each === 'boolean') return each ? t.yes : t.no;
-  if (Array.isArray(each)) return each.map(value).join(', ');
-  if (typeof each === 'object') return Object.entries(each).map(([key, inner]) => `${words(key)} ${value(inner)}`).join(', ');
-  return said(String(each));
-}
-
-const sentence = (each) => (typeof each === 'string' ? said(each) : each?.sentence ? said(each.sentence) : each?.text ? said(each.text) : value(each));
 
 export function why() {
   const body = h('div', { class: 'why', 'aria-live': 'polite' });
@@ -30,20 +18,24 @@ export function why() {
       body.replaceChildren(h('p', { class: 'empty' }, said(problem.message)));
       return;
     }
-    const decision = answer.sentence ?? answer.decision ?? answer.text;
-    const changes = [answer.change ?? answer.changes ?? []].flat();
-    const facts = Array.isArray(answer.facts) ? answer.facts.map((each) => (typeof each === 'string' ? ['', each] : [each.name ?? each.fact ?? '', each.value ?? each.text ?? each]))
-      : Object.entries(answer.facts ?? {});
-    body.replaceChildren(...[
-      decision && h('p', { class: 'decision' }, sentence(decision)),
-      answer.guard && h('p', {}, h('strong', {}, `${t.guard}: `), sentence(answer.guard)),
-      changes.length > 0 && h('div', {}, h('strong', {}, t.wouldChange), h('ul', {}, changes.map((each) => h('li', {}, sentence(each))))),
-      facts.length > 0 && h('details', {}, h('summary', {}, t.factsTitle), h('dl', { class: 'facts-list' },
-        facts.map(([name, each]) => h('div', {}, h('dt', {}, name ? words(name) : ''), h('dd', {}, value(each)))))),
-    ].filter(Boolean));
+    const isWaterlineShown = live.state?.service?.waterlineShown !== false;
+    // What stands open stays open when the same is explained anew.
+    const open = new Set([...body.querySelectorAll('details[open]')].map((each) => each.dataset.kind));
+    body.replaceChildren(...answer.reminders.filter((each) => isWaterlineShown || !each.kind.startsWith('waterline')).map((each) => explain(each, open.has(each.kind))));
+  }
+
+  function explain(reminder, isOpen) {
+    const deciding = reminder.conditions.filter((each) => !each.holds);
+    // The one that was asked first is the reason; the others would each have been enough too.
+    const first = deciding[0];
+    return h('details', { 'data-kind': reminder.kind, 'data-told': String(reminder.told), open: isOpen },
+      h('summary', {}, h('span', { class: 'why-kind' }, t.kinds[reminder.kind] ?? reminder.kind, h('strong', {}, reminder.told ? t.told : t.silent)),
+        h('span', { class: 'why-fact' }, first ? said(first.fact) : t.allHold)),
+      first && h('p', { class: 'why-change' }, h('strong', {}, `${t.wouldChange} `), said(first.change)),
+      h('ul', { class: 'conditions' }, reminder.conditions.map((each) => h('li', { 'data-holds': String(each.holds) },
+        icon(each.holds ? 'check' : 'stop'), h('span', { class: 'unseen' }, each.holds ? t.holds : t.stops), h('span', {}, said(each.fact))))));
   }
 
   const form = h('form', { class: 'why-form', onsubmit: act(load) }, field(t.whyAt, time), h('button', { type: 'submit', class: 'quiet' }, t.explain));
-  setText(body, '');
   return { node: card(t.why, { class: 'why-card' }, h('p', { class: 'note' }, t.whyWords), body, form), load };
 }

@@ -1,0 +1,72 @@
+"""History (tracker law D3): bars with goal lines, weeks by keys and swipes, the streak, the month's three classes, a day's drinks."""
+import datetime
+
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from .browser import PageCase, tracker
+
+
+class History(PageCase):
+    def setUp(self):
+        super().setUp()
+        self.today = datetime.date.fromisoformat(tracker("status")["dayKey"])
+
+    def day(self, ago):
+        return (self.today - datetime.timedelta(days=ago)).isoformat()
+
+    def show(self):
+        self.open("/history", ".bar")
+        self.wait(".month-day")
+
+    def test_seven_bars_with_goal_lines_and_none_for_days_to_come(self):
+        tracker("log", 1000)
+        self.show()
+        week = tracker("history")["days"]
+        bars = self.script("return [...document.querySelectorAll('.bar')].map(b => [b.dataset.day, b.dataset.class, !!b.querySelector('.bar-fill'), !!b.querySelector('.bar-goal')])")
+        self.assertEqual([bar[:2] for bar in bars], [[each["day"], each["class"] or "future"] for each in week])
+        for bar, each in zip(bars, week):
+            self.assertEqual(bar[2:], [each["totalMl"] is not None, bool(each["goalMl"])])
+        heights = self.script("const b = document.querySelector('.bar.is-today'); return ['--fill', '--goal'].map(n => Number(b.style.getPropertyValue(n)))")
+        self.assertAlmostEqual(heights[0] / heights[1], 1000 / 2500, places=3)
+
+    def test_weeks_by_keys_and_by_swipe(self):
+        self.show()
+        first = lambda: self.script("return document.querySelector('.bar').dataset.day")
+        monday = first()
+        before = (datetime.date.fromisoformat(monday) - datetime.timedelta(days=7)).isoformat()
+        self.one(".bars button").send_keys(Keys.ARROW_LEFT)
+        self.until(lambda: first() == before, "the arrow key")
+        self.one(".bars button").send_keys(Keys.ARROW_RIGHT)
+        self.until(lambda: first() == monday, "and back")
+        bars = self.one(".bars")
+        ActionChains(self.driver).move_to_element(bars).click_and_hold().move_by_offset(150, 5).release().perform()
+        self.until(lambda: first() == before, "the swipe")
+        self.assertFalse(self.one("[aria-label='Next week']").get_property("disabled"))
+
+    def test_streak_month_and_a_days_drinks(self):
+        for ago, amount in ((1, 2000), (1, 500), (2, 2000), (2, 700), (3, 300)):
+            tracker("log", amount, "--at", f"{self.day(ago)}T12:00")
+        self.show()
+        self.says(".streak strong", "2 days in a row")
+        for ago, kind in ((1, "met"), (2, "met"), (3, "partial"), (4, "none")):
+            if self.day(ago)[:7] == self.today.isoformat()[:7]:
+                self.until(lambda: self.script("return document.querySelector(`.month-day[data-day='${arguments[0]}']`)?.dataset.class", self.day(ago)) == kind, f"{ago} days ago is not {kind}")
+        colours = self.script("const s = getComputedStyle(document.documentElement); return ['--success', '--no-data', '--amber', '--red', '--primary', '--accent'].map(n => s.getPropertyValue(n).trim())")
+        self.assertEqual(colours, ["#66BB6A", "#CFD8DC", "#FFB300", "#E53935", "#42A5F5", "#1E88E5"])
+        if self.day(1)[:7] != self.today.isoformat()[:7]:
+            self.click("[aria-label='Previous month']")
+        self.click(f".month-day[data-day='{self.day(1)}']")
+        self.says(".day-sum", "2,500 ml of 2,500 ml")
+        self.until(lambda: len(self.all(".day-card .drinks li")) == 2, "its two drinks")
+
+    def test_an_edit_of_another_day_moves_its_bar(self):
+        ago = 1 if self.today.weekday() > 0 else 0
+        tracker("log", 300, "--at", f"{self.day(ago)}T12:00" if ago else "13:00")
+        self.show()
+        self.click(f".bar[data-day='{self.day(ago)}']")
+        self.click(".day-card button[aria-label^=Edit]")
+        self.type("dialog input[type=number]", "2000")
+        self.button("Save", "dialog")
+        self.says(".day-sum", "2,000 ml of 2,500 ml")
+        self.until(lambda: "2,000 ml of" in (self.one(f".bar[data-day='{self.day(ago)}']").get_attribute("aria-label") or ""), "the bar")

@@ -1,0 +1,134 @@
+"""Settings (tracker law A11), the first visit (E8), presets, tokens, reset and purge."""
+from selenium.webdriver.common.by import By
+
+from .browser import PageCase, tracker
+
+
+class Settings(PageCase):
+    def show(self):
+        self.open("/settings", ".group")
+        self.wait("[data-group=account]")
+
+    def setting(self, name):
+        return tracker("settings", "get", name)[name]
+
+    def field(self, name):
+        return f"[data-setting='{name}']"
+
+    def test_every_setting_is_there_with_its_sentence(self):
+        self.show()
+        shown = set(self.script("return [...document.querySelectorAll('[data-setting]')].map(e => e.dataset.setting)"))
+        self.assertEqual(set(tracker("settings", "get")) - shown, {"hydration.goalMl", "schedule.wake", "schedule.sleep"}, "those three are in the form")
+        self.assertEqual(self.script("return [...document.querySelectorAll('.setting[class*=\" \"] small')].filter(e => e.textContent.trim().length < 8).length"), 0)
+
+    def test_a_change_is_saved_at_once_and_a_refused_one_names_the_rule_beside_it(self):
+        self.show()
+        self.type(self.field("hydration.glassMl"), "300")
+        self.until(lambda: self.setting("hydration.glassMl") == 300, "saved")
+        self.type(self.field("hydration.glassMl"), "5000")
+        error = lambda: self.script("return document.querySelector(arguments[0]).closest('.setting').querySelector('[role=alert]').textContent", self.field("hydration.glassMl"))
+        self.until(lambda: "from 50 to 1000" in error(), lambda: f"the rule: {error()!r}")
+        self.assertEqual(self.setting("hydration.glassMl"), 300)
+        self.assertEqual(self.one(self.field("hydration.glassMl")).get_attribute("aria-invalid"), "true")
+        self.click(self.field("reminders.backOnTrack"))
+        self.until(lambda: self.setting("reminders.backOnTrack") is True, "a switch")
+        self.type(self.field("reminders.engine"), "adaptive")
+        self.until(lambda: self.setting("reminders.engine") == "adaptive", "a choice")
+        self.type(self.field("hydration.quickAddMl"), "50, 60")
+        self.until(lambda: self.setting("hydration.quickAddMl") == [50, 60], "a list")
+        self.type(self.field("schedule.adaptive.start"), "9")
+        self.until(lambda: self.setting("schedule.adaptive.start") == 9, "an hour")
+        self.type(self.field("schedule.adaptive.start"), "")
+        self.until(lambda: self.setting("schedule.adaptive.start") is None, "and unset again")
+
+    def test_cancel_changes_nothing(self):
+        self.show()
+        self.click(".goal-card [aria-label=More]")
+        self.says(".goal-total", "2,600 ml total · 2.6 L")
+        self.button("Cancel", ".goal-card")
+        self.says(".goal-total", "2,500 ml total · 2.5 L")
+        self.assertEqual(self.setting("hydration.goalMl"), 2500)
+
+    def test_save_without_edits_keeps_goal_1700(self):
+        tracker("settings", "set", "hydration.goalMl", 1700)
+        self.show()
+        self.assertEqual(self.one(".goal-card input").get_property("value"), "8")
+        self.says(".goal-total", "1,700 ml total · 1.7 L")
+        self.script("window.sent = []; const real = fetch; window.fetch = (path, options) => { if (options?.method === 'PATCH') sent.push(options.body); return real(path, options); }")
+        self.button("Save", ".goal-card")
+        self.wait(".goal-card .saved")
+        self.assertEqual(self.script("return sent"), [])
+        self.assertEqual(self.setting("hydration.goalMl"), 1700)
+
+    def test_save_sends_what_was_touched_and_only_that(self):
+        tracker("settings", "set", "hydration.goalMl", 1700)
+        self.show()
+        self.script("window.sent = []; const real = fetch; window.fetch = (path, options) => { if (options?.method === 'PATCH') sent.push(JSON.parse(options.body)); return real(path, options); }")
+        self.type(".goal-card select", "08:15")
+        self.button("Save", ".goal-card")
+        self.until(lambda: self.setting("schedule.wake") == "08:15", "the time")
+        self.assertEqual(self.script("return sent"), [{"schedule.wake": "08:15"}])
+        self.assertEqual(self.setting("hydration.goalMl"), 1700)
+        self.click(".goal-card [aria-label=More]")
+        self.button("Save", ".goal-card")
+        self.until(lambda: self.setting("hydration.goalMl") == 1800, "nine glasses")
+
+    def test_presets(self):
+        self.show()
+        self.button("New preset")
+        self.type("dialog input[type=text]", "Radler")
+        self.type("dialog .field:nth-of-type(3) input", "16")
+        self.button("Save", "dialog")
+        named = lambda: {each["name"]: each for each in tracker("preset", "list")["presets"]}
+        self.until(lambda: "Radler" in named(), "made")
+        self.assertEqual(named()["Radler"]["sizeOz"], 16)
+        self.click("[aria-label='Delete: Radler']")
+        self.button("Delete", "dialog")
+        self.until(lambda: "Radler" not in named(), "deleted")
+
+    def test_tokens(self):
+        self.show()
+        self.button("New token")
+        self.type("dialog input[type=text]", "kitchen script")
+        self.button("Make", "dialog")
+        token = self.wait("dialog input.secret").get_property("value")
+        self.assertGreater(len(token), 16)
+        self.button("Close", "dialog:has(input.secret)")
+        open_tokens = lambda: [each["label"] for each in tracker("token", "list")["tokens"] if not each["isRevoked"]]
+        self.assertIn("kitchen script", open_tokens())
+        self.click("[aria-label='Revoke: kitchen script']")
+        self.button("Revoke", "dialog")
+        self.until(lambda: "kitchen script" not in open_tokens(), "revoked")
+
+    def test_reset_today_asks_first(self):
+        tracker("log", 500)
+        self.show()
+        self.button("Reset today", "[data-group=account]")
+        self.button("Cancel", "dialog")
+        self.assertEqual(self.total(), 500)
+        self.button("Reset today", "[data-group=account]")
+        self.button("Reset today", "dialog")
+        self.totals(0)
+
+    def test_purge_wants_its_word_and_the_first_visit_follows(self):
+        tracker("log", 500)
+        self.show()
+        self.button("Delete everything")
+        self.type("dialog input", "yes")
+        self.button("Delete everything", "dialog")
+        self.wait("dialog .error")
+        self.assertEqual(self.total(), 500)
+        self.type("dialog input", "purge")
+        self.button("Delete everything", "dialog")
+        self.wait(".page-welcome")
+        words = self.driver.find_element(By.CSS_SELECTOR, "main").text
+        self.assertIn("Waterline helps you pace and drink less by adding water breaks.", words)
+        self.assertIn("This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow.", words)
+        self.assertIn("Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges.", words)
+        self.type("main input[type=number]", "2200")
+        self.button("Skip")
+        self.wait(".vessel")
+        self.assertEqual(self.setting("hydration.goalMl"), 2200)
+        self.open("/", ".vessel")
+        self.says(".amount", "0 ml / 2,200 ml")
+        self.assertFalse(self.all(".page-welcome"), "once")

@@ -1,0 +1,257 @@
+"""Today: the states of the main view (tracker law A9), the halo, the cup, the list, confetti."""
+import math
+import subprocess
+
+from selenium.webdriver.common.action_chains import ActionChains
+
+from .browser import PageCase, tracker
+from . import browser
+
+ROUND = 2 * math.pi * 115
+
+
+class Today(PageCase):
+    def show(self, ready=".headline"):
+        self.open("/", ready)
+        self.until(lambda: self.text(".headline"), "no headline")
+
+    # The rows of A9.
+    def test_counting_shows_the_countdown_and_its_caption(self):
+        tracker("log", 200)
+        self.show()
+        self.says(".caption", "until next drink")
+        self.assertRegex(self.text(".headline"), r"^\d+:\d\d$")
+        seconds = lambda: (lambda parts: int(parts[0]) * 60 + int(parts[1]))(self.text(".headline").split(":"))
+        first = seconds()
+        self.until(lambda: first - seconds() >= 2, "the countdown stands still")
+        due = tracker("status")["timeUntilNext"]
+        self.assertAlmostEqual(seconds(), due, delta=2)
+        self.assertFalse(self.one(".halo-rainbow").is_displayed())
+
+    def test_alerting_shows_00_00_and_a_rainbow_over_the_whole_ring(self):
+        self.show()
+        self.says(".headline", "00:00")
+        self.wait(".halo-rainbow")
+        style = self.script("const s = getComputedStyle(document.querySelector('.halo-rainbow')); return [s.backgroundImage, s.animationDuration, s.animationTimingFunction, s.animationIterationCount]")
+        self.assertIn("conic-gradient", style[0])
+        self.assertEqual(style[1:], ["2s", "linear", "infinite"])
+        self.assertEqual(tracker("status")["dailyTotalMl"], 0, "also where nothing was drunk (K-A15)")
+
+    def test_outside_hours_says_so(self):
+        self.hour(2)
+        self.show()
+        self.says(".headline", "Outside drinking hours")
+        self.assertFalse(self.one(".halo-rainbow").is_displayed())
+
+    def test_goal_reached_says_so(self):
+        for amount in (2000, 500):
+            tracker("log", amount)
+        self.show()
+        self.says(".headline", "Goal reached! 🎉")
+
+    def test_an_empty_list_says_so(self):
+        self.show()
+        self.wait(".drink-list .empty")
+        self.says(".drink-list .empty", "No drinks recorded yet")
+
+    def test_rows_show_drop_local_time_and_amount_newest_first(self):
+        for amount in (100, 1250, 330):
+            tracker("log", amount)
+        self.show()
+        self.until(lambda: len(self.all(".drinks li")) == 3, "three rows")
+        rows = self.script("return [...document.querySelectorAll('.drinks li')].map(r => [r.querySelector('strong').textContent, r.querySelector('time').textContent, !!r.querySelector('svg')])")
+        self.assertEqual([row[0] for row in rows], ["330 ml", "1,250 ml", "100 ml"])
+        for row in rows:
+            self.assertRegex(row[1], r"^14:\d\d$|^15:00$")
+            self.assertTrue(row[2])
+
+    def test_a_running_poll_shows_spinner_and_words(self):
+        self.show()
+        seen = self.script("""
+            const button = [...document.querySelectorAll('.bottle-line button')].at(-1);
+            button.click();
+            const line = document.querySelector('.checking');
+            return [!line.hidden, line.textContent, line.querySelector('.spinner') !== null, button.disabled];""")
+        self.assertEqual(seen, [True, "Checking bottle...", True, True])
+
+    def test_an_error_shows_a_red_line_and_its_hint(self):
+        subprocess.run([f"{browser.options.programs}/waterh-gateway", "poll", "--link", "unix:/nonexistent/bottle", "--store", browser.options.store],
+                       capture_output=True, timeout=60)
+        state = tracker("status")
+        self.assertEqual(state["connectionError"], "Bottle not found")
+        self.show()
+        self.says(".error-line", state["connectionError"])
+        self.says(".error-hint", state["hint"])
+        red, green, blue = self.script("return getComputedStyle(document.querySelector('.error-line')).color.match(/\\d+/g).map(Number)")
+        self.assertTrue(red > 150 and green < 80 and blue < 80, (red, green, blue))
+
+    # The halo's geometry.
+    def test_the_arc_is_progress_times_the_circumference(self):
+        tracker("settings", "set", "hydration.goalMl", 2000)
+        self.show()
+        for amount, share in ((None, 0), (1000, 0.5), (500, 0.75), (500, 1)):
+            if amount:
+                tracker("log", amount)
+            arc = lambda: self.script("const a = document.querySelector('.halo-progress'); return [Number(a.getAttribute('stroke-dasharray')), Number(a.getAttribute('stroke-dashoffset')), a.getAttribute('visibility')]")
+            self.until(lambda: abs(arc()[1] - ROUND * (1 - share)) < 0.01, lambda: f"at {share} the arc is {arc()}")
+            self.assertAlmostEqual(arc()[0], ROUND, places=3)
+            self.assertEqual(arc()[2], "visible" if share else "hidden")
+
+    def test_the_ring_is_as_the_law_draws_it(self):
+        tracker("log", 600)
+        self.show()
+        ring = self.script("""
+            const arc = document.querySelector('.halo-progress'), track = getComputedStyle(document.querySelector('.halo-track')), box = document.querySelector('.halo').getBoundingClientRect();
+            const label = getComputedStyle(document.querySelector('.halo-label')), drop = document.querySelector('.halo-drop').getBoundingClientRect(), style = getComputedStyle(arc);
+            return [arc.getAttribute('r'), arc.getAttribute('stroke-width'), arc.getAttribute('stroke-linecap'), arc.getAttribute('transform'), box.height, track.strokeOpacity, label.fontSize, drop.height, style.transitionDuration, style.transitionTimingFunction];""")
+        self.assertEqual(ring, ["115", "20", "round", "rotate(-90 125 125)", 250, "0.2", "37.5px", 20, "0.5s", "ease-in-out"])
+        self.says(".halo-label", tracker("status")["haloLabel"])
+
+    def test_the_target_stands_behind_at_expected_over_goal(self):
+        self.show()
+        state = tracker("status")
+        self.assertGreaterEqual(state["deficitMl"], 25)
+        level = lambda: float(self.script("return document.querySelector('.layer.target').style.getPropertyValue('--level')"))
+        self.until(lambda: abs(level() - tracker("status")["targetProgress"]) < 0.003, lambda: f"the target is at {level()}")
+        self.assertEqual(self.script("return document.querySelector('.layer.target').dataset.urgency"), str(state["displayUrgency"]))
+        self.says(".behind", tracker("status")["behindText"])
+        self.assertIn("behind target", self.text(".behind"))
+        tracker("log", state["expectedMl"])
+        self.until(lambda: level() == 0, "on pace no target is shown")
+        self.says(".behind", "On track ✓")
+
+    # Drinking.
+    def test_a_tap_anywhere_on_the_cup_adds_exactly_one_cup(self):
+        tracker("settings", "set", "hydration.cupMl", 330)
+        self.show()
+        self.says(".vessel-hint", "+330 ml")
+        cup = self.one(".vessel")
+        for number, (x, y) in enumerate(((0, 0), (-0.45, -0.45), (0.3, 0.45)), 1):
+            size = cup.size
+            ActionChains(self.driver).move_to_element_with_offset(cup, x * size["width"], y * size["height"]).click().perform()
+            self.totals(330 * number)
+
+    def test_the_cup_fills_to_total_over_goal(self):
+        tracker("log", 1000)
+        self.show()
+        self.until(lambda: self.script("return document.querySelector('.layer.water').style.getPropertyValue('--level')") == "0.4", "the level")
+        share = self.script("const v = document.querySelector('.vessel').getBoundingClientRect(); return v.height / innerHeight")
+        self.assertAlmostEqual(share, 0.6, delta=0.02)
+
+    def test_what_moves_moves_by_transforms(self):
+        self.show()
+        moved = self.script("return document.querySelector('.vessel').getAnimations({subtree: true}).flatMap(a => a.effect.getKeyframes().flatMap(k => Object.keys(k))).filter(k => !['offset', 'easing', 'composite', 'computedOffset', 'transform'].includes(k))")
+        self.assertEqual(moved, [])
+        self.assertEqual(self.script("return document.querySelector('.vessel').getAnimations({subtree: true}).filter(a => a.animationName === 'wave').length"), 2, "the waves")
+
+    def test_the_figure_is_a_choice_that_is_remembered(self):
+        self.show()
+        self.click("[data-kind=figure]")
+        self.assertEqual(self.one(".vessel").get_attribute("data-shape"), "figure")
+        self.show()
+        self.assertEqual(self.one(".vessel").get_attribute("data-shape"), "figure")
+        self.click(".vessel")
+        self.totals(250)
+
+    def test_quick_amounts_are_the_settings(self):
+        tracker("settings", "set", "hydration.quickAddMl", "150,175")
+        self.show()
+        self.until(lambda: [each.text for each in self.all(".quick button")] == ["+150 ml", "+175 ml", "Custom"], "the buttons")
+        self.button("+175 ml")
+        self.totals(175)
+
+    def test_custom_amounts(self):
+        self.show()
+        for wrong in ("0", "2001", "1.5", ""):
+            self.button("Custom")
+            self.type("dialog input", wrong)
+            self.button("Add", "dialog")
+            self.wait("dialog .error")
+            self.assertIn("1 to 2000", self.text("dialog .error"))
+            self.button("Cancel", "dialog")
+            self.gone("dialog")
+        self.assertEqual(self.total(), 0)
+        self.button("Custom")
+        self.type("dialog input", "2000")
+        self.button("Add", "dialog")
+        self.totals(2000)
+
+    def test_confetti_once_on_crossing_and_never_on_a_reload(self):
+        tracker("log", 2000)
+        self.show()
+        self.says(".amount", "2,000 ml / 2,500 ml")
+        self.script("window.seen = 0; new MutationObserver(() => { seen = Math.max(seen, document.querySelectorAll('.confetti').length); }).observe(document.body, {childList: true})")
+        self.button("+500 ml")
+        self.until(lambda: self.script("return seen") == 1, "no confetti on the crossing")
+        self.gone(".confetti")
+        self.show()
+        self.says(".headline", "Goal reached! 🎉")
+        self.assertEqual(self.all(".confetti"), [])
+        # Once a day: taken back and reached again, nothing.
+        self.script("window.seen = 0; new MutationObserver(() => { seen = Math.max(seen, document.querySelectorAll('.confetti').length); }).observe(document.body, {childList: true})")
+        tracker("undo")
+        self.says(".amount", "2,000 ml / 2,500 ml")
+        tracker("log", 500)
+        self.says(".amount", "2,500 ml / 2,500 ml")
+        self.assertEqual(self.script("return seen"), 0)
+
+    def test_undo_edit_delete(self):
+        tracker("log", 200)
+        tracker("log", 300)
+        self.show()
+        self.until(lambda: len(self.all(".drinks li")) == 2, "two rows")
+        self.click(".drinks li:first-child button[aria-label^=Edit]")
+        self.type("dialog input[type=number]", "350")
+        self.button("Save", "dialog")
+        self.totals(550)
+        self.says(".drinks li:first-child strong", "350 ml")
+        self.click(".drinks li:last-child button[aria-label^=Delete]")
+        self.totals(350)
+        self.button("Undo", ".list-card")
+        self.totals(550)
+        self.until(lambda: len(self.all(".drinks li")) == 2, "the row is back")
+
+    def test_a_drink_logged_elsewhere_is_here_within_two_seconds(self):
+        self.show()
+        tracker("log", 123)
+        self.until(lambda: (self.text(".amount") or "").startswith("123 ml"), "the total")
+
+    def test_greetings_by_the_hour(self):
+        self.show()
+        for hour, words in ((3, "Good night!"), (4, "Good morning!"), (11, "Good morning!"), (12, "Good afternoon!"), (16, "Good afternoon!"), (17, "Good evening!"), (21, "Good evening!"), (22, "Good night!")):
+            self.hour(hour)
+            if tracker("status")["greeting"] == words:  # Not when the hour ended in between.
+                self.says(".greeting", words)
+
+    # Being away.
+    def test_the_page_says_how_old_it_is_and_keeps_taps(self):
+        tracker("log", 100)
+        self.show()
+        self.says(".amount", "100 ml / 2,500 ml")
+        self.offline()
+        self.until(lambda: "the service does not answer." in (self.text("#staleness") or ""), "it is not said that the service is away")
+        self.assertRegex(self.text("#staleness"), r"^As of \d\d:\d\d, the service does not answer\.")
+        self.click(".vessel")
+        self.click(".vessel")
+        self.until(lambda: "2 taps wait" in self.text("#staleness"), "the taps are not told")
+        self.online()
+        self.totals(600)
+        self.gone("#staleness")
+        self.says(".amount", "600 ml / 2,500 ml")
+
+    def test_a_tap_whose_answer_is_lost_counts_once(self):
+        self.show()
+        self.script("""
+            const real = fetch; window.sent = [];
+            window.fetch = async (path, options) => {
+              const answer = await real(path, options);
+              if (options?.method !== 'POST') return answer;
+              sent.push(options.headers['Idempotency-Key']);
+              if (sent.length < 3) throw new TypeError('the answer is lost');
+              return answer;
+            };""")
+        self.click(".vessel")
+        self.until(lambda: self.script("return sent.length") >= 3, "it is not sent again")
+        self.assertEqual(len(set(self.script("return sent"))), 1)
+        self.totals(250)
+        self.says(".amount", "250 ml / 2,500 ml")

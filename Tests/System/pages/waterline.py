@@ -1,0 +1,124 @@
+"""Waterline: start, log in at most two taps, the gauge (tracker law E5), timeline, summary (E6), past sessions, forgotten sessions (E3)."""
+import datetime
+
+from .browser import PageCase, tracker
+
+
+class Waterline(PageCase):
+    def show(self, ready=".page-waterline"):
+        self.open("/waterline", ready)
+
+    def start(self):
+        tracker("session", "start")
+        self.show(".session-card")
+
+    def state(self):
+        return tracker("status")["waterline"]
+
+    def test_start_is_prominent_and_starts(self):
+        self.show(".start-card")
+        self.assertGreaterEqual(self.one(".start-card button").size["height"], 44)
+        self.says(".past-card .empty", "No sessions yet")
+        self.button("Start session")
+        self.wait(".session-card")
+        self.assertTrue(self.state()["sessionId"])
+        self.says(".due", "Water due in: 1 drink")
+
+    def test_a_water_is_one_tap_and_a_drink_two(self):
+        self.start()
+        for words in ("+ Drink", "+ Water"):
+            height = self.script("return [...document.querySelectorAll('button')].find(b => b.textContent === arguments[0]).getBoundingClientRect().height", words)
+            self.assertGreaterEqual(height, 44)
+        self.button("+ Water")
+        self.until(lambda: self.state()["waters"] == 1, "one tap, one water")
+        self.button("+ Drink")
+        self.button("Beer", "dialog .chips")
+        self.until(lambda: self.state()["drinks"] == 1, "two taps, one drink")
+        self.gone("dialog")
+        self.button("Double", ".page-waterline .session-card .chips")
+        self.until(lambda: self.state()["standardDrinks"] == 3, "a preset's chip is one tap")
+
+    def test_type_size_and_estimate(self):
+        self.start()
+        self.button("+ Drink")
+        self.button("Wine", "dialog")
+        self.button("Glass 6 oz", "dialog")
+        self.assertEqual(self.one("dialog input").get_property("value"), "1.2")
+        self.click("dialog [aria-label=More]")
+        self.button("Log", "dialog")
+        self.until(lambda: self.state()["standardDrinks"] == 1.3, "the estimate that was put right")
+
+    def test_the_gauge_stands_where_the_law_says(self):
+        self.start()
+        logs = [(None, 0.5, False), (1, 0.5833, False), (1, 0.6667, True), (1, 0.75, True)]
+        for estimate, position, warns in logs:
+            if estimate:
+                tracker("drink", "--estimate", estimate)
+            at = lambda: float(self.script("return document.querySelector('.gauge').style.getPropertyValue('--position')"))
+            self.until(lambda: abs(at() - position) < 0.0001, lambda: f"the gauge is at {at()}, not at {position}")
+            self.assertEqual("is-warning" in self.one(".gauge").get_attribute("class"), warns)
+            self.assertEqual(self.text(".warning-text"), "Drink water to return to center" if warns else "")
+        self.says(".due", "Water due now")
+        mark = self.script("const t = document.querySelector('.gauge-track').getBoundingClientRect(); return t.bottom - 0.75 * t.height")
+        self.until(lambda: abs(self.script("const m = document.querySelector('.gauge-mark').getBoundingClientRect(); return m.top + m.height / 2") - mark) < 2, "the mark")
+
+    def test_entries_are_edited_and_deleted(self):
+        self.start()
+        tracker("drink")
+        self.wait(".timeline li")
+        self.click(".timeline button[aria-label^=Edit]")
+        self.type("dialog input[type=number]", "2")
+        self.button("Save", "dialog")
+        self.until(lambda: self.state()["value"] == 2, "the estimate")
+        self.click(".timeline button[aria-label^=Delete]")
+        self.until(lambda: self.state()["drinks"] == 0, "the entry")
+
+    def test_end_asks_shows_the_summary_and_done_seals_it(self):
+        self.start()
+        tracker("drink")
+        tracker("water")
+        self.wait(".timeline li:nth-child(2)")
+        self.button("End session")
+        self.says("dialog h2", "End this session?")
+        self.button("Cancel", "dialog")
+        self.assertIsNotNone(self.state())
+        self.button("End session", ".session-card")
+        self.button("End session", "dialog")
+        self.wait(".summary-card")
+        self.assertIsNone(self.state())
+        facts = self.script("return Object.fromEntries([...document.querySelectorAll('.summary-card .counts > div')].map(d => [d.querySelector('dt').textContent, d.querySelector('dd').textContent]))")
+        self.assertEqual((facts["Drinks"], facts["Waters"], facts["Pacing adherence"], facts["Duration"]), ("1", "1 (8 oz)", "100 %", "0m"))
+        self.wait(".picture svg")
+        self.button("Done")
+        self.gone(".summary-card")
+        self.assertTrue(tracker("session", "show")["sealed"])
+        self.wait(".past-row")
+        self.click(".past-row")
+        self.wait("dialog .summary")
+        self.assertFalse(self.all("dialog .timeline button"), "a sealed session is only read")
+
+    def test_the_last_five_sessions(self):
+        for _number in range(6):
+            tracker("session", "start")
+            tracker("session", "end", "--yes")
+        self.show()
+        self.until(lambda: len(self.all(".past-row")) == 5, "five")
+
+    def test_a_forgotten_session_asks(self):
+        begun = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=13, minutes=5)
+        tracker("session", "start", "--now", begun.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        self.show(".abandoned")
+        self.says(".abandoned p", "Your session has been running for 13 hours. End it?")
+        self.button("Keep Going")
+        self.gone(".abandoned")
+        self.assertIsNone(self.state()["abandonedHours"])
+
+    def test_it_is_calm_and_discreet(self):
+        self.start()
+        self.assertEqual(self.driver.title, "Hydration")
+        self.assertEqual(self.all(".confetti"), [])
+        self.button("Hide details")
+        self.gone(".gauge")
+        self.gone(".timeline")
+        self.show(".session-card")
+        self.assertFalse(self.one(".gauge").is_displayed(), "it stays hidden")
