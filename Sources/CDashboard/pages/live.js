@@ -27,6 +27,8 @@ export const live = {
 let source = null;
 let retry = null;
 let shows = false;
+/** The page was left: it may lie in the browser's back-forward cache, and becomes hidden only now. */
+let isLeft = false;
 let pause = 1000;
 const seenNotices = new Set();
 
@@ -101,6 +103,7 @@ const showsNotices = () => !document.hidden || globalThis.Notification?.permissi
 function listen() {
   clearTimeout(retry);
   source?.close();
+  if (isLeft) return;
   shows = showsNotices();
   source = new EventSource(`/api/v1/events${shows ? '?shows=notifications' : ''}`);
   const take = (kind, use) => source.addEventListener(kind, (event) => {
@@ -147,8 +150,16 @@ export function start() {
   addEventListener('online', () => { ask(); listen(); });
   addEventListener('offline', () => ask());
   // A page in the back-forward cache keeps no connection, and one that is left must not hold the bottle.
-  addEventListener('pagehide', () => source?.close());
-  addEventListener('pageshow', (event) => { if (event.persisted) { ask(); listen(); } });
+  addEventListener('pagehide', () => {
+    isLeft = true;
+    source?.close();
+  });
+  addEventListener('pageshow', (event) => {
+    if (!event.persisted) return;
+    isLeft = false;
+    ask();
+    listen();
+  });
 }
 
 /** The service's clock, as far as it is known here. */
