@@ -11,7 +11,7 @@ import { said, t } from './texts.js';
 export const whenAway = () => (live.isUp === false ? { at: `${new Date(serviceNow()).toISOString().slice(0, 19)}Z` } : {});
 
 export async function logDrink(amount) {
-  if ('vibrate' in navigator) navigator.vibrate(15);
+  if (navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate(15);
   if (live.isUp === false) announce(t.kept);
   const answer = await enqueue('POST', '/drinks', { ml: amount, ...whenAway() });
   acceptState(answer.state);

@@ -32,7 +32,7 @@ export function notices() {
       h('div', { class: 'notice-actions' }, buttons, h('button', { type: 'button', class: 'plain', onclick: close }, t.actions.dismiss)));
     shown.set(kind, banner);
     place.append(banner);
-    if (notice.haptic && 'vibrate' in navigator) navigator.vibrate([80, 60, 80]);
+    if (notice.haptic && navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate([80, 60, 80]);
     if (globalThis.Notification?.permission === 'granted') {
       try { new Notification(said(notice.title), { body: said(notice.body), tag: kind, silent: notice.sound === false }); } catch { /* Phones show them from a worker only. */ }
     }

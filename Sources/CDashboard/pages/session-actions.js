@@ -23,7 +23,7 @@ function when() {
 }
 
 async function logged(promise, text) {
-  if ('vibrate' in navigator) navigator.vibrate(15);
+  if (navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate(15);
   const session = await promise;
   acceptSession(session);
   ask();

@@ -43,7 +43,7 @@ document.getElementById('main').append(
   h('section', { class: 'watch-face', 'aria-label': t.today }, ring.node, h('div', { class: 'watch-words' }, drop, h('h1', { class: 'unseen' }, t.title), litres, status, drunk)),
   asOf, h('div', { class: 'watch-buttons' }, cup), session);
 
-function buzz() { if ('vibrate' in navigator) navigator.vibrate(15); }
+function buzz() { if (navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate(15); }
 
 function when() {
   const away = whenAway();
