@@ -89,7 +89,7 @@ let package = Package(
                 "TrackerDesk", "CommandStore", "CTimex", "ServiceLog", logging,
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
-        command("waterh-tracker", ["TrackerDesk", "TrackerCore", "Store", "Sync", "CommandStore"]),
+        command("waterh-tracker", ["TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(

@@ -1,11 +1,10 @@
 import CommandKit
-import Store
 import TrackerCore
 
 extension CommandFailure {
     /// A problem with its exit code (command law C2), and what this command can do about it.
     public init(_ problem: any Problem, advice: String? = nil) {
-        self.init(Self.status(of: problem), problem.sentence, advice: advice ?? (problem as? StoreError)?.advice)
+        self.init(Self.status(of: problem), problem.sentence, advice: advice ?? StoreAdvice.about(problem))
     }
 
     /// The one place where a problem becomes an exit code.

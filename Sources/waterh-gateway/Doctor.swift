@@ -95,8 +95,9 @@ enum DoctorChecks {
             return findings
         } catch let error as CommandFailure {
             return [Finding("store", .bad, error.sentence, advice: error.advice)]
-        } catch let error as StoreError {
-            return [Finding("store", .bad, "\(error.what) (\(error.path))", advice: error.advice)]
+        } catch let problem as any Problem {
+            let failure = CommandFailure(problem)
+            return [Finding("store", .bad, failure.sentence, advice: failure.advice)]
         } catch {
             return [Finding("store", .bad, "\(error)", advice: "Name another with --store.")]
         }

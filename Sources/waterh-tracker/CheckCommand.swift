@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandKit
 import Foundation
 import Store
-import Sync
 import TrackerCore
 import TrackerDesk
 
@@ -23,61 +22,40 @@ struct Check: SyncingCommand {
     func run(_ desk: Desk) async throws {
         if doctor { return try Doctor.run(desk) }
         // The reminders first: they wait for no server. What a server brought is told at the next check.
-        try tell(desk, Telling(show: show))
+        warn(of: try await tell(desk), desk)
         try await sync(desk)
-        desk.tracker.afterCommit()
     }
 
-    private func tell(_ desk: Desk, _ telling: Telling) throws {
-        let offer = try desk.store.offer(desk.context, canNotify: telling.canNotify)
-        var unseen: [Offer.Banner] = []
-        var reports: [NotificationReport] = []
-        var open: [(banner: Offer.Banner, names: [String])] = []
-        for banner in offer.banners {
-            var names = telling.onDesktop(banner.shown) ? ["desktop"] : []
-            if desk.isJSON {
-                if telling.isReadByAPerson { names.append("output") }
-                open.append((banner, names))
-            } else {
-                if telling.onOutput(banner.shown, desk.console) { names.append("output") }
-                try desk.store.settle(banner, of: offer, shownBy: names, desk.context)
-            }
-            if names.isEmpty { unseen.append(banner) }
-            reports += banner.answers.map { NotificationReport($0, isShown: !names.isEmpty) }
+    private func tell(_ desk: Desk) async throws -> CheckReport {
+        let output = OutputSink(show: show, isJSON: desk.isJSON, console: desk.console)
+        let sinks: [any NotificationSink] = [DesktopSink()].compactMap(\.self) + [output]
+        guard desk.isJSON else {
+            let report = try await desk.tracker.tell(sinks)
+            if report.notifications.isEmpty { desk.console.line("Nothing to tell. \(report.state.pace.statusText)") }
+            return report
         }
-        var snapshot = offer.evaluation.snapshot
-        if !unseen.isEmpty { snapshot.hasNotificationServer = false }
-        if desk.isJSON {
-            desk.console.line(try TrackerDesk.json(CheckReport(notifications: reports, state: snapshot)))
-            TextOutput.standard.flush()
-            // Printed first, counted then: a reader that went away has seen nothing.
-            let isOut = !TextOutput.standard.isClosed
-            for (banner, names) in open {
-                try desk.store.settle(banner, of: offer, shownBy: isOut ? names : names.filter { $0 != "output" }, desk.context)
-            }
-        } else if offer.banners.isEmpty {
-            desk.console.line("Nothing to tell. \(snapshot.pace.statusText)")
-        }
-        guard !unseen.isEmpty else { return }
+        let telling = try await desk.tracker.offer(to: sinks)
+        desk.console.line(try TrackerDesk.json(telling.report))
+        TextOutput.standard.flush()
+        // Printed first, counted then: a reader that went away has seen nothing.
+        try desk.tracker.settle(telling, except: TextOutput.standard.isClosed ? output.name : nil)
+        return telling.report
+    }
+
+    private func warn(of report: CheckReport, _ desk: Desk) {
+        guard !report.unseen.isEmpty else { return }
         Diagnostics.warning(
-            "Nobody could be shown \(counted(unseen.count, "notification")): \(unseen.map(\.shown.title).joined(separator: ", ")). "
+            "Nobody could be shown \(counted(report.unseen.count, "notification")): \(report.unseen.map(\.title).joined(separator: ", ")). "
                 + "Not counted, so it comes again. Notifications need a desktop session (DBUS_SESSION_BUS_ADDRESS, notify-send) or a "
                 + "terminal; where a person reads this output anyway, say --show.")
     }
 
     /// Sync fails by itself, in words: nothing else waits for it.
     private func sync(_ desk: Desk) async throws {
-        let now = desk.now
-        do {
-            guard let client = try SyncClient.named(by: try desk.store.settings()) else { return }
-            let pass = try await client.pass(desk.store, now: { now }, zone: desk.zone)
-            if let trouble = pass.trouble { Diagnostics.warning("\(trouble) What waits is sent at a later check.") }
-            if pass.merged.refused > 0 {
-                Diagnostics.warning("\(counted(pass.merged.refused, "row")) of the sync server cannot be taken: waterh-tracker check --doctor says why.")
-            }
-        } catch let trouble as SyncTrouble {
-            try desk.store.finishSyncPass(MergeOutcome(), trouble: trouble.description, at: now)
-            Diagnostics.warning("\(trouble.description) What waits is sent at a later check.")
+        guard let pass = try await desk.tracker.synchronise() else { return }
+        if let trouble = pass.trouble { Diagnostics.warning("\(trouble) What waits is sent at a later check.") }
+        if pass.merged.refused > 0 {
+            Diagnostics.warning("\(counted(pass.merged.refused, "row")) of the sync server cannot be taken: waterh-tracker check --doctor says why.")
         }
     }
 }

@@ -23,6 +23,11 @@ final class DeskFixture: Sendable {
                 return "id-\(count)"
             } }, remark: { text in self.remarks.withLock { $0.append(text) } })
     }
+
+    /// The same for those who cannot throw.
+    func certainDesk(_ wall: String) -> TrackerDesk {
+        do { return try desk(wall) } catch { preconditionFailure("\(error)") }
+    }
 }
 
 /// The keys of a JSON object at its top.

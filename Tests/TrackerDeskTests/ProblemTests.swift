@@ -78,7 +78,7 @@ struct ProblemTests {
         (.readOnly, .failed), (.cannotOpen, .failed), (.inputOutput, .failed), (.other, .failed),
     ])
     func stores(kind: StoreError.Kind, category: ProblemCategory) {
-        let problem = StoreError(kind, "It does not go", at: "/a/b", advice: "")
+        let problem = StoreError(kind, "It does not go", at: "/a/b")
         #expect(problem.category == category && problem.code == kind.rawValue && problem.values["path"] == "/a/b")
         #expect(problem.sentence == "It does not go (/a/b).")
     }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// Why the store could not do what was asked: what, where, and what to try. Nothing of the refused write was kept.
+/// Why the store could not do what was asked: what, and where. Nothing of the refused write was kept.
 public struct StoreError: Problem, Hashable {
     /// What kind of trouble, for callers that act on it (exit codes, retries).
     public enum Kind: String, Sendable {
@@ -31,10 +31,8 @@ public struct StoreError: Problem, Hashable {
     public var what: String
     /// The store's path.
     public var path: String
-    /// What to try.
-    public var advice: String
-
-    public var code: String { kind.rawValue }
+    /// The kind, or the particular case of it.
+    public var code: String
     public var category: ProblemCategory {
         switch kind {
         case .busy: .busy
@@ -46,14 +44,12 @@ public struct StoreError: Problem, Hashable {
     public var values: [String: String] { ["path": path] }
     public var sentence: String { "\(what) (\(path))." }
 
-    /// What happened and what to try, in one line.
-    public var description: String { "\(what) (\(path)). \(advice)" }
-
-    public init(_ kind: Kind, _ what: String, at path: String, advice: String) {
+    /// - Parameter code: where something particular can be done about it; else the kind's own.
+    public init(_ kind: Kind, _ what: String, at path: String, code: String? = nil) {
         self.kind = kind
         self.what = what
         self.path = path
-        self.advice = advice
+        self.code = code ?? kind.rawValue
     }
 }
 
@@ -65,8 +61,7 @@ extension StoreError {
         let outOfSpace = error.resultCode == .SQLITE_FULL
             || ([.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode) && Self.freeBytes(near: path) == 0)
         if outOfSpace {
-            self.init(.diskFull, "The disk with the store is full, nothing was written", at: path,
-                advice: "Free some space and try again; what was stored before is intact.")
+            self.init(.diskFull, "The disk with the store is full, nothing was written", at: path)
             return
         }
         // A file that is there but cannot be "opened" is one beside which no log can be made.
@@ -74,26 +69,19 @@ extension StoreError {
             || (error.resultCode == .SQLITE_CANTOPEN && FileManager.default.fileExists(atPath: path))
         switch error.resultCode {
         case _ where isUnwritable:
-            self.init(.readOnly, "The store cannot be written, nothing was changed", at: path,
-                advice: "Check whether the disk is mounted read-only, and the permissions of the file and of its directory; or name another with --store.")
+            self.init(.readOnly, "The store cannot be written, nothing was changed", at: path)
         case .SQLITE_CANTOPEN:
-            self.init(.cannotOpen, "The store cannot be opened; \(said)", at: path,
-                advice: "Check that the directory exists and that you may write in it, or name another with --store.")
+            self.init(.cannotOpen, "The store cannot be opened; \(said)", at: path)
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
-            self.init(.busy, "Another process held the store for more than \(Int(TrackerStore.busySeconds)) s", at: path,
-                advice: "Try again; if it stays so, see which process has it open with: fuser \(path)")
+            self.init(.busy, "Another process held the store for more than \(Int(TrackerStore.busySeconds)) s", at: path)
         case .SQLITE_NOTADB:
-            self.init(.damaged, "The file is not a SQLite database", at: path,
-                advice: "Nothing in it was changed. Name another with --store, or move this file away.")
+            self.init(.damaged, "The file is not a SQLite database", at: path, code: "notADatabase")
         case .SQLITE_CORRUPT:
-            self.init(.damaged, "The store is damaged; \(said)", at: path,
-                advice: "Nothing was changed. Copy the file away, then try: sqlite3 \(path) .recover | sqlite3 repaired.sqlite")
+            self.init(.damaged, "The store is damaged; \(said)", at: path)
         case .SQLITE_IOERR:
-            self.init(.inputOutput, "The disk failed while reading or writing the store; \(said)", at: path,
-                advice: "Check the disk (dmesg, free space); what was stored before is intact.")
+            self.init(.inputOutput, "The disk failed while reading or writing the store; \(said)", at: path)
         default:
-            self.init(.other, "The store could not do that; \(said)", at: path,
-                advice: "Run: waterh-tracker check --doctor --store \(path)")
+            self.init(.other, "The store could not do that; \(said)", at: path)
         }
     }
 

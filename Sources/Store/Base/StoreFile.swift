@@ -16,7 +16,7 @@ struct StoreFile {
     /// Looks, and refuses what can never be a store: a directory, a pipe, a device, a place nobody may look into.
     init(_ given: String) throws {
         guard !given.isEmpty else {
-            throw StoreError(.cannotOpen, "The store has no name", at: "\"\"", advice: "Name a file with --store, or leave the option out.")
+            throw StoreError(.cannotOpen, "The store has no name", at: "\"\"", code: "storeHasNoName")
         }
         path = realpath(given, nil).map { resolved in
             defer { free(resolved) }
@@ -26,10 +26,9 @@ struct StoreFile {
         guard stat(path, &status) == 0 else {
             switch errno {
             case EACCES:
-                throw StoreError(.cannotOpen, "The store cannot be reached: you may not look into its folder", at: given,
-                    advice: "Ask its owner, or name another with --store.")
+                throw StoreError(.cannotOpen, "The store cannot be reached: you may not look into its folder", at: given, code: "folderIsClosed")
             case ENAMETOOLONG, ELOOP:
-                throw StoreError(.cannotOpen, "The store's path is too long or leads in a circle", at: given, advice: "Name another with --store.")
+                throw StoreError(.cannotOpen, "The store's path is too long or leads in a circle", at: given, code: "pathLeadsNowhere")
             default:
                 (exists, isEmpty, logBytes) = (false, true, nil)
                 return
@@ -38,20 +37,16 @@ struct StoreFile {
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
         case S_IFDIR:
-            throw StoreError(.cannotOpen, "The store's path is a directory", at: given,
-                advice: "Name a file, for example \(given.hasSuffix("/") ? given : given + "/")waterh.sqlite")
+            throw StoreError(.cannotOpen, "The store's path is a directory", at: given, code: "pathIsDirectory")
         default:
-            throw StoreError(.cannotOpen, "The store's path is no ordinary file (a pipe, a socket or a device)", at: given,
-                advice: "Name a file with --store.")
+            throw StoreError(.cannotOpen, "The store's path is no ordinary file (a pipe, a socket or a device)", at: given, code: "notAnOrdinaryFile")
         }
         guard access(path, R_OK) == 0 else {
-            throw StoreError(.cannotOpen, "The store cannot be read", at: given,
-                advice: "Check the permissions of the file, or name another with --store.")
+            throw StoreError(.cannotOpen, "The store cannot be read", at: given, code: "notReadable")
         }
         // SQLite takes a file of one byte for an empty one (a work-around of its own); it is somebody's all the same.
         guard status.st_size != 1 else {
-            throw StoreError(.damaged, "The file is not a SQLite database", at: given,
-                advice: "Nothing in it was changed. Name another with --store, or move this file away.")
+            throw StoreError(.damaged, "The file is not a SQLite database", at: given, code: "notADatabase")
         }
         (exists, isEmpty) = (true, status.st_size == 0)
         var log = stat()
@@ -99,8 +94,7 @@ struct StoreFile {
         if parent != folder, folder != "." { try makeFolders(parent, store: store) }
         // Another process may have made it meanwhile.
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST, stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw StoreError(.cannotOpen, "The directory for the store cannot be made", at: folder,
-                advice: "Make it yourself, or name a store elsewhere with --store.")
+            throw StoreError(.cannotOpen, "The directory for the store cannot be made", at: folder, code: "folderCannotBeMade")
         }
     }
 }

@@ -35,6 +35,6 @@ final class StorePresence: Sendable {
         guard !isThere || !isLogThere else { return }
         throw StoreError(
             .cannotOpen, isThere ? "The store's log (-wal) was removed while it was open" : "The store's file was removed or replaced while it was open",
-            at: path, advice: "What was written last is not kept. Stop what has the store open, bring the file back, and start again.")
+            at: path, code: "storeWasRemoved")
     }
 }

@@ -10,6 +10,11 @@ extension TrackerStore {
             ).readable(SentNotification.init(row:))
         }
     }
+
+    /// Somebody looks: what was told so far is read (`unread` in the state).
+    public func openNotifications(_ context: WriteContext) throws {
+        try write { db in try Counter.set(NotificationTable.opened, Int(context.now.milliseconds), db) }
+    }
 }
 
 /// A notification that at least one sink accepted.

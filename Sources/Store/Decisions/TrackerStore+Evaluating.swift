@@ -16,16 +16,16 @@ extension TrackerStore {
         return Tracker.evaluate(facts, now: context.now)
     }
 
-    /// One tick: evaluates, offers what was decided to the sinks, and remembers what they accepted. Without sinks it only
-    /// takes in what changed, and tells nobody.
+    /// One tick: evaluates, offers what was decided to the sinks of a what-if, and remembers what they accepted. Without sinks it only
+    /// takes in what changed, and tells nobody. Sinks of the world outside wait and may fail: `offer` and `settle` are for them.
     /// - Returns: the evaluation, with the decisions that this process offered.
-    public func evaluate(_ context: WriteContext, sinks: [any NotificationSink]) throws -> Evaluation {
+    public func evaluate(_ context: WriteContext, sinks: [MemorySink]) throws -> Evaluation {
         guard !sinks.isEmpty else { return try write { db in try evaluate(context, canNotify: false, db) } }
         let offer = try offer(context)
         var evaluation = offer.evaluation
         for id in evaluation.closes { sinks.forEach { $0.close(id: id) } }
         for banner in offer.banners {
-            let names = sinks.filter { $0.deliver(banner.shown) }.map { String(describing: type(of: $0)) }
+            let names = sinks.filter { $0.deliver(banner.shown) }.map(\.name)
             try settle(banner, of: offer, shownBy: names, context)
             if !names.isEmpty { banner.answers.forEach { evaluation.accept($0) } }
         }
@@ -91,6 +91,7 @@ extension TrackerStore {
         // How the last poll went is worth no drink: where it cannot be read, all else is shown.
         facts.connection = (try? ConnectionTable.status(db)) ?? ConnectionStatus()
         facts.bottle = try? ConnectionTable.bottle(db)
+        facts.unread = try NotificationTable.unread(from: facts.calendar.start(of: today), through: context.now, db)
         return facts
     }
 

@@ -29,16 +29,16 @@ extension TrackerStore {
         do {
             // Through SQLite, changing nothing: others may have it open, and it may be a store in use.
             let source = try TrackerStore(path: file, for: .looking)
-            guard source.found != .nothing else { throw StoreError(.foreign, "There is no backup in the file", at: file, advice: "Nothing was changed.") }
+            guard source.found != .nothing else { throw StoreError(.foreign, "There is no backup in the file", at: file, code: "noBackup") }
             defer { try? source.database.close() }
             try source.backUp(to: copy)
         }
         do {
             let backup = try TrackerStore(path: copy)
             let problems = try backup.integrityProblems()
-            guard problems.isEmpty else { throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file, advice: "Nothing was changed.") }
+            guard problems.isEmpty else { throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file, code: "backupIsDamaged") }
             guard try backup.read(Self.schema) == read(Self.schema) else {
-                throw StoreError(.foreign, "The file's tables are not those of a store", at: file, advice: "Nothing was changed.")
+                throw StoreError(.foreign, "The file's tables are not those of a store", at: file, code: "notAStore")
             }
             try backup.database.close()
         }

@@ -83,7 +83,7 @@ private enum WrittenFiles {
                 rmdir(file)
             } else if found.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT {
                 throw StoreError(
-                    .inputOutput, "A health file cannot be deleted: \(String(cString: strerror(errno)))", at: file, advice: "Check the permissions of its folder.")
+                    .inputOutput, "A health file cannot be deleted: \(String(cString: strerror(errno)))", at: file, code: "healthFileStays")
             }
         }
     }

@@ -53,7 +53,7 @@ extension TrackerStore {
                 return known == nil
             }
             guard let bottle = try BottleTable.known(other, db) else {
-                throw Refusal("unknownBottle", "No bottle is known as \"\(other)\". See the known ones with: waterh-tracker check --doctor")
+                throw Refusal("unknownBottle", "No bottle is known as \"\(other)\".", category: .notFound)
             }
             if known == bottle { return false }
             guard known == nil else {
@@ -76,7 +76,7 @@ extension TrackerStore {
         guard let id else {
             throw Refusal(
                 "unknownBottle",
-                "No bottle is known as \"\(old)\". See the known ones with: waterh-tracker check --doctor")
+                "No bottle is known as \"\(old)\".", category: .notFound)
         }
         let taken = try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [new])
         guard !new.isEmpty, taken == nil || taken == id else {

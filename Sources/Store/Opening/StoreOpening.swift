@@ -36,8 +36,7 @@ enum StoreOpening {
                 problem = problem ?? error
             }
         }
-        throw problem ?? StoreError(.readOnly, "The store cannot be read without writing beside it", at: path,
-            advice: "Its last writer left a log behind. Ask the store's owner to run: waterh-tracker status")
+        throw problem ?? StoreError(.readOnly, "The store cannot be read without writing beside it", at: path, code: "logLeftBehind")
     }
 
     static func inMemory() throws -> DatabaseQueue {

@@ -107,7 +107,7 @@ public struct TrackerStore: Sendable {
 
     private func mustWrite() throws {
         guard access == .writing else {
-            throw StoreError(.readOnly, "The store was opened to look only, nothing was changed", at: path, advice: "This is a mistake of the program: please report it.")
+            throw StoreError(.readOnly, "The store was opened to look only, nothing was changed", at: path, code: "openedToLook")
         }
     }
 
@@ -126,7 +126,7 @@ public struct TrackerStore: Sendable {
         } catch let error as DatabaseError {
             throw StoreError(error, at: path)
         } catch let row as UnreadableRow {
-            throw StoreError(.damaged, "A row of the store cannot be read (\(row))", at: path, advice: "See them all with: waterh-tracker check --doctor")
+            throw StoreError(.damaged, "A row of the store cannot be read (\(row))", at: path, code: "unreadableRow")
         }
     }
 }

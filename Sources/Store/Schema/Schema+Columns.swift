@@ -40,7 +40,6 @@ extension Schema {
             """))
         guard let missing = columns.first(where: { !found.contains($0) }) else { return }
         throw StoreError(
-            .damaged, "The store's tables are not as this program makes them (\(missing.prefix { $0 != ":" }))", at: path,
-            advice: "Nothing was changed. Copy the file away, then bring back a backup, or name another file with --store.")
+            .damaged, "The store's tables are not as this program makes them (\(missing.prefix { $0 != ":" }))", at: path, code: "schemaIsWrong")
     }
 }

@@ -39,19 +39,17 @@ enum Schema {
         if application != applicationID {
             let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
             guard application == 0, version == 0, tables == 0 else {
-                throw StoreError(.foreign, "The file is a SQLite database of another program", at: path,
-                    advice: "Nothing in it was changed. Name another file with --store.")
+                throw StoreError(.foreign, "The file is a SQLite database of another program", at: path)
             }
             return 0
         }
         guard version >= 0 else {
-            throw StoreError(.damaged, "The store says that its schema is \(version), which no version of this program ever wrote", at: path,
-                advice: "Nothing was changed. Copy the file away, then bring back a backup, or name another file with --store.")
+            throw StoreError(.damaged, "The store says that its schema is \(version), which no version of this program ever wrote", at: path, code: "schemaIsWrong")
         }
         guard version <= migrations.count else {
             throw StoreError(.newer,
                 "The store was written by a later version (schema \(version), this program knows \(migrations.count))",
-                at: path, advice: "Nothing was changed. Update waterh-bench, or name another file with --store.")
+                at: path)
         }
         if version == migrations.count { try checkColumns(db, path: path) }
         return version

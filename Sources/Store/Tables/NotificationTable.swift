@@ -16,4 +16,17 @@ enum NotificationTable {
             DELETE FROM notification WHERE id IN (SELECT id FROM notification ORDER BY sentAt DESC LIMIT -1 OFFSET ?)
             """, arguments: [limit])
     }
+
+    /// When somebody last looked.
+    static let opened = "notification.opened"
+
+    /// How many were told in that time that nobody has looked at since. What a person read where it was printed is none of them.
+    static func unread(from first: Instant, through last: Instant, _ db: Database) throws -> Int {
+        let opened = try Counter.value(opened, db)
+        let statement = try db.cachedStatement(sql: """
+            SELECT count(*) FROM notification WHERE sentAt BETWEEN ? AND ? AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?
+            """)
+        return try Int.fetchOne(
+            statement, arguments: [max(first.milliseconds, Int64(opened) + 1), last.milliseconds, NotificationKind.waterlineLive.rawValue]) ?? 0
+    }
 }

@@ -21,8 +21,8 @@ public struct Evaluation: Sendable {
         waterlineReminders?.accept(notification)
     }
 
-    /// Offers every decision to every sink, closes what is over, and takes in what was accepted.
-    public mutating func deliver(to sinks: [any NotificationSink]) {
+    /// Offers every decision to every sink, closes what is over, and takes in what was accepted: for what-ifs, without a store.
+    public mutating func deliver(to sinks: [MemorySink]) {
         for id in closes { sinks.forEach { $0.close(id: id) } }
         for decision in decisions {
             let accepted = sinks.map { $0.deliver(decision) }

@@ -9,6 +9,7 @@ public final class MemorySink: NotificationSink {
         var shown: [String: TrackerNotification] = [:]
     }
 
+    public let name = "memory"
     private let contents: Mutex<Contents>
 
     public init(accepts: Bool = true) { contents = Mutex(Contents(accepts: accepts)) }

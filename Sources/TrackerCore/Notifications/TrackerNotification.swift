@@ -55,11 +55,3 @@ public struct TrackerNotification: Hashable, Sendable {
     /// For sinks that can vibrate (K-B17).
     public var haptic: String { "notification" }
 }
-
-/// Where decisions go. Delivery is not the core's business; it only hears what was accepted.
-public protocol NotificationSink: AnyObject, Sendable {
-    /// Shows, or refuses (`false`: no server, blocked, down).
-    func deliver(_ notification: TrackerNotification) -> Bool
-    /// Takes away what is shown under that id, where anything is.
-    func close(id: String)
-}

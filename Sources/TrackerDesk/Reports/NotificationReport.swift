@@ -31,9 +31,10 @@ public struct NotificationReport: Hashable, Sendable, Encodable {
 public struct CheckReport: Hashable, Sendable, Encodable {
     public let notifications: [NotificationReport]
     public let state: TrackerSnapshot
+    /// What nobody could see: not counted, it comes again.
+    public let unseen: [TrackerNotification]
+    /// When something next changes by the mere passing of time.
+    public let nextChange: Instant
 
-    public init(notifications: [NotificationReport], state: TrackerSnapshot) {
-        self.notifications = notifications
-        self.state = state
-    }
+    enum CodingKeys: String, CodingKey { case notifications, state }
 }

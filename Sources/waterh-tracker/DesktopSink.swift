@@ -1,35 +1,21 @@
-import CommandKit
 import Foundation
 import TrackerCore
 
-/// Who can show a notification from a command. What nobody showed is not counted and comes again.
-struct Telling {
-    /// Standard output is read by a person: it is a terminal, or `--show` says so.
-    let isReadByAPerson: Bool
-    let desktop: DesktopNotice?
+/// The desktop of the session.
+struct DesktopSink: NotificationSink {
+    let name = "desktop"
+    private let notice: DesktopNotice
 
-    init(show: Bool) {
-        isReadByAPerson = show || TextOutput.standard.isTerminal
-        desktop = DesktopNotice()
+    /// `nil` where nobody can be told.
+    init?() {
+        guard let notice = DesktopNotice() else { return nil }
+        self.notice = notice
     }
-
-    /// `notifications` in the state.
-    var canNotify: Bool { isReadByAPerson || desktop != nil }
 
     /// A running session is no news for a desktop: its surfaces show it.
-    func onDesktop(_ notification: TrackerNotification) -> Bool {
-        guard let desktop, !notification.kind.isResident else { return false }
-        return desktop.send(
-            title: notification.title, body: notification.body, urgency: notification.urgency, sound: notification.sound)
-    }
-
-    /// Prints it, and tells whether it got out.
-    func onOutput(_ notification: TrackerNotification, _ console: Console) -> Bool {
-        guard isReadByAPerson else { return false }
-        console.line(notification.title)
-        if !notification.body.isEmpty { console.line("  \(notification.body)") }
-        TextOutput.standard.flush()
-        return !TextOutput.standard.isClosed
+    func deliver(_ notification: TrackerNotification) async -> Bool {
+        guard !notification.kind.isResident else { return false }
+        return notice.send(title: notification.title, body: notification.body, urgency: notification.urgency, sound: notification.sound)
     }
 }
 

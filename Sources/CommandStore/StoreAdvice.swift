@@ -1,0 +1,38 @@
+import Store
+import TrackerCore
+
+/// What can be done about a store's trouble on the command line, by its code: the same for every command.
+enum StoreAdvice {
+    static func about(_ problem: any Problem) -> String? {
+        if problem.code == "unknownBottle" { return "See the known ones with: waterh-tracker check --doctor" }
+        guard let error = problem as? StoreError else { return nil }
+        let path = error.path
+        return switch error.code {
+        case "storeHasNoName": "Name a file with --store, or leave the option out."
+        case "folderIsClosed": "Ask its owner, or name another with --store."
+        case "pathLeadsNowhere": "Name another with --store."
+        case "pathIsDirectory": "Name a file, for example \(path.hasSuffix("/") ? path : path + "/")waterh.sqlite"
+        case "notAnOrdinaryFile": "Name a file with --store."
+        case "notReadable": "Check the permissions of the file, or name another with --store."
+        case "notADatabase": "Nothing in it was changed. Name another with --store, or move this file away."
+        case "folderCannotBeMade": "Make it yourself, or name a store elsewhere with --store."
+        case "foreign": "Nothing in it was changed. Name another file with --store."
+        case "schemaIsWrong": "Nothing was changed. Copy the file away, then bring back a backup, or name another file with --store."
+        case "newer": "Nothing was changed. Update waterh-bench, or name another file with --store."
+        case "logLeftBehind": "Its last writer left a log behind. Ask the store's owner to run: waterh-tracker status"
+        case "openedToLook": "This is a mistake of the program: please report it."
+        case "storeWasRemoved": "What was written last is not kept. Stop what has the store open, bring the file back, and start again."
+        case "unreadableRow": "See them all with: waterh-tracker check --doctor"
+        case "noBackup", "backupIsDamaged", "notAStore": "Nothing was changed."
+        case "healthFileStays": "Check the permissions of its folder."
+        case "diskFull": "Free some space and try again; what was stored before is intact."
+        case "readOnly":
+            "Check whether the disk is mounted read-only, and the permissions of the file and of its directory; or name another with --store."
+        case "cannotOpen": "Check that the directory exists and that you may write in it, or name another with --store."
+        case "busy": "Try again; if it stays so, see which process has it open with: fuser \(path)"
+        case "damaged": "Nothing was changed. Copy the file away, then try: sqlite3 \(path) .recover | sqlite3 repaired.sqlite"
+        case "inputOutput": "Check the disk (dmesg, free space); what was stored before is intact."
+        default: "Run: waterh-tracker check --doctor --store \(path)"
+        }
+    }
+}

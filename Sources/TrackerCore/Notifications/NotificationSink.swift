@@ -1,0 +1,21 @@
+/// Where decisions go: a desktop, a terminal, a broker. Delivery is not the core's business; it only hears what was shown.
+///
+/// A sink is called outside every transaction. Who takes too long has shown nothing.
+public protocol NotificationSink: Sendable {
+    /// What the store remembers it by: `desktop`, `output`, `mqtt`. A word without a comma.
+    var name: String { get }
+    /// How long it may take. What it shows later is not counted.
+    var limit: Duration { get }
+    /// Whether it could show something now (`false`: no server, blocked, down). With none that can, `notifications` in the state is `disabled`.
+    func canShow() async -> Bool
+    /// Shows it, or does not. Only what somebody could see is counted.
+    func deliver(_ notification: TrackerNotification) async -> Bool
+    /// Takes away what is shown under that id, where anything is.
+    func close(id: String) async
+}
+
+extension NotificationSink {
+    public var limit: Duration { .seconds(6) }
+    public func canShow() async -> Bool { true }
+    public func close(id: String) async {}
+}

@@ -1,0 +1,64 @@
+import TrackerCore
+
+/// Tells what is due for as long as a service runs: when something next changes by the mere passing of time, at least every 60 s (tracker law
+/// B8), and at once when somebody says that something was written.
+public actor ReminderLoop {
+    private let sinks: [any NotificationSink]
+    private let desk: @Sendable () async -> TrackerDesk
+    private let trouble: @Sendable (String) -> Void
+    private let sleep: @Sendable (Duration) async -> Void
+    private var pause: Task<Void, Never>?
+    private var isPoked = false
+    private var lastTrouble: String?
+
+    /// The longest pause between two looks.
+    public static let longestPause = Duration.seconds(60)
+
+    /// - Parameters:
+    ///   - desk: a desk of the moment.
+    ///   - trouble: takes what goes wrong, once until it changes.
+    ///   - sleep: ends early when its task is cancelled.
+    public init(
+        sinks: [any NotificationSink], desk: @escaping @Sendable () async -> TrackerDesk, trouble: @escaping @Sendable (String) -> Void,
+        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) {
+        self.sinks = sinks
+        self.desk = desk
+        self.trouble = trouble
+        self.sleep = sleep
+    }
+
+    /// Goes on until its task is cancelled; without a sink there is nothing to do.
+    public func run() async {
+        guard !sinks.isEmpty else { return }
+        while !Task.isCancelled {
+            isPoked = false
+            let length = await look()
+            guard !isPoked else { continue }
+            let sleep = sleep
+            let pause = Task { await sleep(length) }
+            self.pause = pause
+            await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+        }
+    }
+
+    /// Something was written: looks again at once.
+    public func poke() {
+        isPoked = true
+        pause?.cancel()
+    }
+
+    /// - Returns: how long nothing will change.
+    private func look() async -> Duration {
+        let desk = await desk()
+        do {
+            let report = try await desk.tell(sinks)
+            lastTrouble = nil
+            return min(Self.longestPause, .milliseconds(max(50, Int64(desk.now.seconds(to: report.nextChange) * 1000) + 1)))
+        } catch {
+            if lastTrouble != "\(error)" { trouble("\(error)") }
+            lastTrouble = "\(error)"
+            return Self.longestPause
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Store
+import TrackerCore
+
+extension TrackerDesk {
+    /// Decides, and then delivers: what is due goes to every sink, and what at least one has shown is remembered as told. What nobody showed is
+    /// not counted and comes again (K-B15). Of any number of processes one gets to tell a decision; the claim of one that was killed
+    /// meanwhile lapses by itself (tracker law B7).
+    @discardableResult
+    public func tell(_ sinks: [any NotificationSink]) async throws -> CheckReport {
+        let offered = try await offer(to: sinks) { banner, offer in try store.settle(banner.offered, of: offer, shownBy: banner.shownBy, context) }
+        afterCommit()
+        return offered.report
+    }
+
+    /// The same in two steps, for a surface that knows only afterwards whether its answer came through: offers and delivers, and remembers nothing
+    /// until `settle`.
+    public func offer(to sinks: [any NotificationSink]) async throws -> Telling { try await offer(to: sinks) { _, _ in } }
+
+    /// Remembers what was shown.
+    /// - Parameter blind: a sink that turned out to have shown nothing.
+    public func settle(_ telling: Telling, except blind: String? = nil) throws {
+        try change {
+            for banner in telling.banners {
+                try store.settle(banner.offered, of: telling.offer, shownBy: banner.shownBy.filter { $0 != blind }, context)
+            }
+        }
+    }
+
+    /// Somebody looks: notifications so far are read (`unread` in the state).
+    public func openNotifications() throws { try change { try store.openNotifications(context) } }
+
+    // MARK: - Parts
+
+    private func offer(
+        to sinks: [any NotificationSink], _ delivered: (Telling.Banner, Offer) throws -> Void
+    ) async throws -> Telling {
+        var able: [any NotificationSink] = []
+        for sink in sinks where await Patience.answer(within: sink.limit, { await sink.canShow() }) == true { able.append(sink) }
+        let offer = try store.offer(context, canNotify: !able.isEmpty)
+        for id in offer.evaluation.closes {
+            for sink in able { _ = await Patience.answer(within: sink.limit) { await sink.close(id: id); return true } }
+        }
+        var telling = Telling(offer: offer)
+        for offered in offer.banners {
+            let banner = Telling.Banner(offered: offered, shownBy: await Self.deliver(offered.shown, to: able))
+            try delivered(banner, offer)
+            telling.banners.append(banner)
+        }
+        return telling
+    }
+
+    /// - Returns: who has shown it.
+    private static func deliver(_ notification: TrackerNotification, to sinks: [any NotificationSink]) async -> [String] {
+        let shown = await withTaskGroup(of: (Int, Bool).self) { group in
+            for (index, sink) in sinks.enumerated() {
+                group.addTask { (index, await Patience.answer(within: sink.limit) { await sink.deliver(notification) } == true) }
+            }
+            return await group.reduce(into: Set<Int>()) { if $1.1 { $0.insert($1.0) } }
+        }
+        return sinks.indices.filter(shown.contains).map { sinks[$0].name }
+    }
+}
+
+/// What was offered to sinks, and who has shown it.
+public struct Telling: Sendable {
+    let offer: Offer
+    public internal(set) var banners: [Banner] = []
+
+    /// Something that a person sees: decisions with equal words are one.
+    public struct Banner: Sendable {
+        let offered: Offer.Banner
+        /// The sinks that have shown it, by name.
+        public let shownBy: [String]
+
+        public var notification: TrackerNotification { offered.shown }
+    }
+
+    /// When something next changes by the mere passing of time.
+    public var nextChange: Instant { offer.evaluation.nextChange }
+
+    public var report: CheckReport {
+        let unseen = banners.filter(\.shownBy.isEmpty).map(\.notification)
+        var state = offer.evaluation.snapshot
+        if !unseen.isEmpty { state.hasNotificationServer = false }
+        return CheckReport(
+            notifications: banners.flatMap { banner in banner.offered.answers.map { NotificationReport($0, isShown: !banner.shownBy.isEmpty) } },
+            state: state, unseen: unseen, nextChange: nextChange)
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+import TrackerDesk
+
+/// Decide, then deliver: sinks are asked outside every transaction, and only what somebody could see counts.
+@Suite("Decisions and their sinks")
+struct TellingTests {
+    /// Does what a test says, and remembers what it was given.
+    final class Sink: NotificationSink {
+        let name: String
+        let limit: Duration
+        private let able: Bool
+        private let show: @Sendable (TrackerNotification) async -> Bool
+        private let heard = Mutex<[TrackerNotification]>([])
+
+        init(_ name: String, able: Bool = true, limit: Duration = .seconds(20), show: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in true }) {
+            (self.name, self.able, self.limit, self.show) = (name, able, limit, show)
+        }
+
+        var given: [NotificationKind] { heard.withLock { $0.map(\.kind) } }
+
+        func canShow() async -> Bool { able }
+
+        func deliver(_ notification: TrackerNotification) async -> Bool {
+            heard.withLock { $0.append(notification) }
+            return await show(notification)
+        }
+    }
+
+    let fixture: DeskFixture
+
+    init() throws { fixture = try DeskFixture() }
+
+    @Test("what one of several sinks has shown is told, under the names of those who showed it")
+    func severalSinks() async throws {
+        let (desktop, deaf, broker, absent) = (Sink("desktop"), Sink("deaf") { _ in false }, Sink("mqtt"), Sink("absent", able: false))
+        let report = try await fixture.desk().tell([desktop, deaf, broker, absent])
+        #expect(report.notifications.map(\.isShown) == [true] && report.unseen.isEmpty && report.state.hasNotificationServer)
+        #expect(desktop.given == [.pace] && deaf.given == [.pace] && broker.given == [.pace] && absent.given == [])
+        #expect(try fixture.store.notifications().map(\.sinks) == [["desktop", "mqtt"]])
+        #expect(try await fixture.desk("12:01").tell([desktop]).notifications.isEmpty, "told")
+        #expect(try fixture.desk("12:01").state().remindersSent == 1)
+    }
+
+    @Test("what nobody showed is not counted and comes again; without any sink that can show, notifications are disabled")
+    func nobody() async throws {
+        let deaf = Sink("deaf") { _ in false }
+        for _ in 0..<3 {
+            let report = try await fixture.desk().tell([deaf])
+            #expect(report.unseen.map(\.kind) == [.pace] && report.notifications.map(\.isShown) == [false] && !report.state.hasNotificationServer)
+        }
+        let report = try await fixture.desk().tell([Sink("absent", able: false)])
+        #expect(report.unseen.count == 1 && !report.state.hasNotificationServer)
+        #expect(try fixture.store.notifications().isEmpty && fixture.desk().state().remindersSent == 0)
+    }
+
+    @Test("a sink that hangs is not waited for, and has shown nothing")
+    func hangingSink() async throws {
+        let hanging = Sink("hanging", limit: .milliseconds(100)) { _ in
+            // Takes no notice of being cancelled.
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                DispatchQueue.global().asyncAfter(deadline: .now() + 30) { continuation.resume() }
+            }
+            return true
+        }
+        let started = ContinuousClock.now
+        let report = try await fixture.desk().tell([hanging, Sink("desktop")])
+        #expect(started.duration(to: .now) < .seconds(20) && report.unseen.isEmpty)
+        #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
+    }
+
+    @Test("while a sink shows, another program writes: no transaction waits for it")
+    func outsideEveryTransaction() async throws {
+        let folder = try TemporaryFolder()
+        let (own, other) = (try TrackerStore(path: folder.file("waterh.sqlite")), try TrackerStore(path: folder.file("waterh.sqlite")))
+        let noon = try fixture.desk().context
+        let wrote = Mutex(false)
+        let sink = Sink("desktop") { _ in
+            let drink = try? TrackerDesk(other, noon).logDrink(.ml(100))
+            wrote.withLock { $0 = drink != nil }
+            return true
+        }
+        try await TrackerDesk(own, noon).tell([sink])
+        #expect(wrote.withLock { $0 } && sink.given == [.pace])
+        #expect(try other.look(noon).snapshot.remindersSent == 1)
+    }
+
+    @Test("two programs at once tell a reminder once")
+    func twoPrograms() async throws {
+        let folder = try TemporaryFolder()
+        let noon = try fixture.desk().context
+        let sinks = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let sink = Sink("desktop")
+                    let store = try TrackerStore(path: folder.file("waterh.sqlite"))
+                    try await TrackerDesk(store, WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString })).tell([sink])
+                    return sink.given.count
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(sinks.reduce(0, +) == 1)
+    }
+
+    @Test("the claim of a program that died is free again after a minute")
+    func deadClaim() async throws {
+        _ = try fixture.store.offer(fixture.desk("12:00").context)
+        let sink = Sink("desktop")
+        #expect(try await fixture.desk("2026-06-15T12:00:59").tell([sink]).notifications.isEmpty)
+        #expect(try await fixture.desk("12:01").tell([sink]).notifications.count == 1)
+    }
+
+    @Test("an answer that did not get through has shown nothing")
+    func twoSteps() async throws {
+        let telling = try await fixture.desk().offer(to: [Sink("output")])
+        #expect(telling.report.notifications.map(\.isShown) == [true])
+        try fixture.desk().settle(telling, except: "output")
+        #expect(try fixture.store.notifications().isEmpty)
+        let again = try await fixture.desk().offer(to: [Sink("output"), Sink("desktop")])
+        try fixture.desk().settle(again, except: "output")
+        #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
+    }
+
+    /// Tracker law, Section 8: the badge counts what was told and not looked at.
+    @Test("unread is what was told today and not looked at since")
+    func unread() async throws {
+        try await fixture.desk("12:00").tell([Sink("desktop")])
+        #expect(try fixture.desk("12:01").state().unread == 1 && fixture.desk("11:59").state().unread == 0)
+        try fixture.desk("12:02").openNotifications()
+        #expect(try fixture.desk("12:03").state().unread == 0)
+        _ = try fixture.desk("12:30").logDrink(.ml(2000))
+        _ = try fixture.desk("12:31").logDrink(.ml(600))
+        try await fixture.desk("12:32").tell([Sink("desktop")])
+        #expect(try fixture.desk("12:33").state().unread == 1, "the goal")
+        #expect(try fixture.desk("2026-06-16T12:00").state().unread == 0, "a new day")
+        let printed = try DeskFixture()
+        try await printed.desk().tell([Sink("output"), Sink("desktop")])
+        #expect(try printed.desk("12:01").state().unread == 0, "a person read it where it was printed")
+    }
+
+    @Test("a service tells at once when somebody has written, and says each trouble once")
+    func loop() async throws {
+        let wall = Mutex("12:00")
+        let sink = Sink("desktop")
+        let fixture = fixture
+        let pauses = Mutex<[Duration]>([])
+        let loop = ReminderLoop(
+            sinks: [sink], desk: { fixture.certainDesk(wall.withLock { $0 }) }, trouble: { Issue.record("\($0)") },
+            sleep: { length in
+                pauses.withLock { $0.append(length) }
+                try? await Task.sleep(for: .seconds(60))
+            })
+        let work = Task { await loop.run() }
+        #expect(await event { sink.given == [.pace] ? true : nil } == true)
+        _ = try fixture.desk("12:01").logDrink(.ml(2000))
+        _ = try fixture.desk("12:02").logDrink(.ml(600))
+        wall.withLock { $0 = "12:03" }
+        await loop.poke()
+        #expect(await event { sink.given == [.pace, .goal] ? true : nil } == true)
+        work.cancel()
+        await work.value
+        let lengths = pauses.withLock { $0 }
+        #expect(lengths.allSatisfy { $0 <= ReminderLoop.longestPause && $0 > .zero })
+        let idle = ReminderLoop(sinks: [], desk: { fixture.certainDesk("12:00") }, trouble: { _ in })
+        await idle.run()
+    }
+}
