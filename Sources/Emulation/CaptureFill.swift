@@ -12,6 +12,8 @@ public struct CaptureFill: Sendable {
     public var model: BottleModel?
     /// What a person should know: other bottles left out, a capture that ends early.
     public var remarks: [String] = []
+    /// Bottles whose records were left out, a sentence each.
+    public private(set) var leftOut: [String] = []
 
     /// Reads captures of any format the project knows.
     ///
@@ -40,7 +42,7 @@ public struct CaptureFill: Sendable {
         records = chosen?.value.records ?? []
         model = chosen?.value.model
         for other in found.keys.sorted() where other != chosen?.key {
-            remarks.append("left out: \(found[other]?.records.count ?? 0) records of \(other); name it with --address to take them instead")
+            leftOut.append("left out: \(found[other]?.records.count ?? 0) records of \(other)")
         }
     }
 

@@ -93,9 +93,9 @@ enum FileHead {
         if head.starts(with: Array("PK\u{3}\u{4}".utf8)) {
             throw HealthFileError(reason: "This is a ZIP archive. Unpack it; in that of Apple Health the file is apple_health_export/export.xml.")
         }
-        if head.starts(with: [0x1F, 0x8B]) { throw HealthFileError(reason: "This is compressed by gzip. Unpack it, or: gunzip -c FILE | waterh-tracker import -") }
+        if head.starts(with: [0x1F, 0x8B]) { throw HealthFileError(reason: "This is compressed by gzip: unpack it first.", code: "compressedFile") }
         if head.starts(with: Array("SQLite format 3\0".utf8)) {
-            throw HealthFileError(reason: "This is a database. A backup of a store is read by: waterh-tracker restore FILE")
+            throw HealthFileError(reason: "This is a database, and no list of drinks.", code: "databaseFile")
         }
     }
 

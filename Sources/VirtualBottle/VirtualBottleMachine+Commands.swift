@@ -15,7 +15,7 @@ extension VirtualBottleMachine {
         guard !injector.chance(plan.ignore) else { return log("ignored, fault 'ignore': \(command.meaning)") }
         log(command.meaning)
         if recorded.mode == .strict, !recorded.saw(bytes), let central = session?.central {
-            log("the capture never saw that: \(central) is disconnected (--answers strict)")
+            log("the capture never saw that: \(central) is disconnected")
             return emit(.link(.disconnect(central)))
         }
         if !knows(command), let values = recorded.next(to: bytes) {

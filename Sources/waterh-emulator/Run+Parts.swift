@@ -20,6 +20,7 @@ extension Run {
         var fill: CaptureFill?
         if !capture.isEmpty { fill = try Self.failing { try CaptureFill(files: capture, wanted: address) } }
         for remark in fill?.remarks ?? [] { log(remark) }
+        for remark in fill?.leftOut ?? [] { log("\(remark); name it with --address to take them instead") }
         let identity = BottleIdentity(
             profile: profile, model: model ?? fill?.model ?? .boost, name: name, address: address, dialect: dialect)
         if let stored = try store.flatMap({ store in try Self.failing { try store.load() } }) {
@@ -88,8 +89,12 @@ extension Run {
         var sentence = String(describing: error)
         if !sentence.hasSuffix(".") { sentence += "." }
         return switch error {
-        case is LinkError:
-            CommandFailure(.noLink, sentence, advice: "Without an adapter use --link unix:PATH; hardware/ tells how to set up Bluetooth.")
+        case let error as LinkError:
+            CommandFailure(
+                .noLink, sentence,
+                advice: [.poweredOff, .permissionDenied, .serviceLost].contains(error.code)
+                    ? LinkAdvice(linkName: "bluez", hasRadio: true).about(error.code)
+                    : "Without an adapter use --link unix:PATH; hardware/ tells how to set up Bluetooth.")
         case let error as FlashStore.Failure: CommandFailure(error.isBadContent ? .badInput : .failed, sentence)
         case is CommandFailure: error
         default: CommandFailure(.badInput, sentence)

@@ -73,7 +73,7 @@ struct Run: AsyncParsableCommand {
         do {
             words = try FaultWords(faults)
         } catch {
-            throw ValidationError(String(describing: error))
+            throw ValidationError("\(error). The words are listed by: waterh-emulator faults")
         }
         if let refusal = words.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) { throw ValidationError(refusal) }
     }

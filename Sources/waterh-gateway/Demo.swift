@@ -107,7 +107,7 @@ struct DemoGateway: Sendable {
             let new = zip(entries, outcomes).filter { $0.1 != .duplicate }.map(\.0)
             taken.entries.withLock { $0 += new }
         }
-        outlets.diagnostic = { if $0.severity == .warning { Diagnostics.warning($0.sentence) } }
+        outlets.diagnostic = { if $0.severity == .warning { Diagnostics.warning(PollAdvice.words($0)) } }
         driver = GatewayDriver(link: link, journal: depot.store, clock: .system(wall: { Machine.now() }), outlets: outlets)
     }
 

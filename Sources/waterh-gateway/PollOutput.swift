@@ -49,7 +49,7 @@ struct PollJSON: Encodable {
         if let failure = report.failure {
             try keys.encode(failure.kind.text, forKey: .error)
             try keys.encode(failure.sentence, forKey: .reason)
-            try keys.encode(failure.advice, forKey: .hint)
+            try keys.encode(PollAdvice.about(failure), forKey: .hint)
         }
     }
 
@@ -141,6 +141,6 @@ extension PollReport {
 
     /// What ends the command when the poll did not do all it should.
     var commandFailure: CommandFailure? {
-        failure.map { CommandFailure(status, "\($0.kind.text): \(sentence($0.sentence))", advice: $0.advice) }
+        failure.map { CommandFailure(status, "\($0.kind.text): \(sentence($0.sentence))", advice: PollAdvice.about($0)) }
     }
 }

@@ -8,6 +8,7 @@ import Logging
 import Store
 import Sync
 import TrackerCore
+import TrackerDesk
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,14 +35,17 @@ struct Run: AsyncParsableCommand {
         let log = speech.logger(link: "\(try plan.link.name)", isTalkative: link.verbose || Diagnostics.isLively)
         let mark = PollMark()
         var outlets = depot.outlets()
-        outlets.diagnostic = { log.log(level: $0.severity == .warning ? .warning : .debug, "\($0.sentence)", metadata: mark.metadata) }
+        outlets.diagnostic = { log.log(level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata) }
         let clock = DriverClock.system(wall: { Machine.now() })
         let driver = GatewayDriver(link: central, journal: depot.store, clock: clock, outlets: outlets)
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark)
-        let service = PollService(desk.surroundings(driver), clock: clock)
+        // Sinks of the service's own; what is said in its log is no notification.
+        let reminders = ReminderLoop(sinks: [], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") })
+        let service = PollService(desk.surroundings(driver, reminders), clock: clock)
         let work = Task { await service.run() }
         let sync = SyncLoop(
-            store: depot.store, context: { await desk.context() }, connect: SyncLoop.overHTTP(wall: { Machine.now() }), tell: { Self.tell($0, log) })
+            store: depot.store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }), tell: { Self.tell($0, log) })
+        let telling = Task { await reminders.run() }
         let syncing = Task { await sync.run() }
         let watchdog = Task { await supervisor.keepAlive { await service.isOnTime() } }
         supervisor.tell("READY=1")
@@ -64,8 +68,10 @@ struct Run: AsyncParsableCommand {
         supervisor.tell("STOPPING=1")
         work.cancel()
         syncing.cancel()
+        telling.cancel()
         await work.value
         await syncing.value
+        await telling.value
         watchdog.cancel()
         await driver.close()
         if stopped != .done { throw ExitCode(stopped.rawValue) }

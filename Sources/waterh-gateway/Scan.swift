@@ -3,6 +3,7 @@ import Bluetooth
 import CommandKit
 import CommandStore
 import Gateway
+import Links
 
 struct Scan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Who is there: bottles, and with --all everybody else.")

@@ -30,18 +30,24 @@ actor ServiceDesk {
         self.mark = mark
     }
 
-    nonisolated func surroundings(_ driver: GatewayDriver) -> PollService.Surroundings {
+    nonisolated func surroundings(_ driver: GatewayDriver, _ reminders: ReminderLoop) -> PollService.Surroundings {
         PollService.Surroundings(
             look: { await self.look() },
             options: { await self.options($0) },
             poll: { await driver.poll($0) },
             isPollOnTime: { await driver.isOnTime(grace: $0) },
-            afterPoll: { await self.afterPoll($0, $1) },
+            afterPoll: {
+                await self.afterPoll($0, $1)
+                await reminders.poke()
+            },
             say: { await self.tell($0) })
     }
 
-    /// Who writes, now: for what else changes the store beside the polls.
-    func context() -> WriteContext { depot.desk().context }
+    /// A desk at this moment: for what else uses the store beside the polls.
+    func desk() -> TrackerDesk {
+        let log = log
+        return depot.desk(remark: { log.warning("\($0)") })
+    }
 
     /// Goes on with another plan. Link and store stay: they need a restart.
     func take(_ new: ServicePlan) {
@@ -122,7 +128,7 @@ actor ServiceDesk {
             var metadata = mark.metadata
             if let name = bottle.name { metadata["bottle"] = "\(name)" }
             metadata["code"] = "\(failure.kind.rawValue)"
-            log.error("\(failure.kind.text): \(sentence(failure.sentence)) \(failure.advice)", metadata: metadata)
+            log.error("\(failure.kind.text): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
         case .answersAgain(let bottle):
             log.notice("The bottle answers again.", metadata: bottle.name.map { ["bottle": "\($0)"] })
         case .adopted(let report):

@@ -16,7 +16,8 @@ final class Watcher: Sendable {
         guard diagnostic.severity == .warning || isTalkative else { return }
         line.withLock { line in
             line.clear()
-            diagnostic.severity == .warning ? Diagnostics.warning(diagnostic.sentence) : Diagnostics.line(diagnostic.sentence)
+            let words = PollAdvice.words(diagnostic)
+            diagnostic.severity == .warning ? Diagnostics.warning(words) : Diagnostics.line(words)
         }
     }
 

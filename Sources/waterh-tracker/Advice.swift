@@ -17,6 +17,8 @@ enum Advice {
         case "notAMonth": "Write 2026-06."
         case "clock": "Look at the date (timedatectl), or pass --now."
         case "unanswered": "Ask nothing with: waterh-tracker setup --yes"
+        case "compressedFile": "Nothing was imported. Unpack it, or: gunzip -c FILE | waterh-tracker import -"
+        case "databaseFile": "Nothing was imported. A backup of a store is read by: waterh-tracker restore FILE"
         case "badHealthFile": "Nothing was imported."
         case "syncTrouble": "Try again when the server is there, or unset sync.url."
         default: nil

@@ -75,7 +75,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         var machine = ServiceMachine()
         let alone = BottlePlan.plans(wanted: nil, own: [OwnBottle(identities: [bottle(2).id])])
         _ = machine.handle(.plans(alone, [:]), at: at(0))
-        var report = PollReport(failure: PollFailure(.notOurs, "so.", advice: ""))
+        var report = PollReport(failure: PollFailure(.notOurs, "so."))
         report.identity = bottle(1).id
         _ = machine.handle(.pollOver(report), at: at(10))
         let both = BottlePlan.plans(wanted: nil, own: [bottle(1).id, bottle(2).id].map { OwnBottle(identities: [$0]) })
@@ -90,7 +90,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         for (poll, kind) in ([.notFound, .notFound, .bluetoothOff, .interrupted, .bluetoothOff, nil, nil, .notFound] as [PollFailure.Kind?]).enumerated() {
             let start = Int64(poll * 100)
             #expect(polled(machine.handle(look, at: at(start))) != nil)
-            let report = PollReport(failure: kind.map { PollFailure($0, "so.", advice: "") })
+            let report = PollReport(failure: kind.map { PollFailure($0, "so.") })
             for word in said(machine.handle(.pollOver(report), at: at(start + 10))) {
                 switch word {
                 case .failed(_, let failure, let isNew): news.append(isNew ? failure.kind.rawValue : "again")

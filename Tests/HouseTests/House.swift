@@ -99,6 +99,29 @@ struct House {
         return broken + unused.sorted().map { "\($0) is gone or named right: take it from the list" }
     }
 
+    /// A library speaks for every surface: its words name no flag, no command of ours and none of the system's. What can be done on the command line stands
+    /// in tables of the command line.
+    ///
+    /// - Parameters:
+    ///   - surfaces: targets, and files as `Links/LinkAdvice.swift`, that are the command line's own.
+    ///   - exceptions: files that still do. The list may only shrink.
+    func commandWords(surfaces: Set<String>, except exceptions: Set<String>) -> [String] {
+        var unused = exceptions.union(surfaces)
+        var broken: [String] = []
+        for target in manifest.targets where target.folder.hasPrefix("Sources/") && !target.isCommand {
+            for file in sources[target.name] ?? [] {
+                let place = "\(target.name)/\(file.path)"
+                guard let word = file.commandWord else { continue }
+                let isKnown = [place, target.name].contains { name in
+                    unused.remove(name)
+                    return exceptions.contains(name) || surfaces.contains(name)
+                }
+                if !isKnown { broken.append("\(place) says \"\(word)\"") }
+            }
+        }
+        return broken + unused.sorted().map { "\($0) names no command any more: take it from the list" }
+    }
+
     private static func folder(_ file: SwiftSource) -> String {
         file.path.contains("/") ? (file.path as NSString).deletingLastPathComponent : ""
     }

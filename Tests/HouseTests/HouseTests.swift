@@ -30,6 +30,11 @@ struct HouseTests {
         #expect(try Self.house.get().misnamed(except: HouseRules.namedBySubject) == [])
     }
 
+    @Test("the words of a library name no flag and no command")
+    func words() throws {
+        #expect(try Self.house.get().commandWords(surfaces: HouseRules.commandLine, except: HouseRules.speaksCommandLine) == [])
+    }
+
     /// Two targets, of which one has two floors and knows the other.
     private static let right: [String: String] = [
         "Package.swift": """
@@ -66,7 +71,7 @@ struct HouseTests {
             try Data(text.utf8).write(to: file)
         }
         let house = try House(root: root)
-        return house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.brokenFloors(floors) + house.misnamed(except: [])
+        return house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.brokenFloors(floors) + house.misnamed(except: []) + house.commandWords(surfaces: [], except: [])
     }
 
     @Test(
@@ -84,6 +89,10 @@ struct HouseTests {
             ),
             (["Sources/House/Garden/Tree.swift": "struct Tree {}"], ["House/Garden is on no floor"]),
             (["Sources/Ground/Clay/Brick.swift": "struct Brick {}"], ["Ground has folders, and no floors are listed for it"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let text = \"Try \\(1 + 1) times, or say --really\" } // waterh-gateway"], ["Ground/Stone.swift says \"--really\""]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let text = \"Run waterh-gateway poll\" }"], ["Ground/Stone.swift says \"waterh-gateway\""]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let text = \"<!-- systemd, -- --\" }"], []),
+            (["Sources/door/Door.swift": "import Bell\nimport House\nstruct Door { let text = \"Say --open\" }"], []),
             (["Sources/Ground/Stones.swift": "struct Pebble {}"], ["Ground/Stones.swift declares no Stones"]),
             (["Sources/House/Attic/Wine+Tiles.swift": "extension Roof {}"], ["House/Attic/Wine+Tiles.swift declares no Wine"]),
         ] as [([String: String], [String])])
@@ -103,6 +112,7 @@ struct HouseTests {
         let house = try House(root: root)
         #expect(house.misnamed(except: ["Ground/Stone.swift"]) == ["Ground/Stone.swift is gone or named right: take it from the list"])
         #expect(house.brokenFloors(Self.floors, known: ["House: Cellar -> Attic"]) == ["House: Cellar -> Attic is no longer there: take it from the list"])
+        #expect(house.commandWords(surfaces: [], except: ["Ground/Stone.swift"]) == ["Ground/Stone.swift names no command any more: take it from the list"])
         #expect(house.imports(of: "Foundation", in: ["Ground"], allowed: ["Ground/Stone.swift"]) == ["Ground/Stone.swift no longer imports Foundation: take it from the list"])
     }
 }

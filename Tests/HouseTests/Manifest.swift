@@ -10,6 +10,8 @@ struct Manifest {
         let named: Set<String>
         /// Those that every target of its kind has.
         let common: Set<String>
+        /// An executable.
+        let isCommand: Bool
     }
 
     private(set) var targets: [Target] = []
@@ -32,7 +34,7 @@ struct Manifest {
             targets.append(
                 Target(
                     name: String(call.2), folder: path ?? (kind == "tests" || kind == ".testTarget" ? "Tests/" : "Sources/") + call.2,
-                    named: Self.names(dependencies, aliases), common: common[kind] ?? []))
+                    named: Self.names(dependencies, aliases), common: common[kind] ?? [], isCommand: kind == "command" || kind == ".executableTarget"))
         }
     }
 

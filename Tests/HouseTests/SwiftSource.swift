@@ -12,6 +12,9 @@ struct SwiftSource {
     /// Words that begin with a capital letter, outside comments and text.
     let used: Set<String>
 
+    /// A flag, a command of ours or one of the system's that stands in a text of the file.
+    let commandWord: String?
+
     /// Without its ending: `BottleSession+Log`.
     var stem: String { String((path as NSString).lastPathComponent.dropLast(".swift".count)) }
 
@@ -37,6 +40,9 @@ struct SwiftSource {
             }
         }
         (self.imports, self.declared, self.extended, self.used) = (imports, declared, extended, used)
+        let texts = String(decoding: Self.withoutComments(text), as: UTF8.self)
+        commandWord = texts.firstMatch(of: /(?:^|[^-!<])(--[a-z][a-z-]*)|waterh-(?:emulator|gateway|replay|tracker)|(?:system|bluetooth|timedate)ctl/)
+            .map { String($0.1 ?? $0.0) }
     }
 
     private static let kinds: Set<String> = ["struct", "class", "enum", "actor", "protocol", "typealias"]
@@ -53,7 +59,12 @@ struct SwiftSource {
     }
 
     /// Comments and the inside of text literals become nothing; line ends stay.
-    static func withoutCommentsAndText(_ text: String) -> [UInt8] {
+    static func withoutCommentsAndText(_ text: String) -> [UInt8] { stripped(text, keepsText: false) }
+
+    /// Comments become nothing.
+    static func withoutComments(_ text: String) -> [UInt8] { stripped(text, keepsText: true) }
+
+    private static func stripped(_ text: String, keepsText: Bool) -> [UInt8] {
         let bytes = Array(text.utf8)
         var out: [UInt8] = []
         out.reserveCapacity(bytes.count)
@@ -70,15 +81,17 @@ struct SwiftSource {
                 while index < bytes.count, !starts("*/", at: index) { index += 1 }
                 index += 2
             } else if starts("\"\"\"", at: index) {
+                let start = index
                 index += 3
                 while index < bytes.count, !starts("\"\"\"", at: index) { index += bytes[index] == 0x5C ? 2 : 1 }
                 index += 3
-                out.append(0x22)
+                keepsText ? out.append(contentsOf: bytes[start..<min(index, bytes.count)]) : out.append(0x22)
             } else if bytes[index] == 0x22 {
+                let start = index
                 index += 1
                 while index < bytes.count, bytes[index] != 0x22, bytes[index] != 0x0A { index += bytes[index] == 0x5C ? 2 : 1 }
                 index += 1
-                out.append(0x22)
+                keepsText ? out.append(contentsOf: bytes[start..<min(index, bytes.count)]) : out.append(0x22)
             } else {
                 out.append(bytes[index])
                 index += 1

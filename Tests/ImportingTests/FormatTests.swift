@@ -34,7 +34,7 @@ import TrackerCore
         (csv.replacing("200", with: "0x10"), "\"0x10\" is not an amount"), (csv.replacing("200", with: "nan"), "nan"), (csv.replacing("200", with: "-1"), "-1"),
         (csv.replacing("200", with: "inf"), "inf"), (csv.replacing("200", with: ""), "\"\" is not"), (csv.replacing("200", with: "1,5"), "columns"),
         (csv.replacing("+0100,", with: ","), "Line 2"), (csv + "2026-11-20 10:00:00 +0100,2026", "Line 3"), (csv + "\"", "does not end"),
-        ("PK\u{3}\u{4}and so on", "Unpack it"), ("\u{1F}\u{8B}", "no health file"), ("SQLite format 3\0....", "restore"), ("Dear diary", "no health file"), ("", "empty"),
+        ("PK\u{3}\u{4}and so on", "Unpack it"), ("\u{1F}\u{8B}", "no health file"), ("SQLite format 3\0....", "a database"), ("Dear diary", "no health file"), ("", "empty"),
         ("a1,b2\n1,2\n", "no health file"), ("<HealthData>", "cut or not XML"), ("<!DOCTYPE HealthData [ <!ENTITY a \"b\">", "no element"),
         ("<!DOCTYPE HealthData [ <!ENTITY a \"b\"> ]><HealthData>&a;</HealthData>", "not XML"),
     ])

@@ -96,7 +96,7 @@ extension BlueZCentral {
             // It would end with it, and it is not ours to end.
             guard session?.device == device && session?.isShared == false || !isHeldByOthers(device, peer) else {
                 return emit(
-                    .recovered("another program on this machine holds the connection to \(peer), so bluetoothd was not told to forget it; if nothing needs it: bluetoothctl disconnect \(peer)"))
+                    .recovered("another program on this machine holds the connection to \(peer), so bluetoothd was not told to forget it"))
             }
             if device == session?.device { session?.isEnding = true }
             _ = try await service.call(

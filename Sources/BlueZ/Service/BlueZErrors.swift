@@ -63,7 +63,7 @@ enum BlueZErrors {
         Row(name: "org.freedesktop.DBus.Error.FileNotFound", text: nil, code: .serviceLost, isTransient: true, meaning: "there is no system bus"),
         Row(name: "org.freedesktop.DBus.Error.NoServer", text: nil, code: .serviceLost, isTransient: true, meaning: "there is no system bus"),
         Row(name: "org.freedesktop.systemd1.NoSuchUnit", text: nil, code: .serviceLost, isTransient: true, meaning: "bluetoothd is not installed"),
-        Row(name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false, meaning: "the bus policy does not let this user speak to bluetoothd: join the group bluetooth, or install hardware/units/waterh-bus-policy.conf"),
+        Row(name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false, meaning: "the bus policy does not let this user speak to bluetoothd"),
         // An object that was there a moment ago: the connection went, and its services with it.
         Row(name: DBusFailure.unknownObject, text: nil, code: .disconnected, isTransient: true, meaning: "bluetoothd does not have it any more"),
         Row(name: DBusFailure.unknownMethod, text: nil, code: .disconnected, isTransient: true, meaning: "bluetoothd does not have it any more"),

@@ -64,7 +64,7 @@ actor BlueZService {
     }
 
     static let absent = LinkError(
-        .serviceLost, "bluetoothd does not run: start it (systemctl start bluetooth), or use a link without hardware, see hardware/", isTransient: true)
+        .serviceLost, "bluetoothd does not run", isTransient: true)
 
     private func open() async throws -> DBusConnection {
         let connection = try await DBusConnection.open(bus, on: executor)
@@ -194,7 +194,7 @@ actor BlueZService {
         guard objects[path, BlueZName.adapter]?["Powered"]?.bool == true else {
             let short = path.split(separator: "/").last.map(String.init) ?? path
             throw LinkError(
-                .poweredOff, "The adapter \(short) is switched off: switch it on with 'bluetoothctl power on' (or rfkill unblock bluetooth)", isTransient: true)
+                .poweredOff, "The adapter \(short) is switched off", isTransient: true)
         }
         return path
     }

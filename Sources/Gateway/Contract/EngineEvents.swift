@@ -97,10 +97,13 @@ public struct Diagnostic: Hashable, Sendable {
 
     public var severity: Severity
     public var sentence: String
+    /// Where something particular can be done about it: the surface says what.
+    public var code: String?
 
-    public init(_ severity: Severity, _ sentence: String) {
+    public init(_ severity: Severity, _ sentence: String, code: String? = nil) {
         self.severity = severity
         self.sentence = sentence
+        self.code = code
     }
 }
 

@@ -58,11 +58,11 @@ extension GatewayEngine {
         switch phase {
         case .connecting(let peer):
             let name = work.report.name.map { "\($0) (\(peer))" } ?? "\(peer)"
-            return PollFailure(.connectFailed, "\(name) was seen, and did not connect within \(work.limits.poll).", advice: work.advice.about(.connectFailed))
+            return PollFailure(.connectFailed, "\(name) was seen, and did not connect within \(work.limits.poll).", linkError: .connectFailed)
         case .scanning, .pausing, .recovering:
             guard failures.keys.allSatisfy({ $0 == .notFound }) else { return nil }
             work.report.history.failedScans += 1
-            return PollFailure(.notFound, notFound.description, advice: work.advice.about(.notFound))
+            return PollFailure(.notFound, notFound.description, linkError: .notFound, values: othersValues)
         default:
             return nil
         }
@@ -81,8 +81,15 @@ extension GatewayEngine {
             let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
             let address = other.address?.description ?? other.peer.text
             if work.options.others.contains(where: { $0.identities.contains(address) }) { return " \(name) (\(address)), another bottle of this store, is here." }
-            return " \(name) (\(address)) is here, but is not this store's: if it is yours, waterh-gateway adopt \(address)."
+            return " \(name) (\(address)) is here, but is not this store's."
         }.joined()
+    }
+
+    /// Their addresses, for advice.
+    var othersValues: [String: String] {
+        let strangers = others.values.map { $0.address?.description ?? $0.peer.text }
+            .filter { address in !work.options.others.contains { $0.identities.contains(address) } }.sorted().prefix(3)
+        return strangers.isEmpty ? [:] : ["strangers": strangers.joined(separator: ", ")]
     }
 
     mutating func beginSession(mtu: Int) {
@@ -102,7 +109,7 @@ extension GatewayEngine {
         phaseDeadline = nil
         if let sentence = session.keeper.failure, work.report.failure == nil, end == .finished || !isFailure(end) {
             work.report.failure = PollFailure(
-                .cannotStore, sentence, advice: "What was not stored was not acknowledged: the bottle still has it. Mend the store and poll again.")
+                .cannotStore, sentence)
             return disconnect(then: .finish)
         }
         switch end {

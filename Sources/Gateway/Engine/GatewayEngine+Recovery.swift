@@ -12,7 +12,7 @@ extension GatewayEngine {
         guard let rung else {
             let rule = RetryTable.rule(for: error.code)
             if work.hasRadio, let peer { work.report.history.suspectPeer = peer.text }
-            return close(PollFailure(rule.failure, error.description, advice: work.advice.about(error.code)))
+            return close(PollFailure(rule.failure, error.description, linkError: error.code))
         }
         climb(rung, peer, because: error.description, pause: RetryTable.rule(for: error.code).pause)
     }

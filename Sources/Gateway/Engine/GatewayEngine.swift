@@ -81,7 +81,7 @@ public struct GatewayEngine {
         case .journal(let reply): take(reply)
         case .todayTotal(let total): session?.takeTotal(total, &work)
         case .tick: tick()
-        case .cancel: stop(PollFailure(.interrupted, "the poll was stopped.", advice: "What had arrived is stored; poll again for the rest."))
+        case .cancel: stop(PollFailure(.interrupted, "the poll was stopped."))
         }
         followSession()
         return work.effects
@@ -160,7 +160,7 @@ public struct GatewayEngine {
                 hasLog
                     ? "its log was not through after \(work.limits.poll); what had arrived is stored, and nothing uncertain was acknowledged."
                     : "the poll was not through after \(work.limits.poll).\(othersSeen)",
-                advice: work.advice.brokenOff("what is not acknowledged is still in the bottle.")))
+                code: "outOfTime", values: othersValues))
     }
 
     /// Stops whatever is under way and ends the poll with what there is.
@@ -192,7 +192,7 @@ public struct GatewayEngine {
     mutating func close(_ failure: PollFailure?) {
         work.report.failure = failure
         if failure?.kind == .notFound, work.hasRadio, work.options.allowPowerCycle == false, work.report.history.failedScans >= 3 {
-            work.say(.info, "Three scans in a row found nothing: switching the adapter off and on may help (--allow-power-cycle).")
+            work.say(.info, "Three scans in a row found nothing: switching the adapter off and on may help.", code: "powerCycleMayHelp")
         }
         guard let bottle = work.report.identity, work.isRecalled, work.options.job == .poll, failure?.kind != .cannotStore else { return finish() }
         phase = .finishing
@@ -213,6 +213,8 @@ public struct GatewayEngine {
         phase = .over
         phaseDeadline = nil
         work.report.endedAt = work.wall
+        work.report.failure?.values["link"] = work.linkName
+        work.report.failure?.values["hasRadio"] = "\(work.hasRadio)"
         work.report.duration = started.map { $0.duration(to: work.now) } ?? .zero
         if work.report.model == nil { work.report.model = work.report.name.flatMap(BottleModel.init(advertisedName:)) }
         work.emit(.done(work.report))

@@ -75,7 +75,7 @@ public struct CommandAnswer: Hashable, Sendable {
 }
 
 /// Why a poll did not do all it should: what, why, what to try.
-public struct PollFailure: Error, Hashable, Sendable {
+public struct PollFailure: Problem, Hashable {
     /// The conditions of tracker law A8, and those that a journal adds.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
@@ -121,13 +121,26 @@ public struct PollFailure: Error, Hashable, Sendable {
     public var kind: Kind
     /// What came back: one sentence.
     public var sentence: String
-    /// What a person can do.
-    public var advice: String
+    /// The kind, or the particular case of it: what can be done is a surface's business.
+    public var code: String
+    /// `link` and `hasRadio` say over which way; others what the sentence speaks of.
+    public var values: [String: String]
 
-    public init(_ kind: Kind, _ sentence: String, advice: String) {
+    public var category: ProblemCategory {
+        switch kind {
+        case .notFound: .notFound
+        case .notOurs, .clockDoubtful: .refused
+        default: .failed
+        }
+    }
+
+    /// - Parameter linkError: the link's own code, where it was the link that failed.
+    public init(_ kind: Kind, _ sentence: String, code: String? = nil, linkError: LinkError.Code? = nil, values: [String: String] = [:]) {
         self.kind = kind
         self.sentence = sentence
-        self.advice = advice
+        self.code = code ?? kind.rawValue
+        self.values = values
+        self.values["linkError"] = linkError?.rawValue
     }
 }
 
@@ -139,6 +152,6 @@ extension PollReport {
     }
 }
 
-extension PollFailure: CustomStringConvertible {
-    public var description: String { "\(kind.text): \(sentence) \(advice)" }
+extension PollFailure {
+    public var description: String { "\(kind.text): \(sentence)" }
 }

@@ -41,8 +41,6 @@ struct RetryRule: Sendable {
     var failure: PollFailure.Kind
     /// Why these rungs.
     var reason: String
-    /// What a person can try, over bluetoothd; see `LinkAdvice` for other links.
-    var advice: String
 }
 
 /// Retry policy as data. Errors that the link itself calls final (`isTransient` false) are not retried where the rule says so.
@@ -50,60 +48,47 @@ public enum RetryTable {
     static let rules: [RetryRule] = [
         RetryRule(
             code: .noAdapter, rungs: [], pause: .zero, failure: .noAdapter,
-            reason: "nothing of ours brings an adapter",
-            advice: "Plug one in (hardware/ tells which), or use a link without hardware: --link unix:PATH or capture:FILE."),
+            reason: "nothing of ours brings an adapter"),
         RetryRule(
             code: .poweredOff, rungs: [.powerCycle], pause: .seconds(1), failure: .bluetoothOff,
-            reason: "switching it on is the owner's decision, unless power-cycling was allowed",
-            advice: "Switch the adapter on (bluetoothctl power on)."),
+            reason: "switching it on is the owner's decision, unless power-cycling was allowed"),
         RetryRule(
             code: .permissionDenied, rungs: [], pause: .zero, failure: .permissionDenied,
-            reason: "the same question gets the same answer",
-            advice: "Run as a member of the group bluetooth, or install the bus policy from hardware/."),
+            reason: "the same question gets the same answer"),
         RetryRule(
             code: .notFound, rungs: [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200), failure: .notFound,
-            reason: "discovery stalls silently, and a zombie link keeps a bottle from advertising",
-            advice: "Wake the bottle (lid or a shake), bring it nearer, and close the phone app that may hold its only connection."),
+            reason: "discovery stalls silently, and a zombie link keeps a bottle from advertising"),
         RetryRule(
             code: .connectFailed, rungs: [.retry, .disconnect, .forget, .powerCycle], pause: .milliseconds(300), failure: .connectFailed,
-            reason: "an attempt cut off by the controller mostly works the second time; a Wi-Fi burst passes",
-            advice: "Bring the bottle nearer, and close the phone app that may hold its only connection."),
+            reason: "an attempt cut off by the controller mostly works the second time; a Wi-Fi burst passes"),
         RetryRule(
             code: .inProgress, rungs: [.disconnect, .forget, .powerCycle], pause: .milliseconds(500), failure: .connectFailed,
-            reason: "somebody's attempt, perhaps a dead process's, can last minutes",
-            advice: "Stop the other program that talks to the bottle, or restart Bluetooth."),
+            reason: "somebody's attempt, perhaps a dead process's, can last minutes"),
         RetryRule(
             code: .disconnected, rungs: [.retry, .retry, .forget], pause: .milliseconds(300), failure: .connectionLost,
-            reason: "a log that is not acknowledged comes again: connecting anew costs nothing but time",
-            advice: "Bring the bottle nearer and poll again: what was received is stored, the rest is still in the bottle."),
+            reason: "a log that is not acknowledged comes again: connecting anew costs nothing but time"),
         RetryRule(
             code: .timeout, rungs: [.disconnect, .forget], pause: .milliseconds(300), failure: .didNotAnswer,
-            reason: "a link that swallows answers may be a zombie: only a new connection tells",
-            advice: "Wake the bottle (lid or a shake) and poll again: nothing was lost."),
+            reason: "a link that swallows answers may be a zombie: only a new connection tells"),
         RetryRule(
             code: .refused, rungs: [], pause: .zero, failure: .unexpectedResponse,
-            reason: "a bottle needs no pairing and refuses nothing that it offers: a no stays a no",
-            advice: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."),
+            reason: "a bottle needs no pairing and refuses nothing that it offers: a no stays a no"),
         RetryRule(
             code: .protocolViolation, rungs: [.forget], pause: .milliseconds(300), failure: .unexpectedResponse,
-            reason: "a stale attribute cache looks like a lying peer",
-            advice: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."),
+            reason: "a stale attribute cache looks like a lying peer"),
         RetryRule(
             code: .outOfStep, rungs: [.disconnect], pause: .milliseconds(200), failure: .connectionLost,
-            reason: "we and the link disagree about what is connected: start from nothing",
-            advice: "Poll again."),
+            reason: "we and the link disagree about what is connected: start from nothing"),
         RetryRule(
             code: .serviceLost, rungs: [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter,
-            reason: "bluetoothd is restarted by its service manager, never by us",
-            advice: "See whether bluetoothd runs (systemctl status bluetooth); hardware/ tells how to set up Bluetooth. Without an adapter use --link unix:PATH or capture:FILE."),
+            reason: "bluetoothd is restarted by its service manager, never by us"),
         system,
     ]
 
     /// Whatever the operating system invents.
     static let system = RetryRule(
         code: .system, rungs: [.retry, .disconnect, .forget], pause: .milliseconds(300), failure: .connectFailed,
-        reason: "unknown errors are mostly passing ones",
-        advice: "Try again; waterh-gateway doctor looks for the usual causes.")
+        reason: "unknown errors are mostly passing ones")
 
     static func rule(for code: LinkError.Code) -> RetryRule { rules.first { $0.code == code } ?? system }
 

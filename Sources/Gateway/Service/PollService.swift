@@ -102,7 +102,7 @@ public actor PollService {
     private func poll(_ plan: BottlePlan, _ history: PollHistory) async -> PollReport {
         guard var options = await surroundings.options(plan) else {
             var report = PollReport(
-                failure: PollFailure(.cannotStore, "the store cannot be read.", advice: "Nothing was taken from the bottle."))
+                failure: PollFailure(.cannotStore, "the store cannot be read.", code: "storeCannotBeRead"))
             report.history = history
             return report
         }

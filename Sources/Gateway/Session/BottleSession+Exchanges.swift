@@ -43,7 +43,7 @@ extension BottleSession {
             requestDeadline = nil
             keepRest(&work)
             end = error.code == .refused
-                ? .failed(PollFailure(.unexpectedResponse, "the response characteristic says that it can be read, and refuses: \(error.sentence)", advice: work.advice.about(.refused)))
+                ? .failed(PollFailure(.unexpectedResponse, "the response characteristic says that it can be read, and refuses: \(error.sentence)", linkError: .refused))
                 : .lost(error)
         default:
             break
@@ -69,7 +69,7 @@ extension BottleSession {
         }
         keepRest(&work)
         end = error.code == .refused
-            ? .failed(PollFailure(.unexpectedResponse, "the command characteristic refuses what it offers: \(error.sentence)", advice: work.advice.about(.refused)))
+            ? .failed(PollFailure(.unexpectedResponse, "the command characteristic refuses what it offers: \(error.sentence)", linkError: .refused))
             : .lost(error)
     }
 

@@ -18,8 +18,7 @@ extension BottleSession {
             keepRest(&work)
             end = .failed(
                 PollFailure(
-                    .unexpectedResponse, "more than \(work.limits.notifications) notifications came in one poll.",
-                    advice: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."))
+                    .unexpectedResponse, "more than \(work.limits.notifications) notifications came in one poll.", code: "tooManyNotifications"))
             return
         }
         if !isCut, mtu < Self.logMTU, value.count == mtu - 3 {
@@ -147,24 +146,23 @@ extension BottleSession {
                 PollFailure(
                     .unexpectedResponse,
                     "the connection's MTU is \(mtu), so the bottle's values were cut after \(mtu - 3) bytes; a log needs an MTU of \(Self.logMTU). Nothing that was cut was acknowledged.",
-                    advice: work.advice.smallMTU))
+                    code: "smallMTU", values: ["mtu": "\(Self.logMTU)"]))
         } else if drain.unanswered || !drain.complete, work.report.received == 0, junk > 0 {
             end = .failed(
                 PollFailure(
                     .unexpectedResponse, "what came back is not the WaterH protocol (\(junk) unreadable pieces were kept).",
-                    advice: "Run waterh-gateway poll again; if it stays so, record the connection and report it."))
+                    code: "notTheProtocol"))
         } else if drain.unanswered {
             end = .failed(
                 PollFailure(
-                    .didNotAnswer, "it was asked for its log \(work.limits.sendings) times.",
-                    advice: work.advice.silent))
+                    .didNotAnswer, "it was asked for its log \(work.limits.sendings) times.", code: "saidNothing"))
         } else if !drain.complete, drain.taken < work.limits.records {
             end = .failed(
                 PollFailure(
                     .didNotAnswer, "its log did not come through whole: \(drain.note ?? "it broke off").",
-                    advice: work.advice.brokenOff("what was whole is stored, and nothing uncertain was acknowledged.")))
+                    code: "logBrokeOff"))
         } else if case .contradicted(let sentence) = work.clock {
-            end = .failed(PollFailure(.clockDoubtful, sentence + ".", advice: HostClock.advice))
+            end = .failed(PollFailure(.clockDoubtful, sentence + "."))
         } else {
             advance(&work)
         }
@@ -187,7 +185,7 @@ extension BottleSession {
             work.isClockWitnessed = work.options.trustsClock || HostClock.isWitnessed(work.clockMark, drift: work.report.clockDriftSeconds, keeper.memory)
             work.isClockJudgedByLog = !records.isEmpty
             if case .undecided(let sentence) = work.clock {
-                work.say(.warning, "\(sentence): no clock is set. If this computer's is right: waterh-gateway poll --trust-clock")
+                work.say(.warning, "\(sentence): no clock is set.", code: "clockUndecided")
             }
         }
     }

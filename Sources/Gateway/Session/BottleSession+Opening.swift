@@ -24,8 +24,7 @@ extension BottleSession {
                 }
                 end = .stranger(
                     PollFailure(
-                        .unexpectedResponse, "\(seen) is no WaterH bottle: \(error.sentence)",
-                        advice: "Name the bottle (--bottle NAME or ADDRESS), or record the connection and report it."))
+                        .unexpectedResponse, "\(seen) is no WaterH bottle: \(error.sentence)", code: "noBottle"))
             }
         case .discoveryFailed(let error):
             end = .lost(error)
@@ -71,8 +70,7 @@ extension BottleSession {
                 let name = work.report.name.map { " (\($0))" } ?? ""
                 end = .stranger(
                     PollFailure(
-                        .notFound, "the bottle at \(work.linkName) is \(found)\(name), not \(wanted).",
-                        advice: "Leave --bottle out, or name this one."))
+                        .notFound, "the bottle at \(work.linkName) is \(found)\(name), not \(wanted).", code: "otherBottleThanNamed"))
                 return
             }
         }
@@ -126,7 +124,7 @@ extension BottleSession {
                 end = .failed(
                     PollFailure(
                         .unexpectedResponse, "the response characteristic says that it notifies, and refuses the subscription: \(error.sentence)",
-                        advice: work.advice.about(.refused)))
+                        linkError: .refused))
                 return
             }
             work.say(.warning, "The response characteristic refuses the subscription (\(error.sentence)); it is read instead.")

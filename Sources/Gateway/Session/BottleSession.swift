@@ -259,8 +259,7 @@ struct BottleSession {
         guard end == nil, let sentence = keeper.failure else { return end != nil }
         end = .failed(
             PollFailure(
-                .cannotStore, sentence.hasSuffix(".") ? sentence : sentence + ".",
-                advice: "Nothing was acknowledged: the bottle still has it. Mend the store and poll again."))
+                .cannotStore, sentence.hasSuffix(".") ? sentence : sentence + "."))
         return true
     }
 }

@@ -87,10 +87,6 @@ enum HostClock {
         return log.isEmpty ? .undecided(clocks) : .contradicted("\(clocks), and the whole log goes with the bottle's")
     }
 
-    /// What a person can do about it.
-    static let advice =
-        "Nothing was acknowledged and no clock was set. Look at the date of this computer (timedatectl); the next poll with a right clock goes on by itself. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
-
     /// Records may lie this far ahead (tracker law A2): zones and their changes stay below.
     static let tolerance = RecordResolver.aheadSeconds
     /// What clocks drift in months, and a correction by the network.

@@ -40,17 +40,17 @@ public struct Ownership: Sendable {
         }
     }
 
-    /// Why a bottle was left alone, and what to do.
+    /// Why a bottle was left alone.
     func refusal(name: String?, identity: String) -> PollFailure {
         let who = name.map { "\($0) (\(identity))" } ?? identity
         if options.others.contains(where: { $0.identities.contains(identity) }) {
             return PollFailure(
-                .notFound, "it is not here; \(who), another bottle of this store, is.", advice: LinkAdvice(linkName: "", hasRadio: true).about(.notFound))
+                .notFound, "it is not here; \(who), another bottle of this store, is.", linkError: .notFound)
         }
         let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(separator: ", ")
         let left = options.job == .poll ? "taken from" : "sent to"
         return PollFailure(
             .notOurs, "\(who) is here, but this store belongs to \(own); nothing was \(left) it.",
-            advice: "If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) under a new name: waterh-gateway adopt '\(identity)' --as NAME.")
+values: ["identity": identity, "own": own])
     }
 }

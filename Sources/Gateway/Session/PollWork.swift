@@ -79,14 +79,13 @@ struct PollWork {
     /// What the bottle's records are kept under.
     var bottle: String { report.identity ?? linkName }
     var limits: PollLimits { options.limits }
-    var advice: LinkAdvice { LinkAdvice(linkName: linkName, hasRadio: hasRadio) }
 
     mutating func emit(_ effect: EngineEffect) { effects.append(effect) }
 
     mutating func perform(_ request: CentralRequest) { effects.append(.link(request)) }
 
-    mutating func say(_ severity: Diagnostic.Severity, _ sentence: String) {
-        effects.append(.diagnostic(Diagnostic(severity, sentence)))
+    mutating func say(_ severity: Diagnostic.Severity, _ sentence: String, code: String? = nil) {
+        effects.append(.diagnostic(Diagnostic(severity, sentence, code: code)))
     }
 
     mutating func show(_ stage: PollProgress.Stage, _ transfer: PollProgress.Transfer? = nil) {

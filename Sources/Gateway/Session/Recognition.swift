@@ -59,10 +59,9 @@ struct Recognition: Hashable {
     }
 
     private func refusal(_ why: String) -> PollFailure {
-        let named = address.map { "waterh-gateway poll --bottle \($0)" } ?? "name its address with --bottle"
         return PollFailure(
             .notOurs, "\(name) is here and hides its address (\(address ?? "private")), and \(why): it may be another bottle of that name. Nothing was taken from it.",
-            advice: "If it is yours: \(named). If it is one of this store's under a new name: waterh-gateway adopt '\(standIn)' --as NAME.")
+code: "hidesItsAddress", values: ["standIn": standIn].merging(address.map { ["address": $0] } ?? [:]) { $1 })
     }
 
     /// Bottle and host may be in any two zones.

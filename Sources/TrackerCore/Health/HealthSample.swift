@@ -40,13 +40,15 @@ public struct HealthFileError: Problem, Hashable {
     /// 1-based line, where the trouble lies in one.
     public var line: Int?
     public var reason: String
+    public var code: String
 
-    public init(line: Int? = nil, reason: String) {
+    /// - Parameter code: where something particular can be done about it.
+    public init(line: Int? = nil, reason: String, code: String = "badHealthFile") {
         self.line = line
         self.reason = reason
+        self.code = code
     }
 
-    public var code: String { "badHealthFile" }
     public var category: ProblemCategory { .damaged }
     public var values: [String: String] { line.map { ["line": String($0)] } ?? [:] }
     public var sentence: String { (line.map { "Line \($0): " } ?? "") + reason }

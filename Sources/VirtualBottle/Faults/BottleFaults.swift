@@ -73,7 +73,7 @@ public struct BottleFaults: Hashable, Sendable {
         for part in text.split(separator: ",") {
             let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
             guard let name = pieces.first, let word = BottleFaultWord.all.first(where: { $0.name == name }) else {
-                throw Malformed(description: "'\(part)' is no fault: 'waterh-emulator faults' lists the words")
+                throw Malformed(description: "'\(part)' is no fault of a bottle")
             }
             switch (word.kind, pieces.count > 1 ? Int(pieces[1]) : nil) {
             case (.plain(let path), _) where pieces.count == 1: self[keyPath: path] = true

@@ -1,9 +1,9 @@
 import Bluetooth
 
-/// What a person can try about an error, by the kind of way to the bottle: nobody wakes a recording with a shake.
+/// What a person can try about an error on this command line, by the kind of way to the bottle: a recording cannot be shaken awake.
 public struct LinkAdvice: Sendable {
     private enum Way {
-        /// bluetoothd: what the retry table says.
+        /// bluetoothd.
         case radio
         /// A program at the other end of a socket.
         case socket(path: String)
@@ -32,7 +32,7 @@ public struct LinkAdvice: Sendable {
 
     /// For an error of this class.
     public func about(_ code: LinkError.Code) -> String {
-        let usual = RetryTable.rule(for: code).advice
+        let usual = Self.radio(code)
         return switch way {
         case .radio: usual
         case .socket(let path): Self.socket(code, path)
@@ -43,7 +43,7 @@ public struct LinkAdvice: Sendable {
     }
 
     /// For a conversation that broke off or was never through; `comfort` says what is not lost.
-    func brokenOff(_ comfort: String) -> String {
+    public func brokenOff(_ comfort: String) -> String {
         switch way {
         case .radio, .channel: "Bring the bottle nearer and poll again: \(comfort)"
         case .socket: "See what the program at the other end says, and poll again: \(comfort)"
@@ -53,7 +53,7 @@ public struct LinkAdvice: Sendable {
     }
 
     /// For a bottle that says nothing.
-    var silent: String {
+    public var silent: String {
         switch way {
         case .radio, .channel: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
         case .socket, .recording, .cable: brokenOff("nothing was lost.")
@@ -61,11 +61,30 @@ public struct LinkAdvice: Sendable {
     }
 
     /// For a connection that carries too little at a time.
-    var smallMTU: String {
+    /// - Parameter mtu: what it needs.
+    public func smallMTU(_ mtu: String) -> String {
         switch way {
         case .radio: "Poll again; if it stays so, look for ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is usual), and for another program that connects first."
-        case .socket, .channel, .cable: "See that the other end agrees on an MTU of \(BottleSession.logMTU) or more."
+        case .socket, .channel, .cable: "See that the other end agrees on an MTU of \(mtu) or more."
         case .recording(let file): Self.recorded(file)
+        }
+    }
+
+    private static func radio(_ code: LinkError.Code) -> String {
+        switch code {
+        case .noAdapter: "Plug one in (hardware/ tells which), or use a link without hardware: --link unix:PATH or capture:FILE."
+        case .poweredOff: "Switch the adapter on (bluetoothctl power on, or rfkill unblock bluetooth)."
+        case .permissionDenied: "Run as a member of the group bluetooth, or install the bus policy (hardware/units/waterh-bus-policy.conf)."
+        case .notFound: "Wake the bottle (lid or a shake), bring it nearer, and close the phone app that may hold its only connection."
+        case .connectFailed: "Bring the bottle nearer, and close the phone app that may hold its only connection."
+        case .inProgress: "Stop the other program that talks to the bottle, or restart Bluetooth."
+        case .disconnected: "Bring the bottle nearer and poll again: what was received is stored, the rest is still in the bottle."
+        case .timeout: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
+        case .refused, .protocolViolation: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."
+        case .outOfStep: "Poll again."
+        case .serviceLost:
+            "See whether bluetoothd runs (systemctl status bluetooth); hardware/ tells how to set up Bluetooth. Without an adapter use --link unix:PATH or capture:FILE."
+        default: "Try again; waterh-gateway doctor looks for the usual causes."
         }
     }
 

@@ -1,6 +1,5 @@
 import Bluetooth
-import Gateway
-import GatewaySupport
+import Links
 import Testing
 
 /// What a person is told to try fits the way to the bottle.
@@ -36,14 +35,5 @@ import Testing
     @Test func unknownLinks() {
         #expect(LinkAdvice(linkName: "memory", hasRadio: true).about(.notFound).contains("shake"))
         #expect(LinkAdvice(linkName: "memory", hasRadio: false).about(.notFound) == "Poll again.")
-    }
-
-    /// Through the engine: a bottle on a socket that answers nothing.
-    @Test func aSilentPeerOnASocket() throws {
-        var bottle = ScriptedBottle(records: drinks(3))
-        bottle.connectFailures = Array(repeating: LinkError(.connectFailed, "Nobody listens."), count: 9)
-        var rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: false)
-        let failure = try #require(try rig.run().failure)
-        #expect(failure.advice.contains("waterh-emulator run --link unix:"), "\(failure)")
     }
 }

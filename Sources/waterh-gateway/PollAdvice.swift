@@ -1,0 +1,50 @@
+import Bluetooth
+import Gateway
+import Links
+
+/// What can be done about a poll on this command line, by the code of what went wrong. Other surfaces have other tables.
+enum PollAdvice {
+    static func about(_ failure: PollFailure) -> String {
+        let strangers = failure.values["strangers"].map { " If it is yours: waterh-gateway adopt \($0)" } ?? ""
+        return cause(failure) + strangers
+    }
+
+    /// What is being said, and what can be done about it.
+    static func words(_ diagnostic: Diagnostic) -> String {
+        switch diagnostic.code {
+        case "clockUndecided": "\(diagnostic.sentence) If this computer's is right: waterh-gateway poll --trust-clock"
+        case "powerCycleMayHelp": "\(diagnostic.sentence) Allow it with --allow-power-cycle."
+        default: diagnostic.sentence
+        }
+    }
+
+    private static func cause(_ failure: PollFailure) -> String {
+        let values = failure.values
+        let link = LinkAdvice(linkName: values["link"] ?? "", hasRadio: values["hasRadio"] != "false")
+        if let code = values["linkError"] { return link.about(LinkError.Code(code)) }
+        switch failure.code {
+        case "noBottle": return "Name the bottle (--bottle NAME or ADDRESS), or record the connection and report it."
+        case "otherBottleThanNamed": return "Leave --bottle out, or name this one."
+        case "tooManyNotifications": return link.about(.protocolViolation)
+        case "smallMTU": return link.smallMTU(values["mtu"] ?? "more")
+        case "notTheProtocol": return "Run waterh-gateway poll again; if it stays so, record the connection and report it."
+        case "saidNothing": return link.silent
+        case "logBrokeOff": return link.brokenOff("what was whole is stored, and nothing uncertain was acknowledged.")
+        case "outOfTime": return link.brokenOff("what is not acknowledged is still in the bottle.")
+        case "cannotStore": return "What was not stored was not acknowledged: the bottle still has it. Mend the store and poll again."
+        case "storeCannotBeRead": return "Nothing was taken from the bottle."
+        case "interrupted": return "What had arrived is stored; poll again for the rest."
+        case "clockDoubtful":
+            return "Nothing was acknowledged and no clock was set. Look at the date of this computer (timedatectl); the next poll with a right clock goes on "
+                + "by itself. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
+        case "notOurs":
+            let (identity, own) = (values["identity"] ?? "ADDRESS", values["own"] ?? "another")
+            return "If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) under a new name: waterh-gateway adopt "
+                + "'\(identity)' --as NAME."
+        case "hidesItsAddress":
+            let named = values["address"].map { "waterh-gateway poll --bottle \($0)" } ?? "name its address with --bottle"
+            return "If it is yours: \(named). If it is one of this store's under a new name: waterh-gateway adopt '\(values["standIn"] ?? "NAME")' --as NAME."
+        default: return "Poll again."
+        }
+    }
+}
