@@ -15,7 +15,7 @@ export function tokenList() {
     const more = h('span', { class: 'from' });
     const revoke = h('button', { type: 'button', class: 'plain', onclick: () => confirmThen(t.revokeToken, t.revokeWords(row.token.label), t.revoke, async () => {
       await request('DELETE', `/tokens/${row.token.id}`);
-      await load();
+      refresh();
     }) }, t.revoke);
     const row = h('li', {}, h('span', { class: 'row-text' }, label, more), revoke);
     Object.assign(row, { label, more, revoke });
@@ -39,7 +39,8 @@ export function tokenList() {
     const scope = h('select', {}, SCOPES.map((each) => option(each, t.scopes[each], each === 'log')));
     dialog(t.newToken, [field(t.tokenLabel, label, { hint: t.tokenHint }), field(t.scope, scope)], { save: t.make, onsave: async () => {
       const made = await request('POST', '/tokens', { label: label.value.trim() || 'page', scope: scope.value });
-      await load();
+      // The token is shown whatever becomes of the list: there is no second look at it.
+      refresh();
       const shown = h('input', { type: 'text', readonly: true, value: made.token, class: 'secret', onfocus: (event) => event.target.select() });
       dialog(t.tokenMade, [h('p', {}, t.tokenOnce), field(t.token, shown)], {
         cancel: t.close, save: t.copy, onsave: async () => {
@@ -50,10 +51,11 @@ export function tokenList() {
     } });
   }
 
-  load().catch(() => {
+  const refresh = () => load().catch(() => {
     setText(empty, t.tokensHidden);
     empty.hidden = false;
   });
+  refresh();
   return card(t.tokens, { class: 'group', 'data-group': 'tokens', head: h('button', { type: 'button', class: 'plain', onclick: make }, t.newToken) },
     h('p', { class: 'note' }, t.tokenWords), list, empty);
 }
