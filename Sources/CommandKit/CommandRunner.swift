@@ -10,7 +10,9 @@ public enum CommandRunner {
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
         unblock([SIGINT, SIGTERM, SIGHUP])
-        let status = await run(root, arguments ?? Array(CommandLine.arguments.dropFirst()))
+        let arguments = arguments ?? Array(CommandLine.arguments.dropFirst())
+        PrintedCommands.current = PrintedCommands(given: arguments)
+        let status = await run(root, arguments)
         TextOutput.standard.flush()
         guard let trouble = TextOutput.standard.trouble else { exit(status) }
         Diagnostics.error(
@@ -56,18 +58,19 @@ public enum CommandRunner {
         }
         let code = root.exitCode(for: error)
         let text = root.fullMessage(for: error)
+        let isWrongUse = code == .validationFailure
+        // The help for a verb that is none would be the default verb's.
+        if code.isSuccess || isWrongUse, let verb = UnknownVerb(root, arguments) {
+            let (what, advice) = verb.sentences(root._commandName)
+            Diagnostics.error(what, advice: advice)
+            return ExitStatus.wrongUse.rawValue
+        }
         if code.isSuccess {
             // --help and --version are answers, not diagnostics.
             if !text.isEmpty { TextOutput.standard.block(text) }
             return ExitStatus.done.rawValue
         }
         guard !(error is ExitCode) else { return code.rawValue }
-        let isWrongUse = code == .validationFailure
-        if isWrongUse, let verb = UnknownVerb(root, arguments) {
-            let (what, advice) = verb.sentences(root._commandName)
-            Diagnostics.error(what, advice: advice)
-            return ExitStatus.wrongUse.rawValue
-        }
         if isWrongUse { Diagnostics.block(text) } else { Diagnostics.error(String(describing: error)) }
         return isWrongUse ? ExitStatus.wrongUse.rawValue : ExitStatus.failed.rawValue
     }

@@ -16,7 +16,8 @@ struct UnknownVerb {
     init?<Root: ParsableCommand>(_ root: Root.Type, _ arguments: [String]) {
         var command: any ParsableCommand.Type = root
         var path: [String] = []
-        for word in arguments {
+        // `help logg` asks the same as `logg --help`.
+        for word in arguments.first == "help" ? arguments.dropFirst() : arguments[...] {
             let children = command.configuration.subcommands
             guard !children.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
             path.append(word)

@@ -23,7 +23,11 @@ enum StoreAdvice {
         case "openedToLook": "This is a mistake of the program: please report it."
         case "storeWasRemoved": "What was written last is not kept. Stop what has the store open, bring the file back, and start again."
         case "unreadableRow": "See them all with: waterh-tracker check --doctor"
-        case "noBackup", "backupIsDamaged", "notAStore": "Nothing was changed."
+        case "noBackup": "The store is as it was. Name another backup."
+        case "backupIsNewer": "The store is as it was. Update waterh-bench."
+        case "backupIsBusy": "The store is as it was. Try again."
+        case "noSpaceForBackup": "The store is as it was. Free some space, or name a folder with space in TMPDIR."
+        case "backupCannotBeRead": "The store is as it was. Check the file's name and its permissions."
         case "healthFileStays": "Check the permissions of its folder."
         case "diskFull": "Free some space and try again; what was stored before is intact."
         case "readOnly":

@@ -42,7 +42,7 @@ public struct CaptureFill: Sendable {
         records = chosen?.value.records ?? []
         model = chosen?.value.model
         for other in found.keys.sorted() where other != chosen?.key {
-            leftOut.append("left out: \(found[other]?.records.count ?? 0) records of \(other)")
+            leftOut.append("left out: \(found[other]?.records.count ?? 0) record\(found[other]?.records.count == 1 ? "" : "s") of \(other)")
         }
     }
 

@@ -56,7 +56,7 @@ struct Control: ParsableCommand {
     /// One line, or for `status` all there is to say.
     private static func words(_ status: [String: Any], isLong: Bool) -> [String] {
         func text(_ key: String) -> String { (status[key] as? String) ?? (status[key] as? NSNumber)?.stringValue ?? "-" }
-        let short = "\(text("name")): \(text("records")) records, \(text("amountMl")) ml today, battery \(text("batteryPercent")) %, clock \(text("clock"))"
+        let short = "\(text("name")): \(text("records")) record\(text("records") == "1" ? "" : "s"), \(text("amountMl")) ml today, battery \(text("batteryPercent")) %, clock \(text("clock"))"
         guard isLong else { return [short] }
         let isConnected = (status["connected"] as? Bool) == true
         let connection = isConnected ? "\(text("central")), MTU \(text("mtu"))\((status["subscribed"] as? Bool) == true ? ", subscribed" : "")" : "none"
@@ -66,7 +66,7 @@ struct Control: ParsableCommand {
             "\(text("name"))  \(text("address"))  \(text("profile")) \(text("model"))",
             "on the air    \(air)",
             "connection    \(connection) (\(text("connections")) so far)",
-            "log           \(text("records")) records, \(text("acknowledged")) acknowledged, \(text("overwritten")) lost to newer ones",
+            "log           \(text("records")) record\(text("records") == "1" ? "" : "s"), \(text("acknowledged")) acknowledged, \(text("overwritten")) lost to newer ones",
             "clock         \(text("clock"))",
             "battery       \(text("batteryPercent")) %, \(text("charging"))",
             "today         \(text("amountMl")) of \(text("goalMl")) ml",

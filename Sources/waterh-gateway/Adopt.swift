@@ -35,7 +35,7 @@ struct Adopt: AsyncParsableCommand {
             throw CommandFailure(.wrongUse, "\(identity) is a name that many bottles bear.", advice: "Give its address, as waterh-gateway scan shows it.")
         }
         // Only now: what is refused must not make a store.
-        let file = try Configuration.load(nil)
+        let file = try Configuration.load(place.config)
         let depot = try Depot(try place.place(file), zone: place.namedZone(file))
         let isNew = try Depot.explained { try depot.desk().adoptBottle(identity, as: other) }
         if json {

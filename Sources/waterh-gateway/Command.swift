@@ -9,5 +9,9 @@ struct Command: AsyncParsableCommand {
         version: ProgramVersion.text,
         subcommands: [Poll.self, Run.self, Demo.self, Scan.self, Adopt.self, Send.self, Doctor.self])
 
-    static func main() async { await CommandRunner.main(Command.self) }
+    static func main() async {
+        let arguments = VerbFirst.ordered(
+            Array(CommandLine.arguments.dropFirst()), options: ["--store", "--config", "--link", "--bottle", "--zone"], flags: ["--json", "--verbose"])
+        await CommandRunner.main(Command.self, arguments: arguments)
+    }
 }

@@ -34,7 +34,7 @@ struct Demo: AsyncParsableCommand {
         let gateway = DemoGateway(bottle.central, depot)
         let isOnce = once
         let place = try control.map(Self.path)
-        let outcome = await Interruptible.run { () -> Result<Void, CommandFailure> in
+        let (outcome, stopped) = await Interruptible.stoppable { () -> Result<Void, CommandFailure> in
             do throws(CommandFailure) {
                 try await Self.show(bottle, gateway)
                 if !isOnce { try await Self.follow(bottle, gateway, control: place) }
@@ -45,6 +45,7 @@ struct Demo: AsyncParsableCommand {
         }
         await gateway.close()
         await bottle.close()
+        if let stopped, (try? outcome.get()) != nil { throw ExitCode(stopped.rawValue) }
         try outcome.get()
     }
 
@@ -104,7 +105,7 @@ struct DemoGateway: Sendable {
         self.taken = taken
         var outlets = depot.outlets()
         outlets.journaled = { entries, outcomes in
-            let new = zip(entries, outcomes).filter { $0.1 != .duplicate }.map(\.0)
+            let new = zip(entries, outcomes).filter { $0.1.isNew }.map(\.0)
             taken.entries.withLock { $0 += new }
         }
         outlets.diagnostic = { if $0.severity == .warning { Diagnostics.warning(PollAdvice.words($0)) } }

@@ -35,6 +35,14 @@ struct Depot: Sendable {
         try explained { try ZoneChoice(named: named, machine: named == nil ? Machine.zone() : .utc) }
     }
 
+    /// The zones of a poll of this store: of its days, and of the bottle's clock. Makes and changes nothing.
+    static func zones(_ named: String?, _ place: StorePlace) throws -> (day: Zone, bottle: Zone) {
+        let choice = try choice(named)
+        guard let settings = try? place.open(hostZone: choice.host.id, for: .looking).settings() else { return (choice.host, choice.host) }
+        let day = choice.inForce(settings)
+        return (day, PollOptions(settings: settings, zone: day).zone)
+    }
+
     /// A desk at this moment.
     /// - Parameter remark: takes what a person has to know beside an answer.
     func desk(remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }) -> TrackerDesk {

@@ -18,12 +18,12 @@ struct Doctor: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let file = try Configuration.load(nil)
+        let file = try Configuration.load(place.config)
         var link = link
         link.fill(file)
         let way = try link.name
         let store = try place.place(file)
-        var findings = DoctorChecks.store(store) + [DoctorChecks.zone(place.namedZone(file))]
+        var findings = DoctorChecks.store(store) + [DoctorChecks.zone(place.namedZone(file), store)]
         let own = OwnBottles.look(store)
         findings.append(DoctorChecks.bottles(own))
         findings.append(await DoctorChecks.link(link, own))
@@ -36,13 +36,13 @@ struct Doctor: AsyncParsableCommand {
         let bad = findings.filter { $0.status == .bad }
         if json {
             let list = findings.map { finding -> JSONValue in
-                ["check": .string(finding.check), "status": .string(finding.status.rawValue), "found": .string(finding.found), "advice": JSONValue(finding.advice)]
+                ["check": .string(finding.check), "status": .string(finding.status.rawValue), "found": .string(finding.found), "advice": JSONValue(finding.advice.map(PrintedCommands.current.completed))]
             }
             TextOutput.standard.line(["ok": .bool(bad.isEmpty), "checks": .array(list)] as JSONValue)
         } else {
             for finding in findings {
-                TextOutput.standard.line("\(finding.status.mark) \(finding.check): \(finding.found)")
-                if let advice = finding.advice { TextOutput.standard.line("    \(advice)") }
+                TextOutput.standard.words("\(finding.status.mark) \(finding.check): \(finding.found)")
+                if let advice = finding.advice { TextOutput.standard.words("    \(advice)") }
             }
         }
         guard !bad.isEmpty else { return }
@@ -78,15 +78,15 @@ enum DoctorChecks {
             let store = try place.open(hostZone: nil, for: .looking)
             let counts = try store.journalCounts()
             let words = switch store.found {
-            case .store: "\(path): \(counts.drinks) drinks, \(counts.quarantined) suspect"
-            case .older: "\(path): \(counts.drinks) drinks, \(counts.quarantined) suspect; of an earlier version, the next poll brings it up to date"
+            case .store: "\(path): \(counted(counts.drinks, "drink")), \(counts.quarantined) suspect"
+            case .older: "\(path): \(counted(counts.drinks, "drink")), \(counts.quarantined) suspect; of an earlier version, the next poll brings it up to date"
             case .nothing: "\(path) is empty; the first poll makes a store of it"
             }
             var findings = [Finding("store", .good, words)]
             let unreadable = try store.unreadableRows()
             if let first = unreadable.first {
                 findings.append(
-                    Finding("rows", .bad, "\(unreadable.count) cannot be read and count nowhere: \(first)", advice: "See them all with: waterh-tracker check --doctor --store \(path)"))
+                    Finding("rows", .bad, "\(counted(unreadable.count, "row")) that cannot be read, counted nowhere: \(first)", advice: "See them all with: waterh-tracker check --doctor"))
             }
             if let other = place.beside { findings.append(Finding("service", .note, "a system service keeps another day in \(other)")) }
             if access(path, W_OK) != 0 {
@@ -103,12 +103,13 @@ enum DoctorChecks {
         }
     }
 
-    static func zone(_ given: String?) -> Finding {
-        let id = given ?? TimeZone.current.identifier
-        guard let zone = try? Zone(id) else {
-            return Finding("time zone", .bad, "\(id) is no IANA name", advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")
+    /// Those that a poll of this store would use.
+    static func zone(_ given: String?, _ place: StorePlace) -> Finding {
+        guard let zones = try? Depot.zones(given, place) else {
+            return Finding("time zone", .bad, "\(given ?? "the system's") is no IANA name", advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")
         }
-        return Finding("time zone", .good, "\(zone.id), now \(zone.wall(at: Machine.now()))")
+        let bottle = zones.bottle == zones.day ? "" : "; the bottle's clock shows \(zones.bottle.id), now \(zones.bottle.wall(at: Machine.now()))"
+        return Finding("time zone", .good, "\(zones.day.id), now \(zones.day.wall(at: Machine.now()))\(bottle)")
     }
 
     /// Which bottles a poll drains.

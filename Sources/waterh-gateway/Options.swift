@@ -49,8 +49,26 @@ struct LinkOptions: ParsableArguments {
             return try LinkFactory.central(
                 name, notifications: notifications, runtimeFolder: Paths.runtime, instruments: LinkInstruments(log: { if isVerbose { Diagnostics.line($0) } }))
         } catch {
+            if case .capture(let file) = name { throw Self.unusable(file, error) }
             throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: "\(name)", hasRadio: true).about(error.code))
         }
+    }
+
+    /// A capture that cannot answer is no absent bottle: there is no such file, or its bytes are no recorded bottle.
+    private static func unusable(_ file: String, _ error: LinkError) -> CommandFailure {
+        var status = stat()
+        guard stat(file, &status) == 0 else {
+            return CommandFailure(
+                .wrongUse, "There is no capture \(file): \(String(cString: strerror(errno))).",
+                advice: "Name a recording that is there: --link capture:FILE. captures/ has some.")
+        }
+        guard access(file, R_OK) == 0 else {
+            return CommandFailure(.failed, "The capture \(file) cannot be read: \(String(cString: strerror(errno))).", advice: "Look who may read it (ls -l).")
+        }
+        let said = error.sentence.hasPrefix(file + ": ") ? String(error.sentence.dropFirst(file.count + 2)) : error.sentence
+        return CommandFailure(
+            .badInput, "The capture \(file) cannot answer: \(said)\(said.hasSuffix(".") ? "" : ".")",
+            advice: "'waterh-replay info \(file)' tells what is in it.")
     }
 
     var wantedBottle: String? { bottle ?? Machine.variable("WATERH_BOTTLE") }
@@ -60,6 +78,9 @@ struct LinkOptions: ParsableArguments {
 struct StoreOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else what waterh.toml says, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
+
+    @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    var config: String?
 
     @Option(help: "How byte 0 of a record is read: calendar (its year) or strict (always 1A). Default: the setting bottle.recordDialect.")
     var dialect: RecordDialect?

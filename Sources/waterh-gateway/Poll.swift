@@ -27,7 +27,7 @@ struct Poll: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let file = try Configuration.load(nil)
+        let file = try Configuration.load(place.config)
         var link = link
         link.fill(file)
         let central = try link.open()
@@ -38,12 +38,9 @@ struct Poll: AsyncParsableCommand {
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
         options.trustsClock = trustClock
-        var isLive = true
-        if case .capture = try link.name {
-            isLive = false
-            // A recording is of another day, and named by its file.
-            (options.trustsClock, options.correctClockBeyond, options.own) = (true, nil, [])
-        }
+        // A bottle that the file names is the store's concern, whether or not it was ever met.
+        let isConcern = self.link.wantedBottle == nil || Ownership(options).isAboutOwn
+        if case .capture = try link.name { options.answeredByRecording() }
 
         let taken = Mutex<[JournalEntry]>([])
         let watcher = Watcher(verbose: link.verbose)
@@ -51,25 +48,25 @@ struct Poll: AsyncParsableCommand {
         outlets.diagnostic = { watcher.show($0) }
         outlets.progress = { watcher.show($0) }
         outlets.journaled = { entries, outcomes in
-            let new = zip(entries, outcomes).filter { $0.1 != .duplicate }.map(\.0)
+            let new = zip(entries, outcomes).filter { $0.1.isNew }.map(\.0)
             taken.withLock { $0 += new }
         }
         let driver = GatewayDriver(link: central, journal: depot.store, clock: .system(wall: { Machine.now() }), outlets: outlets)
         let report = await Interruptible.run { [options] in await driver.poll(options) }
         await driver.close()
         watcher.clear()
-        // How a recording answered says nothing of the way to the bottle.
-        depot.desk().afterPoll(report, isLive: isLive)
+        // How a recording answered, or that nobody bears a mistyped name, says nothing of the way to the bottle.
+        depot.desk().afterPoll(report, isLive: !options.isRecording && (isConcern || report.failure == nil))
 
         if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.desk().lookAgain(options), resolved > 0 {
-            Diagnostics.line("\(resolved) records of earlier polls got a date and count now.")
+            Diagnostics.line("\(counted(resolved, "record")) of earlier polls got a date and \(resolved == 1 ? "counts" : "count") now.")
         }
         let state = try Depot.explained { try depot.desk().state() }
         if json {
             TextOutput.standard.line(try PollJSON(report: report, state: state).text)
         } else {
-            for line in PollText.lines(report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state) { TextOutput.standard.line(line) }
-            if let line = PollText.adoption(report) { TextOutput.standard.line(line) }
+            for line in PollText.lines(report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state) { TextOutput.standard.words(line) }
+            if let line = PollText.adoption(report) { TextOutput.standard.words(line) }
         }
         if let failure = report.commandFailure { throw failure }
     }
@@ -78,12 +75,23 @@ struct Poll: AsyncParsableCommand {
 /// Runs something that can be cancelled, and cancels it when a person or a supervisor wants us to stop.
 enum Interruptible {
     static func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
+        await stoppable(body).result
+    }
+
+    /// As `run`; `stopped` is what the first signal asks the command to exit with.
+    static func stoppable<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> (result: Result, stopped: ExitStatus?) {
         let work = Task { await body() }
         let signals = StopSignals.stream()
         let guardian = Task {
-            for await _ in signals { work.cancel() }
+            var first: ExitStatus?
+            for await signal in signals {
+                first = first ?? StopSignals.status(for: signal)
+                work.cancel()
+            }
+            return first
         }
-        defer { guardian.cancel() }
-        return await work.value
+        let result = await work.value
+        guardian.cancel()
+        return (result, await guardian.value)
     }
 }

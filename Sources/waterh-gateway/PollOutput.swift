@@ -48,8 +48,8 @@ struct PollJSON: Encodable {
         }
         if let failure = report.failure {
             try keys.encode(failure.kind.text, forKey: .error)
-            try keys.encode(failure.sentence, forKey: .reason)
-            try keys.encode(PollAdvice.about(failure), forKey: .hint)
+            try keys.encode(PrintedCommands.current.completed(failure.sentence), forKey: .reason)
+            try keys.encode(PrintedCommands.current.completed(PollAdvice.about(failure)), forKey: .hint)
         }
     }
 
@@ -92,7 +92,7 @@ enum PollText {
         }
         var parts = ["\(report.new) new", "\(report.duplicates) known"]
         if report.suspect > 0 { parts.append("\(report.suspect) suspect (kept, not counted)") }
-        if report.quarantined > 0 { parts.append("\(report.quarantined) pieces of bytes not understood (kept)") }
+        if report.quarantined > 0 { parts.append("\(counted(report.quarantined, "piece")) of bytes not understood (kept)") }
         parts.append("\(report.acknowledged) acknowledged")
         if report.unconfirmed > 0 { parts.append("\(report.unconfirmed) more told to go, and not seen whether they went (the next poll shows)") }
         if !report.complete { parts.append("log not read to its end") }
@@ -116,7 +116,7 @@ enum PollText {
 
     static func day(_ state: TrackerSnapshot) -> String {
         "Today: \(Amounts.millilitres(state.pace.dailyTotalMl)) / \(Amounts.millilitres(state.pace.dailyGoalMl)) (\(state.pace.percent) %), "
-            + "\(state.drinkCount) drink\(state.drinkCount == 1 ? "" : "s"). \(state.pace.statusText)"
+            + "\(counted(state.drinkCount, "drink")). \(state.pace.statusText)"
     }
 }
 

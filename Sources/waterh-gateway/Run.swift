@@ -22,13 +22,10 @@ struct Run: AsyncParsableCommand {
     @Flag(help: "Acknowledge nothing: the bottle keeps its log.")
     var keep = false
 
-    @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
-    var config: String?
-
     func run() async throws {
         // First of all: what comes while the store and the link are opened is heard, too.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
-        let plan = try ServicePlan(link, place, keep: keep, config: config)
+        let plan = try ServicePlan(link, place, keep: keep)
         let central = try plan.link.open()
         let depot = try Depot(plan.store, zone: plan.zone)
         let supervisor = Supervisor()
@@ -55,7 +52,7 @@ struct Run: AsyncParsableCommand {
         for await signal in signals {
             if signal == SIGHUP {
                 do {
-                    await desk.take(try ServicePlan(link, place, keep: keep, config: config))
+                    await desk.take(try ServicePlan(link, place, keep: keep))
                     await service.hurry()
                 } catch {
                     log.warning("The configuration stays as it was: \(error)")
@@ -81,7 +78,7 @@ struct Run: AsyncParsableCommand {
         switch word {
         case .trouble(let trouble): log.warning("Sync: \(trouble)")
         case .goesOn: log.notice("Sync goes on.")
-        case .refused(let rows): log.warning("\(rows) rows of the sync server cannot be taken: waterh-tracker check --doctor says why.")
+        case .refused(let rows): log.warning("\(counted(rows, "row")) of the sync server cannot be taken: waterh-tracker check --doctor says why.")
         case .afterCommit(let trouble): log.warning("\(trouble)")
         }
     }
@@ -95,8 +92,8 @@ struct ServicePlan: Sendable {
     let dialect: RecordDialect?
     let keep: Bool
 
-    init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, config: String?) throws {
-        let file = try Configuration.load(config)
+    init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool) throws {
+        let file = try Configuration.load(place.config)
         var link = link
         link.fill(file)
         self.link = link

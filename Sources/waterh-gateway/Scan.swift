@@ -13,6 +13,9 @@ struct Scan: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The store whose bottles are told from others. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
+    @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    var config: String?
+
     @Option(help: "How long to look, 1–600 s.")
     var seconds = 10
 
@@ -27,7 +30,7 @@ struct Scan: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = try Configuration.load(nil)
+        let file = try Configuration.load(config)
         var link = link
         link.fill(file)
         let central = try link.open()
@@ -39,12 +42,16 @@ struct Scan: AsyncParsableCommand {
             await central.close()
         }
         defer { end.cancel() }
-        let outcome = await Interruptible.run { () -> Result<Int, LinkError> in
+        let (outcome, stopped) = await Interruptible.stoppable { () -> Result<Int, LinkError> in
             await withTaskCancellationHandler {
                 await Self.look(central, isAll: isAll, isJSON: isJSON, wanted: wanted, own: own)
             } onCancel: {
                 Task { await central.close() }
             }
+        }
+        if let stopped {
+            await central.close()
+            throw ExitCode(stopped.rawValue)
         }
         switch outcome {
         case .failure(let error):
@@ -68,7 +75,7 @@ struct Scan: AsyncParsableCommand {
                 if let wanted, central.hasRadio, !BottleSelector(text: wanted).matches(address: found.address, name: found.name) { continue }
                 guard isAll || isBottle || wanted != nil, seen[found.peer] != found else { continue }
                 seen[found.peer] = found
-                TextOutput.standard.line(isJSON ? object(found, isBottle: isBottle, own).text : words(found, isBottle: isBottle, own))
+                isJSON ? TextOutput.standard.line(object(found, isBottle: isBottle, own)) : TextOutput.standard.words(words(found, isBottle: isBottle, own))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 return .failure(error)

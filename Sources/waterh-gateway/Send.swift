@@ -14,6 +14,9 @@ struct Send: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The store whose bottles are told from others. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
+    @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    var config: String?
+
     @Option(help: ArgumentHelp("The time zone of the bottle's clock. Default: $WATERH_ZONE, else what waterh.toml says, else the settings bottle.timeZone and day.zone, else the system's.", valueName: "zone"))
     var zone: String?
 
@@ -24,19 +27,20 @@ struct Send: AsyncParsableCommand {
     var command: [String]
 
     func run() async throws {
-        let file = try Configuration.load(nil)
+        let file = try Configuration.load(config)
         var link = link
         link.fill(file)
         let place = try StorePlace.find(store, file)
-        let zone = try Self.zone(zone ?? Machine.variable("WATERH_ZONE") ?? file.zone, place)
+        let zone = try Depot.zones(zone ?? Machine.variable("WATERH_ZONE") ?? file.zone, place).bottle
         let command = try CommandWords.command(command, zone: zone, now: Machine.now())
         let central = try link.open()
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
         // A recording is nobody's.
-        if case .capture = try link.name {} else { options.own = OwnBottles.look(place) }
+        options.own = OwnBottles.look(place)
         options.bottle = OwnBottle.meant(link.wantedBottle, among: options.own)
+        if case .capture = try link.name { options.answeredByRecording() }
         options.allowPowerCycle = link.allowPowerCycle
         let watcher = Watcher(verbose: link.verbose)
         var outlets = GatewayDriver.Outlets()
@@ -54,13 +58,6 @@ struct Send: AsyncParsableCommand {
         if let answer = report.answers.first, let registration = Registration(answer), !registration.isDone {
             throw CommandFailure(.failed, registration.sentence, advice: "Send it again, and press the bottle's button when it asks for that.")
         }
-    }
-
-    /// The zone in which a poll of this store would set the clock.
-    private static func zone(_ given: String?, _ place: StorePlace) throws -> Zone {
-        let choice = try Depot.choice(given)
-        guard let settings = try? place.open(hostZone: choice.host.id, for: .looking).settings() else { return choice.host }
-        return PollOptions(settings: settings, zone: choice.inForce(settings)).zone
     }
 
     /// How a registration ended.
@@ -103,6 +100,7 @@ struct Send: AsyncParsableCommand {
 struct NoJournal: Journal {
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { throw Unused() }
     func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
+    func adopt(_ names: BottleNames) throws {}
     func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord] { [] }
     func noteClockSetting(of bottle: String, _ mark: ClockMark) throws {}
     func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { LogLikeness(known: 0) }

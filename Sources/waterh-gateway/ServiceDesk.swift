@@ -78,8 +78,7 @@ actor ServiceDesk {
         guard var options = try? depot.pollOptions(dialect: plan.dialect) else { return nil }
         options.keep = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
-        // As for `poll`: a recording is of another day.
-        if isRecording { (options.trustsClock, options.correctClockBeyond) = (true, nil) }
+        if isRecording { options.answeredByRecording() }
         return options
     }
 
@@ -94,7 +93,7 @@ actor ServiceDesk {
         let (log, metadata) = (log, mark.metadata)
         depot.desk(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(report, isLive: isWorthSaying && !isRecording)
         if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.desk().lookAgain(options), resolved > 0 {
-            log.notice("\(resolved) records of earlier polls got a date and count now.")
+            log.notice("\(counted(resolved, "record")) of earlier polls got a date and \(resolved == 1 ? "counts" : "count") now.")
         }
         sayWhenNext()
     }
@@ -136,7 +135,7 @@ actor ServiceDesk {
         case .brought(let report):
             let lines = PollText.lines(report, state: try? depot.desk().state())
             log.notice("\(lines.joined(separator: " "))", metadata: mark.metadata)
-            supervisor.tell(status: "\(report.received) records at the last poll that brought some")
+            supervisor.tell(status: "\(counted(report.received, "record")) at the last poll that brought some")
         }
     }
 }

@@ -1,6 +1,7 @@
 import CommandKit
 import Gateway
 import Synchronization
+import TrackerCore
 
 /// What a person sees while a poll runs: warnings always, the course of things on request or on a terminal, and a line of
 /// progress for long transfers.
@@ -38,7 +39,7 @@ final class Watcher: Sendable {
         case .scanning: "Looking for the bottle..."
         case .connecting: "Connecting..."
         case .connected, .polling: "Checking bottle..."
-        case .storing: "Storing \(progress.records) records..."
+        case .storing: "Storing \(counted(progress.records, "record"))..."
         case .disconnecting: "Disconnecting..."
         }
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandKit
 import Foundation
 import Store
+import TrackerCore
 import TrackerDesk
 
 extension ContentsReport {

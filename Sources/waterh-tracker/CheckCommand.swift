@@ -67,6 +67,13 @@ private enum Doctor {
         var ok: Bool
         var detail: String
         var advice: String?
+
+        /// As the lines for people have them.
+        var withWholeCommands: Finding {
+            var copy = self
+            copy.advice = advice.map(PrintedCommands.current.completed)
+            return copy
+        }
     }
 
     struct Report: Encodable {
@@ -77,7 +84,8 @@ private enum Doctor {
     static func run(_ desk: Desk) throws {
         let tables = try desk.store.rowCounts()
         let findings = try store(desk) + rights()
-        let report = Report(findings: findings, tables: Dictionary(tables, uniquingKeysWith: { first, _ in first }))
+        let counts = tables.map { (camelCase($0.table), $0.rows) }
+        let report = Report(findings: findings.map(\.withWholeCommands), tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
         try desk.say(report) {
             findings.flatMap { finding in
                 ["\(finding.ok ? desk.console.paint("ok  ", .green) : desk.console.paint("look", .amber)) \(finding.name.padded(14)) \(finding.detail)"]
@@ -87,6 +95,12 @@ private enum Doctor {
         if findings.contains(where: { $0.name == "store" && !$0.ok }) {
             throw CommandFailure(.badInput, "The store is damaged.", advice: "Copy it away before anything else.")
         }
+    }
+
+    /// `bottle_record` is the schema's name; keys are `bottleRecord`.
+    private static func camelCase(_ table: String) -> String {
+        let words = table.split(separator: "_")
+        return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
     private static func store(_ desk: Desk) throws -> [Finding] {
@@ -103,17 +117,17 @@ private enum Doctor {
                 advice: problems.isEmpty ? nil : "Copy it away, then: sqlite3 \(desk.store.path) .recover | sqlite3 repaired.sqlite"),
             Finding(
                 name: "journal", ok: counts.quarantined == 0,
-                detail: "\(counts.drinks) drinks, \(counts.notDrinks) other records, \(counts.quarantined) not counted"
+                detail: "\(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), \(counts.quarantined) not counted"
                     + (doubts.isEmpty ? "" : " (\(doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")))"),
                 advice: counts.quarantined == 0 ? nil : "They are kept and tried again at each poll. See them with: waterh-tracker journal list"),
             Finding(
                 name: "quarantine", ok: quarantine.received == 0,
-                detail: "\(quarantine.received) undecodable deliveries, \(quarantine.evicted) of them no longer kept",
+                detail: "\(quarantine.received) undecodable deliver\(quarantine.received == 1 ? "y" : "ies"), \(quarantine.evicted) of them no longer kept",
                 advice: quarantine.received == 0 ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
             Finding(
                 name: "readable", ok: unreadable.isEmpty,
                 detail: unreadable.isEmpty
-                    ? "every row" : "\(unreadable.count) rows count nowhere. " + unreadable.prefix(20).map(\.description).joined(separator: "; "),
+                    ? "every row" : "\(counted(unreadable.count, "row")) that \(unreadable.count == 1 ? "counts" : "count") nowhere. " + unreadable.prefix(20).map(\.description).joined(separator: "; "),
                 advice: unreadable.isEmpty ? nil : "Another program wrote them, or the disk damaged them. They are left as they are."),
             Finding(
                 name: "settings", ok: refused.isEmpty, detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),

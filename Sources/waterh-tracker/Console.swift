@@ -17,6 +17,9 @@ struct Console {
 
     func line(_ text: String) { TextOutput.standard.line(text) }
 
+    /// A sentence for people: the commands in it are whole.
+    func words(_ text: String) { TextOutput.standard.words(text) }
+
     func prompt(_ text: String) {
         TextOutput.standard.prompt(text)
     }
@@ -78,6 +81,3 @@ extension String {
     /// Padded on the left.
     func aligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 }
-
-/// `1 drink`, `2 drinks`.
-func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

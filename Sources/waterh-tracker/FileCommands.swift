@@ -10,18 +10,27 @@ struct Export: StoreCommand {
         abstract: "Write all drinks to a file.",
         discussion: """
             apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and spreadsheets; json keeps all that a
-            drink has. Everything else that a store has is in a backup: waterh-tracker backup FILE
+            drink has. With --json and without --output the answer is one object: the drinks, as json has them. Everything else that a store has is in a backup: waterh-tracker backup FILE
             """)
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
-    @Option(help: "apple-health, csv or json.") var format: HealthFiles.Format = .appleHealth
+    @Option(help: "apple-health, csv or json. Default: apple-health; with --json and without --output: json.") var format: HealthFiles.Format?
     @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file()) var output: String?
 
     func run(_ desk: Desk) throws {
+        // On standard output the drinks are the answer, and with --json that is one object.
+        let isAnswer = desk.isJSON && output ?? "-" == "-"
+        guard !isAnswer || format ?? .json == .json else {
+            throw CommandFailure(
+                .wrongUse, "With --json the answer is one JSON object, and \(format?.rawValue ?? "this") is none.",
+                advice: "Leave --json out, or name a file with --output.")
+        }
         let file = try OutputFile(output ?? "-", sparing: desk.storeFiles)
         let report: ExportReport
         do {
-            report = try desk.tracker.exportDrinks(format) { try file.write($0) }
+            if isAnswer { try file.write(Array(#"{"drinks": "#.utf8)) }
+            report = try desk.tracker.exportDrinks(format ?? (isAnswer ? .json : .appleHealth)) { try file.write($0) }
+            if isAnswer { try file.write(Array("}\n".utf8)) }
             try file.commit()
         } catch is OutputFile.NobodyReads {
             return

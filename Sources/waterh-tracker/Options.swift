@@ -11,6 +11,9 @@ struct StoreOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else what waterh.toml says, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
+    @Option(help: ArgumentHelp("The configuration. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    var config: String?
+
     @Option(help: ArgumentHelp("Act as if it were then, e.g. 2026-06-15T14:00:00Z or, on the wall, 2026-06-15T14:00. Default: $WATERH_NOW, else the clock.", valueName: "instant"))
     var now: String?
 
@@ -35,7 +38,7 @@ struct Desk {
     var zone: Zone { tracker.zone }
 
     init(_ options: StoreOptions, for access: TrackerStore.Access) throws {
-        let configuration = try Configuration.load(nil)
+        let configuration = try Configuration.load(options.config)
         place = try StorePlace.find(options.store, configuration)
         let named = options.zone ?? Machine.variable("WATERH_ZONE") ?? configuration.zone
         let choice = try ZoneChoice(named: named, machine: named == nil ? Machine.zone() : .utc)
@@ -65,7 +68,7 @@ struct Desk {
         if isJSON {
             console.line(try TrackerDesk.json(report))
         } else {
-            for line in try words() { console.line(line) }
+            for line in try words() { console.words(line) }
         }
     }
 

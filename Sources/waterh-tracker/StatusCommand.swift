@@ -18,7 +18,7 @@ struct Status: StoreCommand {
         switch options.json ? .json : format {
         case .json: desk.console.line(try TrackerDesk.json(snapshot))
         case .waybar: desk.console.line(try TrackerDesk.json(Waybar(snapshot)))
-        case .text: for line in try StatusText.lines(snapshot, desk) { desk.console.line(line) }
+        case .text: for line in try StatusText.lines(snapshot, desk) { desk.console.words(line) }
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandKit
 import Store
+import TrackerCore
 import TrackerDesk
 
 struct TokenCommand: ParsableCommand {

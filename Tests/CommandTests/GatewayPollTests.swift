@@ -80,6 +80,93 @@ import Testing
         #expect(bottle["batteryPercent"] is Int && bottle["lastCompletePoll"] is Int, "\(bottle)")
     }
 
+    /// A recording is nobody's bottle: it is told as what it is, each time, and the first bottle that answers is the store's own.
+    @Test func aRecordingAdoptsNobody() async throws {
+        let pair = try await Pair(["--address", "A4:C1:38:00:00:77"])
+        let recording = ["poll", "--link", "capture:\(Program.repository)/captures/boost_two-days.btsnoop", "--store", pair.store]
+        for _ in 1...2 {
+            let result = try await Program("waterh-gateway").run(recording)
+            #expect(result.exitCode == 0 && result.output.contains("40 received") && !result.output.contains("own bottle"), "\(result.output)\(result.error)")
+        }
+        let live = try await pair.poll()
+        #expect(live.exitCode == 0 && live.object["adopted"] as? Bool == true && live.object["bottle"] as? String == "A4:C1:38:00:00:77", "\(live.error)")
+        // Also afterwards, and although it is not this store's bottle.
+        #expect(try await Program("waterh-gateway").run(recording).exitCode == 0)
+        let doctor = try await Program("waterh-gateway").run(["doctor", "--link", pair.socket, "--store", pair.store])
+        #expect(doctor.output.contains("bottles: A4:C1:38:00:00:77\n"), "\(doctor.output)")
+    }
+
+    /// A capture that cannot answer is no absent bottle (command law C2).
+    @Test(arguments: [("no-such.btsnoop", 2, "There is no capture"), (".", 4, "cannot answer"), ("notes.txt", 4, "cannot answer"), ("empty", 4, "cannot answer")] as [(String, Int32, String)])
+    func aCaptureThatCannotAnswerIsWrongInput(_ file: String, _ code: Int32, _ words: String) async throws {
+        let folder = try TemporaryFolder()
+        try Data("Dear diary, today I drank a glass of water.\n".utf8).write(to: folder.url("notes.txt"))
+        try Data().write(to: folder.url("empty"))
+        for verb in ["poll", "scan", "send"] {
+            let result = try await Program("waterh-gateway").run(
+                [verb, "--link", "capture:\(file)", "--store", "s.sqlite"] + (verb == "send" ? ["flash"] : []), directory: folder.path)
+            #expect(result.exitCode == code && result.output.isEmpty, "\(verb): \(result.error)")
+            #expect(result.error.contains("\(words.hasPrefix("There") ? "\(words) \(file)" : "The capture \(file) \(words)")"), "\(result.error)")
+            #expect(result.error.contains("\n  "), "it says what to do: \(result.error)")
+            #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
+        }
+    }
+
+    /// The doctor, `send clock` and a poll go by the same zones: those that the store's settings name.
+    @Test func doctorAndSendGoByTheZonesOfThePoll() async throws {
+        let pair = try await Pair()
+        let (gateway, environment) = (Program("waterh-gateway"), ["TZ": "Africa/Abidjan", "HOME": pair.folder.path])
+        let set = ["settings", "set", "day.zone", "Asia/Tokyo", "bottle.timeZone", "Pacific/Honolulu", "--store", pair.store]
+        #expect(try await Program("waterh-tracker").run(set, environment: environment).exitCode == 0)
+        let doctor = try await gateway.run(["doctor", "--link", pair.socket, "--store", pair.store], environment: environment)
+        #expect(doctor.output.contains("time zone: Asia/Tokyo, now ") && doctor.output.contains("; the bottle's clock shows Pacific/Honolulu"), "\(doctor.output)")
+        func clock(_ more: [String] = []) async throws -> Date {
+            let result = try await gateway.run(["send", "--link", pair.socket, "--store", pair.store, "--json", "clock"] + more, environment: environment)
+            let text = try #require(result.output.firstMatch(of: /set the clock to (\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})/), "\(result.output)\(result.error)")
+            return try Date("\(text.1)T\(text.2)Z", strategy: .iso8601)
+        }
+        let hours = { (date: Date) in (date.timeIntervalSinceNow / 3600).rounded() }
+        #expect(try await hours(clock()) == -10)
+        // As in a poll, the setting of the bottle's own clock comes before the zone of the days.
+        #expect(try await hours(clock(["--zone", "Asia/Dubai"])) == -10)
+    }
+
+    /// Wrong names make nothing: neither a bottle nor a store.
+    @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", ""]) func adoptTakesNoNameThatManyBottlesBear(_ name: String) async throws {
+        let folder = try TemporaryFolder()
+        let result = try await Program("waterh-gateway").run(["adopt", name, "--store", folder.file("s.sqlite")])
+        #expect(result.exitCode == 2 && result.output.isEmpty, "\(result.error)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    /// Whoever interrupts a demo sees 130, whoever stops it as a service 0; both clean.
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 0)] as [(Int32, Int32)]) func aDemoThatIsStopped(_ signal: Int32, _ code: Int32) async throws {
+        let folder = try TemporaryFolder()
+        let demo = try Program("waterh-gateway").start(
+            ["demo", "--control", "unix:\(folder.path)/c.sock"], environment: ["HOME": folder.path, "TMPDIR": folder.path], directory: folder.path)
+        _ = try await demo.line { $0.contains("Ctrl-C ends") }
+        demo.send(signal: signal)
+        let result = try await demo.finish(limit: 20)
+        #expect(result.exitCode == code && !result.signalled, "\(result.error)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    /// A name that was mistyped is no state of the store's bottle.
+    @Test func aMistypedBottleLeavesTheStateAlone() async throws {
+        let pair = try await Pair()
+        #expect(try await pair.poll().exitCode == 0)
+        func connection() async throws -> String? {
+            let result = try await Program("waterh-tracker").run(["status", "--json", "--store", pair.store])
+            return (try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])?["connection"] as? String
+        }
+        #expect(try await pair.poll(["--bottle", "WaterH-Typo"]).exitCode == 5)
+        #expect(try await connection() == "disconnected")
+        // The own one by its name, where it is not.
+        let away = try await Program("waterh-gateway").run(["poll", "--link", "unix:\(pair.folder.path)/nobody", "--store", pair.store, "--bottle", "WaterH-Boost-24oz"])
+        #expect(away.exitCode == 5)
+        #expect(try await connection() == "error")
+    }
+
     @Test func anotherBottleIsExitCode5() async throws {
         let pair = try await Pair()
         let poll = try await pair.poll(["--bottle", "A4:C1:38:00:00:01"])

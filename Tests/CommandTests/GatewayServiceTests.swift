@@ -36,6 +36,21 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 130)
     }
 
+    /// A recording is of another day: its drinks count, no clock is doubted, nobody is adopted, and the state says nothing of the way to a bottle.
+    @Test func aServiceOnARecording() async throws {
+        let folder = try TemporaryFolder()
+        let store = folder.file("s.sqlite")
+        let service = try Program("waterh-gateway").start(
+            ["run", "--link", "capture:\(Program.repository)/captures/boost_two-days.btsnoop", "--store", store], environment: ["HOME": folder.path])
+        #expect(await event(within: 20) { service.error.contains("40 received: ") ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        let result = try await service.finish(limit: 20)
+        #expect(result.exitCode == 0 && !result.error.contains("clocks disagree") && !result.error.contains("own bottle"), "\(result.error)")
+        let state = try await Program("waterh-tracker").run(["status", "--json", "--store", store])
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(state.outputBytes)) as? [String: Any])
+        #expect(object["connection"] as? String == "disconnected" && object["bottle"] is NSNull, "\(state.output)")
+    }
+
     /// `poll` obeys the file as `run` does: with `keep` nothing is acknowledged, and a bottle that is named is the one meant.
     @Test func aPollObeysTheFile() async throws {
         let pair = try await Pair()

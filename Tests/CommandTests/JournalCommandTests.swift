@@ -55,7 +55,7 @@ import TrackerCore
         #expect(missing.exitCode == 3 && missing.error.contains("journal list"))
         #expect(try await tracker("journal", "show", "nonsense").exitCode == 2)
         let doctor = try await tracker("check", "--doctor").text
-        #expect(doctor.contains("2 not counted") && doctor.contains("waterh-tracker journal list"))
+        #expect(doctor.contains("2 not counted") && doctor.contains("waterh-tracker --store \(path) --zone UTC journal list"))
     }
 
     @Test func `resolve reads them again by the settings of now`() async throws {
@@ -101,7 +101,7 @@ import TrackerCore
         let adopted = try await gateway.run(["poll", "--link", first.socket, "--store", path])
         #expect(adopted.exitCode == 0 && adopted.output.contains("This store's own bottle from now on: WaterH-Boost-24oz"))
         let refused = try await gateway.run(["poll", "--link", second.socket, "--store", path])
-        #expect(refused.exitCode == 3 && refused.error.contains("waterh-gateway adopt 'A4:C1:38:00:00:77'"), "\(refused.error)")
+        #expect(refused.exitCode == 3 && refused.error.contains("waterh-gateway --store \(path) adopt 'A4:C1:38:00:00:77'"), "\(refused.error)")
         #expect(try TrackerStore(path: path).journalCounts().drinks == 1)
         #expect(try await gateway.run(["adopt", "a4:c1:38:00:00:77", "--store", path]).output == "A4:C1:38:00:00:77 is this store's own from now on.\n")
         let drained = try await gateway.run(["poll", "--link", second.socket, "--store", path, "--json"])

@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: [
         "status", "status --json", "status --format waybar", "history", "history --day today", "history --month 2026-06", "streak",
         "session list", "session show", "preset list", "preset", "settings get", "settings hydration.goalMl", "token list", "export",
-        "export --format json", "check --doctor",
+        "export --format json", "check --doctor", "why", "why --at 12:00 --json",
     ])
     func aVerbThatLooksMakesNothing(_ verb: String) async throws {
         let home = try TemporaryFolder()
@@ -57,7 +57,9 @@ import Testing
 
     @Test(arguments: [
         ("waterh-tracker", "logg 250", "log"), ("waterh-tracker", "stauts", "status"), ("waterh-tracker", "--store x logg 250", "log"),
-        ("waterh-tracker", "preset ad X", "add"), ("waterh-tracker", "LOG 250", "log"), ("waterh-gateway", "polll", "poll"),
+        ("waterh-tracker", "preset ad X", "add"), ("waterh-tracker", "logg --help", "log"), ("waterh-tracker", "help logg", "log"),
+        ("waterh-tracker", "--store x preset ad --help", "add"), ("waterh-gateway", "polll -h", "poll"), ("waterh-emulator", "help rnu", "run"),
+        ("waterh-tracker", "LOG 250", "log"), ("waterh-gateway", "polll", "poll"),
         ("waterh-gateway", "docter --json", "doctor"), ("waterh-replay", "drink x.btsnoop", "drinks"), ("waterh-emulator", "rnu", "run"),
         ("waterh-tracker", "frobnicate", nil),
     ] as [(String, String, String?)])
@@ -103,7 +105,7 @@ import Testing
         let status = try await run("waterh-tracker", "status --json", in: home)
         let object = try #require(try JSONSerialization.jsonObject(with: Data(status.outputBytes)) as? [String: Any])
         #expect(object["dailyTotalMl"] as? Int == 370 && object["zone"] as? String == "Africa/Abidjan", "\(status.output)")
-        #expect(try await run("waterh-gateway", "doctor --link \(pair.socket)", in: home).output.contains("day.sqlite: 1 drinks"))
+        #expect(try await run("waterh-gateway", "doctor --link \(pair.socket)", in: home).output.contains("day.sqlite: 1 drink, "))
         #expect(!FileManager.default.fileExists(atPath: home.file("state")))
         // The environment and the flag come first; a file that is wrong is named.
         #expect(try await run("waterh-tracker", "status", in: home, ["WATERH_STORE": home.file("other")]).error.contains("no store yet"))

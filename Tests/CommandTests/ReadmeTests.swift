@@ -1,3 +1,4 @@
+import CommandStore
 import Foundation
 import Support
 import Testing
@@ -51,6 +52,11 @@ import Testing
     @Test func theReadmeHasCommands() {
         #expect(Self.blocks.count >= 4)
         #expect(Self.blocks.contains { $0.kind == "sh" })
+    }
+
+    /// Every key of waterh.toml is shown, in a block that runs.
+    @Test(arguments: Configuration.keys) func theReadmeShowsTheKeysOfTheConfiguration(_ key: String) {
+        #expect(Self.blocks.contains { $0.kind == "sh" && $0.text.contains("\n\(key) = ") })
     }
 
     @Test(arguments: blocks.filter { $0.kind == "sh bench" })

@@ -26,6 +26,50 @@ import Testing
         #expect(try await shell("waterh-tracker status --json --now 2027-01-01T12:00").output == before)
     }
 
+    /// With --json the answer is one object; a file is written in the format that is asked for.
+    @Test func exportObeysJSON() async throws {
+        _ = try await shell("waterh-tracker log 250; waterh-tracker log 300")
+        for line in ["export --json", "export --json --format json", "export --json --output -"] {
+            let result = try await shell("waterh-tracker \(line) | tee all.json")
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(line): \(result.output)")
+            #expect(Set(object.keys) == ["drinks"] && (object["drinks"] as? [[String: Any]])?.compactMap { $0["value_ml"] as? Int } == [250, 300])
+            #expect(try await shell("WATERH_STORE=other.sqlite waterh-tracker import all.json").exitCode == 0, "and can be read again")
+        }
+        #expect(try await shell("waterh-tracker export --json --store empty.sqlite").output == "{\"drinks\": []\n}\n")
+        for format in ["csv", "apple-health"] {
+            let refused = try await shell("waterh-tracker export --json --format \(format)")
+            #expect(refused.exitCode == 2 && refused.output.isEmpty && refused.error.contains("--output"), "\(refused.error)")
+            #expect(try await shell("waterh-tracker export --json --format \(format) --output f").output == "{\"drinks\":2}\n")
+        }
+        #expect(try await shell("waterh-tracker export --json --output f; head -c 5 f").output.hasSuffix("<?xml"))
+    }
+
+    /// The file that is named is the backup: nothing is said of the store but that it is as it was.
+    @Test func aBackupThatIsNoneIsToldAsABackup() async throws {
+        _ = try await shell("waterh-tracker log 250; waterh-tracker backup good; head -c 9000 good >cut; echo Dear diary >text; : >empty")
+        _ = try await shell("cp good newer; python3 -c \"import sqlite3; sqlite3.connect('newer').execute('PRAGMA user_version = 999')\"; python3 -c \"import sqlite3; sqlite3.connect('foreign').execute('CREATE TABLE t (a)')\"")
+        for (file, words) in [("cut", "backup"), ("text", "text"), ("empty", "There is no backup"), ("newer", "The backup was written by a later version"), ("foreign", "foreign")] {
+            let result = try await shell("waterh-tracker restore \(file) --yes")
+            #expect(result.exitCode == 4 && result.error.contains(words) && result.error.contains("(\(file))"), "\(file): \(result.error)")
+            #expect(result.error.contains("The store is as it was.") && !result.error.contains("--store") && !result.error.contains("he store is damaged"), "\(file): \(result.error)")
+        }
+        #expect(try await shell("waterh-tracker status --json").output.contains(#""dailyTotalMl":250"#))
+    }
+
+    /// Keys are lowerCamelCase everywhere, also where a table's name stands in them.
+    @Test func everyKeyIsInCamelCase() async throws {
+        func keys(_ value: Any) -> [String] {
+            if let object = value as? [String: Any] { return Array(object.keys) + object.values.flatMap(keys) }
+            return (value as? [Any])?.flatMap(keys) ?? []
+        }
+        _ = try await shell("waterh-tracker setup --yes; waterh-tracker log 250; waterh-tracker session start; waterh-tracker drink Beer")
+        for verb in ["check --doctor", "status", "history", "history --day today", "session show", "session list", "preset list", "journal list", "streak", "why"] {
+            let result = try await shell("waterh-tracker \(verb) --json")
+            let found = keys(try JSONSerialization.jsonObject(with: Data(result.outputBytes)))
+            #expect(!found.isEmpty && found.allSatisfy { $0.wholeMatch(of: /[a-z][A-Za-z0-9]*/) != nil }, "\(verb): \(found)")
+        }
+    }
+
     /// 18 f: what JSON says is kept.
     @Test func jsonGoesOutAndInAgainUnchanged() async throws {
         _ = try await shell("waterh-tracker log 100 --at 2026-06-01T23:30 --zone America/New_York; waterh-tracker log 200 --at 2026-06-02T09:00 --zone Asia/Tokyo")

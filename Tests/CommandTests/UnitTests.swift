@@ -117,7 +117,7 @@ import Testing
             ["run", "--link", pair.socket, "--store", pair.store], environment: ["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "150000"])
         #expect(await notify.wait("READY=1"))
         #expect(await notify.wait("WATCHDOG=1", times: 4))
-        #expect(await event(within: 20) { notify.messages.contains { $0.hasPrefix("STATUS=1 records") } ? true : nil } == true, "\(notify.messages)")
+        #expect(await event(within: 20) { notify.messages.contains { $0.hasPrefix("STATUS=1 record at ") } ? true : nil } == true, "\(notify.messages)")
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 20).exitCode == 0)
         #expect(notify.messages.contains("STOPPING=1"))

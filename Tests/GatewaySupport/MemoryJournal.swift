@@ -20,6 +20,7 @@ public final class MemoryJournal: Journal {
         var origin: String
         var names: Set<String>
         var alias: String?
+        var isOwn = false
         var lastCompletePoll: Instant?
         var clockSettings: [ClockSetting] = []
     }
@@ -86,12 +87,19 @@ public final class MemoryJournal: Journal {
     }
 
     public func recall(_ names: BottleNames) throws -> BottleMemory {
-        if let memory = state.withLock({ $0.isKnown(names) ? $0.memory(of: names.identity) : nil }) { return memory }
-        return try write { state in
+        state.withLock { $0.memory(of: names.identity) }
+    }
+
+    public func adopt(_ names: BottleNames) throws {
+        guard state.withLock({ !$0.isOwn(names) }) else { return }
+        try write { state in
             state.introduce(names)
-            return state.memory(of: names.identity)
+            state.bottles[state.identifier(of: names.identity)].isOwn = true
         }
     }
+
+    /// Identities and aliases of the journal's own bottles.
+    public var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }
 
     public func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         state.withLock { state in
@@ -176,8 +184,8 @@ extension MemoryJournal.State {
         return bottles.count - 1
     }
 
-    fileprivate func isKnown(_ names: BottleNames) -> Bool {
-        guard let bottle = known(names.identity) else { return false }
+    fileprivate func isOwn(_ names: BottleNames) -> Bool {
+        guard let bottle = known(names.identity), bottles[bottle].isOwn else { return false }
         if let standIn = names.standIn, known(standIn) == nil { return false }
         guard let alias = names.alias else { return true }
         return known(alias) != nil || bottles[bottle].alias != nil
@@ -210,11 +218,11 @@ extension MemoryJournal.State {
                 return .duplicate
             }
             if let waiting {
-                guard rows[waiting].doubt != JournalDoubt.bottleClock else { return .duplicate }
+                guard rows[waiting].doubt != JournalDoubt.bottleClock else { return .waiting }
                 let received = rows[waiting].doubt == JournalDoubt.hostClock ? entry.received : rows[waiting].entry.received
                 rows[waiting].entry = entry
                 rows[waiting].entry.received = received
-                return .duplicate
+                return .waiting
             }
         } else if let dated {
             if let waiting { rows[waiting].isSuperseded = true }

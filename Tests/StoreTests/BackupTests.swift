@@ -122,6 +122,20 @@ import TrackerCore
         #expect(try dump(store) == before)
     }
 
+    /// How the last poll went is of this machine and of now: no backup brings an old error, and none takes away one that stands.
+    @Test func aRestoreBringsNoOldError() throws {
+        let (now, other) = (try context("2026-02-03T18:00:00Z"), try TrackerStore(path: folder.appendingPathComponent("other.db").path))
+        let store = try TrackerStore(path: scratch.path)
+        try store.noteConnection(.bottleNotFound, at: now.now)
+        let file = folder.appendingPathComponent("backup").path
+        try store.backUp(to: file)
+        try other.restore(from: file, scratch: try newFolder())
+        #expect(try other.look(now).snapshot.connection == ConnectionStatus())
+        try other.noteConnection(.bluetoothOff, at: now.now)
+        try other.restore(from: file, scratch: try newFolder())
+        #expect(try other.look(now).snapshot.connection.error == ConnectionProblem.bluetoothOff.description)
+    }
+
     /// 18 a: a folder `health` that somebody else has is nobody's to delete, and two stores write files of their own.
     @Test func aPurgeDeletesOnlyFilesOfThisStore() throws {
         let now = try context("2026-02-03T18:00:00Z")

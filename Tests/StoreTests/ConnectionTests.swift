@@ -33,12 +33,14 @@ import TrackerCore
         #expect(try store.look(context).snapshot.bottle == nil)
         for (number, battery) in [(1, 80), (2, 40)] {
             let name = "A4:C1:38:00:00:0\(number)"
-            _ = try store.recall(BottleNames(name))
+            try store.adopt(BottleNames(name))
             try store.finishPoll(
                 PollRecord(
                     bottle: name, name: "WaterH-Boost-24oz", model: "boost", batteryPercent: battery, clockDriftSeconds: -3,
                     endedAt: sampleInstant.advanced(seconds: Double(number)), complete: number == 1))
         }
+        // A recording that was read since is no bottle of this store.
+        try store.finishPoll(PollRecord(bottle: "recorded", batteryPercent: 5, endedAt: sampleInstant.advanced(seconds: 9), complete: true))
         let bottle = try #require(store.look(context).snapshot.bottle)
         #expect(bottle.name == "A4:C1:38:00:00:02" && bottle.batteryPercent == 40 && bottle.clockDriftSeconds == -3)
         #expect(bottle.lastPoll == sampleInstant.advanced(seconds: 2) && bottle.lastCompletePoll == nil)

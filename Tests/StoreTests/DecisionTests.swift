@@ -103,7 +103,8 @@ import TrackerCore
     /// An alias takes the only bottle's history along.
     @Test func anAliasRenamesTheBottle() throws {
         let store = try TrackerStore(path: scratch.path)
-        _ = try store.append([entry("A4:C1:38:00:00:01")])
+        try store.adopt(BottleNames("A4:C1:38:00:00:01"))
+        _ = try store.append([entry("A4:C1:38:00:00:01"), entry("recorded")])
         try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
         #expect(try store.append([entry("mine"), entry("A4:C1:38:00:00:01")]) == [.duplicate, .duplicate])
     }

@@ -67,7 +67,7 @@ func entry(
     @Test func quarantineIsByBytesAndIsLeftOnceThereIsADate() throws {
         let waiting = entry(verdict: .quarantined(reason: "implausibleTimestamp"))
         let other = entry(tail: 1, verdict: .quarantined(reason: "implausibleTimestamp"))
-        #expect(try store.append([waiting, other, waiting]) == [.stored, .stored, .duplicate])
+        #expect(try store.append([waiting, other, waiting]) == [.stored, .stored, .waiting])
         #expect(try store.append([entry()]) == [.promoted])
         #expect(try store.append([entry(), waiting]) == [.duplicate, .duplicate])
         // The second row's bytes differ only where nothing is known: the same drink, which is stored by now.
@@ -77,7 +77,7 @@ func entry(
 
     @Test func impossibleDatesAreKeptByTheirBytes() throws {
         let impossible = entry(verdict: .quarantined(reason: "impossibleDate"), hasWall: false)
-        #expect(try store.append([impossible, impossible]) == [.stored, .duplicate])
+        #expect(try store.append([impossible, impossible]) == [.stored, .waiting])
         #expect(try store.journalCounts() == JournalCounts(drinks: 0, notDrinks: 0, quarantined: 1))
     }
 
@@ -86,6 +86,16 @@ func entry(
         let second = try TrackerStore(path: scratch.path)
         #expect(try second.append([entry(), entry(ml: 20)]) == [.duplicate, .stored])
         #expect(try store.append([entry(ml: 20)]) == [.duplicate])
+    }
+
+    /// Not by its records, which may come from a recording; by its answer, or by a person's word.
+    @Test func aPersonMakesARecordedBottleTheStoresOwn() throws {
+        _ = try store.append([entry("b1")])
+        #expect(try store.bottles().map(\.isOwn) == [false])
+        #expect(try store.adoptBottle("b1"))
+        #expect(try store.bottles().map(\.isOwn) == [true])
+        #expect(try !store.adoptBottle("b1"))
+        #expect(try store.adoptBottle("b2", as: "b1"))
     }
 
     @Test func pollsAreRemembered() throws {

@@ -85,9 +85,10 @@ import TrackerCore
             """)
         let store = try TrackerStore(path: scratch.path)
         #expect(try store.recall(BottleNames("A4:C1:38:00:00:01", alias: "kitchen")).newestReceipt == Instant(seconds: 5))
+        try store.adopt(BottleNames("A4:C1:38:00:00:01", alias: "kitchen"))
         let bottle = try #require(try store.bottles().first)
         #expect(bottle.identities == ["A4:C1:38:00:00:01"] && bottle.name == "kitchen")
-        _ = try store.recall(BottleNames("A4:C1:38:00:00:02", alias: "kitchen"))
+        try store.adopt(BottleNames("A4:C1:38:00:00:02", alias: "kitchen"))
         #expect(try store.bottles().map(\.name) == ["kitchen", "A4:C1:38:00:00:02"])
         // Where the alias was unset before: a person says who it is.
         #expect(throws: Refusal.self) { try store.adoptBottle("A4:C1:38:00:00:02", as: "kitchen") }

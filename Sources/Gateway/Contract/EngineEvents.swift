@@ -38,6 +38,7 @@ public enum EngineEffect: Hashable, Sendable {
 
 public enum JournalRequest: Hashable, Sendable {
     case recall(BottleNames)
+    case adopt(BottleNames)
     case append([JournalEntry])
     case quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant)
     case unsettled(bottle: String, reading: String, since: Int64?, after: Int64, limit: Int)
@@ -48,6 +49,7 @@ public enum JournalRequest: Hashable, Sendable {
 
 public enum JournalReply: Hashable, Sendable {
     case recalled(BottleMemory)
+    case adopted
     case appended([JournalOutcome])
     case quarantined
     case unsettled([UnsettledRecord])
@@ -64,6 +66,9 @@ extension Journal {
         do {
             switch request {
             case .recall(let names): return .recalled(try recall(names))
+            case .adopt(let names):
+                try adopt(names)
+                return .adopted
             case .append(let entries): return .appended(try append(entries))
             case .quarantine(let bottle, let bytes, let reason, let received):
                 try quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)

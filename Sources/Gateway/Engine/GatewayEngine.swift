@@ -194,19 +194,22 @@ public struct GatewayEngine {
         if failure?.kind == .notFound, work.hasRadio, work.options.allowPowerCycle == false, work.report.history.failedScans >= 3 {
             work.say(.info, "Three scans in a row found nothing: switching the adapter off and on may help.", code: "powerCycleMayHelp")
         }
-        guard let bottle = work.report.identity, work.isRecalled, work.options.job == .poll, failure?.kind != .cannotStore else { return finish() }
+        // One that never spoke has left nothing to remember.
+        let hasSpoken = work.isAnswered || work.options.isRecording && work.isRecalled
+        guard let bottle = work.report.identity, hasSpoken, work.options.job == .poll, failure?.kind != .cannotStore else { return finish() }
         phase = .finishing
         phaseDeadline = work.now.advanced(by: work.limits.closing)
         let report = work.report
-        work.emit(
-            .journal(
-                .finishPoll(
-                    PollRecord(
-                        bottle: bottle, name: report.name, model: report.model?.rawValue, batteryPercent: report.batteryPercent,
-                        clockDriftSeconds: report.clockDriftSeconds, endedAt: work.wall, complete: report.complete,
-                        isClockDoubtful: work.clock?.isBelieved != true, clock: work.options.host == nil ? nil : work.clockMark,
-                        isClockWitnessed: work.isClockWitnessed,
-                        isBottleClockRight: work.isBottleClockRight))))
+        // A recording tells what the bottle is, and nothing of how it is now.
+        let record = work.options.isRecording
+            ? PollRecord(bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: work.wall, complete: false, isClockDoubtful: true)
+            : PollRecord(
+                bottle: bottle, name: report.name, model: report.model?.rawValue, batteryPercent: report.batteryPercent,
+                clockDriftSeconds: report.clockDriftSeconds, endedAt: work.wall, complete: report.complete,
+                isClockDoubtful: work.clock?.isBelieved != true, clock: work.options.host == nil ? nil : work.clockMark,
+                isClockWitnessed: work.isClockWitnessed,
+                isBottleClockRight: work.isBottleClockRight)
+        work.emit(.journal(.finishPoll(record)))
     }
 
     mutating func finish() {

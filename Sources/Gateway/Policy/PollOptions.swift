@@ -36,6 +36,8 @@ public struct PollOptions: Sendable {
     public var host: ClockMark?
     /// The host's clock is right, whatever store and bottle say: a person has looked.
     public var trustsClock = false
+    /// A recording answers, of another day: see `answeredByRecording`.
+    public private(set) var isRecording = false
     /// Goal and reminder, where the owner wants the gateway to manage them.
     public var settings: ManagedSettings?
     /// Show the day's total on the bottle's screen, before and after the log, where somebody keeps one.
@@ -48,6 +50,14 @@ public struct PollOptions: Sendable {
 
     public init(zone: Zone) {
         self.zone = zone
+    }
+
+    /// What a recording answers says nothing of any bottle here and now: its records count, dated by its own clock, and it is nobody's, so
+    /// that it neither becomes the store's own nor takes its alias.
+    public mutating func answeredByRecording() {
+        isRecording = true
+        (trustsClock, correctClockBeyond) = (true, nil)
+        (own, others, alias) = ([], [], nil)
     }
 
     var resolver: RecordResolver { RecordResolver(zone: zone, maxAgeDays: maxRecordAgeDays) }

@@ -85,7 +85,7 @@ extension BottleSession {
             return write(running.command.encoded, &work)
         }
         if running.expectsAnswer, step != .send {
-            work.say(.warning, "The bottle did not answer when asked to \(running.command.meaning), \(running.sendings) times.")
+            work.say(.warning, "The bottle did not answer when asked to \(running.command.meaning), \(counted(running.sendings, "time")).")
         }
         complete(running, with: running.interim, &work)
     }

@@ -56,11 +56,14 @@ extension BottleSession {
         for event in events where end == nil {
             switch event {
             case .message(let frame):
+                noteAnswer(&work)
                 answered(frame, &work)
             case .log(let transfer):
+                noteAnswer(&work)
                 if drain == nil { work.say(.info, "The bottle sent log records unasked; they come again when asked for.") }
                 if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, isPieced: transfer.isPieced, at: work.now) { follow(actions, &work) }
             case .unfinished(let transfer, let reason):
+                if transfer.count > 0 { noteAnswer(&work) }
                 // Out of step, bytes would make drinks that nobody drank: then they are kept as bytes.
                 let isDoubtful = isCut || isPieced || transfer.isOutOfStep
                 drain?.loose(isDoubtful ? [] : transfer.rawRecords)
@@ -134,11 +137,12 @@ extension BottleSession {
 
     mutating func finishLog(_ work: inout PollWork) {
         guard let drain else { return }
+        if drain.hasRead { noteAnswer(&work) }
         noteEvidence(&work)
         work.report.complete = drain.complete
         judgeClock([], &work)
         if !work.unproven.isEmpty {
-            work.say(.info, "About the log: \(work.unproven.count) records came in pieces, and once; they count when the bottle sends them again alike.")
+            work.say(.info, "About the log: \(counted(work.unproven.count, "record")) came in pieces, and once; such a record counts when the bottle sends it again alike.")
         }
         if let note = drain.note { work.say(drain.complete ? .info : .warning, "About the log: \(note).") }
         if isCut, !drain.complete {

@@ -84,10 +84,17 @@ extension BottleSession {
             end = .stranger(Ownership(work.options).refusal(name: work.report.name, identity: identity))
             return
         }
-        work.report.isAdopted = isPoll && work.options.own.isEmpty
         if work.address == nil, work.serialNumber == nil, isFirstLook { warn(of: identity, &work) }
         call(identity, &work)
         advance(&work)
+    }
+
+    /// The bottle has spoken: from now on it is this store's own. A connection alone makes nobody's bottle ours, and a recording is nobody.
+    mutating func noteAnswer(_ work: inout PollWork) {
+        guard !work.isAnswered, work.isRecalled, work.options.job == .poll, !work.options.isRecording else { return }
+        work.isAnswered = true
+        work.report.isAdopted = work.options.own.isEmpty
+        keeper.adopt(work.names, &work)
     }
 
     /// Under which name the report speaks of it. Two bottles never share an alias: the other one of this store keeps it.

@@ -177,7 +177,7 @@ struct BottleSession {
             beginRecognition(table, &work)
         case .recall:
             work.isRecalled = true
-            keeper.recall(BottleNames(work.bottle, alias: work.options.alias, standIn: work.standIn), &work)
+            keeper.recall(work.names, &work)
         case .subscribe:
             guard table.responseNotifies else { return advance(&work) }
             expect(.subscribe(handle: table.response), &work, within: work.limits.request)

@@ -5,7 +5,7 @@ import TrackerCore
 /// `PollWork.journaled`, which the journal has as a record, may be acknowledged. Junk is kept too and proves nothing.
 struct JournalKeeper {
     private enum Pending {
-        case recall
+        case recall, adopt
         /// With what those of them are that are stored with a doubt.
         case append([JournalEntry], [[UInt8]: JournalEntry])
         /// Records that were stored with a doubt before.
@@ -38,6 +38,12 @@ struct JournalKeeper {
     mutating func recall(_ names: BottleNames, _ work: inout PollWork) {
         pending.append(.recall)
         work.emit(.journal(.recall(names)))
+    }
+
+    /// The bottle has answered: from now on it is the journal's own.
+    mutating func adopt(_ names: BottleNames, _ work: inout PollWork) {
+        pending.append(.adopt)
+        work.emit(.journal(.adopt(names)))
     }
 
     /// Compares a log with those of known bottles.
@@ -122,6 +128,8 @@ struct JournalKeeper {
         switch (pending.removeFirst(), reply) {
         case (.recall, .recalled(let memory)):
             self.memory = memory
+        case (.adopt, .adopted):
+            break
         case (.likeness, .likeness(let likeness)):
             likenesses.append(likeness)
         case (.append(let entries, let doubted), .appended(let outcomes)) where outcomes.count == entries.count:
@@ -134,7 +142,7 @@ struct JournalKeeper {
             confirm(entries.filter { work.known.contains($0.raw) }.compactMap { doubted[$0.raw] }, &work)
         case (.confirm(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
             work.journaled.formUnion(entries.map(\.raw))
-            work.report.suspect -= entries.filter { if case .quarantined = $0.verdict { false } else { true } }.count
+            work.report.suspect -= outcomes.count { $0 == .promoted }
             work.emit(.journaled(entries, outcomes))
         case (.quarantine, .quarantined):
             break
@@ -171,9 +179,10 @@ struct JournalKeeper {
         for (entry, outcome) in zip(entries, outcomes) {
             switch outcome {
             case .stored, .promoted: work.report.new += 1
-            case .duplicate: work.report.duplicates += 1
+            case .duplicate, .waiting: work.report.duplicates += 1
             }
-            if case .quarantined = entry.verdict { work.report.suspect += 1 }
+            // What is stored with a date keeps it, whatever this poll makes of the record.
+            if case .quarantined = entry.verdict, outcome != .duplicate { work.report.suspect += 1 }
         }
     }
 }

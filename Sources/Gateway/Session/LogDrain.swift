@@ -1,5 +1,6 @@
 import BottleProtocol
 import Bluetooth
+import TrackerCore
 
 /// Decides how a bottle's log is drained: ask, collect, store, acknowledge, ask again until nothing is left.
 ///
@@ -247,7 +248,7 @@ struct LogDrain {
     mutating func acknowledgementLeft(at now: MonotonicInstant) -> [Action] {
         guard phase == .acknowledging else { return [] }
         if dumps < limits.dumps, taken < limits.records { return askOnceMore(at: now) }
-        return finish(complete: false, "\(taken) records came in one poll and there may be more: the next poll goes on")
+        return finish(complete: false, "\(counted(taken, "record")) came in one poll and there may be more: the next poll goes on")
     }
 
     mutating func acknowledgementRefused() -> [Action] {

@@ -10,6 +10,16 @@ public struct Ownership: Sendable {
         self.options = options
     }
 
+    /// Nobody was named, or one of the store's own: only then says a bottle that is not found something of the store's. A name that was
+    /// mistyped does not.
+    public var isAboutOwn: Bool {
+        guard let wanted = options.bottle else { return true }
+        let selector = BottleSelector(text: wanted)
+        return options.own.contains { own in
+            own.identities.union(own.aliases).contains { $0 == wanted || selector.matches(address: BluetoothAddress($0), name: own.advertisedName) }
+        }
+    }
+
     /// The bottles among which a poll must stay; `nil`: any will do.
     private var candidates: [OwnBottle]? {
         guard let wanted = options.bottle else { return options.own.isEmpty ? nil : options.own }

@@ -37,8 +37,10 @@ struct PollWork {
     var isRediscovered = false
     /// Values received beside the log.
     var notifications = 0
-    /// The journal knows of this bottle; nothing is noted of one that was only looked at.
+    /// The journal was asked about this bottle; nothing is noted of one that was only looked at.
     var isRecalled = false
+    /// The bottle has spoken, and the journal knows that it is its own.
+    var isAnswered = false
     /// What the scan showed of the peer.
     var seen: Advertisement?
     /// The peer's address, where it is one that stays.
@@ -75,6 +77,9 @@ struct PollWork {
         guard isHidden, let name = report.name, let standIn = BottleIdentity.standIn(privateName: name), standIn != bottle else { return nil }
         return standIn
     }
+
+    /// Who the bottle is, for the journal.
+    var names: BottleNames { BottleNames(bottle, alias: options.alias, standIn: standIn) }
 
     /// What the bottle's records are kept under.
     var bottle: String { report.identity ?? linkName }

@@ -41,17 +41,17 @@ struct Recognition: Hashable {
     func outcome(_ likenesses: [LogLikeness], log: [[UInt8]], made: [Instant]) -> Outcome {
         let who = "The bottle hides its address (\(address ?? "it is private") changes) and gives no usable serial number"
         if let (bottle, likeness) = zip(bottles, likenesses).max(by: { $0.1.known < $1.1.known }), likeness.known > 0 {
-            return .own(bottle, Diagnostic(.info, "\(who); \(likeness.known) of the \(log.count) records in its log are known from '\(bottle)', so that is who it is."))
+            return .own(bottle, Diagnostic(.info, "\(who); \(likeness.known) of the \(counted(log.count, "record")) in its log \(likeness.known == 1 ? "is" : "are") known from '\(bottle)', so that is who it is."))
         }
         let namesake = zip(candidates, likenesses).first { $0.0.identities.contains(standIn) }
         guard let (_, likeness) = namesake else {
-            guard isNamed else { return .stranger(refusal("none of the \(log.count) records in its log is known here")) }
+            guard isNamed else { return .stranger(refusal("none of the \(counted(log.count, "record")) in its log is known here")) }
             return .own(standIn, Diagnostic(.warning, "\(who); its drinks are kept under '\(standIn)', because it was named."))
         }
         // A log that was read whole can only have newer records since.
         let old = likeness.lastCompletePoll.map { last in made.count { $0.seconds(to: last) > Self.clockSeconds } } ?? 0
         guard old == 0 || isNamed else {
-            return .stranger(refusal("\(old) records in its log are older than the last poll of '\(standIn)', which did not bring them"))
+            return .stranger(refusal("\(counted(old, "record")) in its log \(old == 1 ? "is" : "are") older than the last poll of '\(standIn)', which did not bring them"))
         }
         return .own(
             standIn,

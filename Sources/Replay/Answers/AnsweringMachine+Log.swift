@@ -15,11 +15,11 @@ extension AnsweringMachine {
             return mode == .strict ? exchange.request == bytes : exchange.command.asksForLog && !exchange.records.isEmpty
         }
         guard let place = places.first else {
-            effects.append(.log("\(command.meaning): \(remaining.count) records are left of the recording"))
+            effects.append(.log("\(command.meaning): \(remaining.count) \(remaining.count == 1 ? "record is" : "records are") left of the recording"))
             lastDump = remaining
             return send(dump(remaining), at: now)
         }
-        effects.append(.log("\(command.meaning): as recorded in frame \(script.exchanges[place].frame), \(script.exchanges[place].records.count) records"))
+        effects.append(.log("\(command.meaning): as recorded in frame \(script.exchanges[place].frame), \(script.exchanges[place].records.count) record\(script.exchanges[place].records.count == 1 ? "" : "s")"))
         lastDump = script.exchanges[place].records
         play(place, at: now)
     }

@@ -26,22 +26,31 @@ extension TrackerStore {
     /// - Throws: `StoreError`, after which the store is as it was.
     public func restore(from file: String, scratch: String) throws {
         let copy = scratch + "/restored.sqlite"
+        try Self.speakingOfTheBackup(file) { try check(file, copy) }
+        try replaceAll(from: copy)
+    }
+
+    /// Copies a backup, checks the copy and brings it up to date.
+    private func check(_ file: String, _ copy: String) throws {
         do {
             // Through SQLite, changing nothing: others may have it open, and it may be a store in use.
             let source = try TrackerStore(path: file, for: .looking)
-            guard source.found != .nothing else { throw StoreError(.foreign, "There is no backup in the file", at: file, code: "noBackup") }
+            guard source.found != .nothing else { throw StoreError(.foreign, "There is no backup in the file", at: file) }
             defer { try? source.database.close() }
             try source.backUp(to: copy)
         }
         do {
             let backup = try TrackerStore(path: copy)
             let problems = try backup.integrityProblems()
-            guard problems.isEmpty else { throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file, code: "backupIsDamaged") }
+            guard problems.isEmpty else { throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file) }
             guard try backup.read(Self.schema) == read(Self.schema) else {
-                throw StoreError(.foreign, "The file's tables are not those of a store", at: file, code: "notAStore")
+                throw StoreError(.foreign, "The file's tables are not those of a store", at: file)
             }
             try backup.database.close()
         }
+    }
+
+    private func replaceAll(from copy: String) throws {
         try writeWithoutTransaction { db in
             try db.execute(sql: "ATTACH ? AS backup", arguments: [copy])
             defer { try? db.execute(sql: "DETACH backup") }
@@ -59,6 +68,23 @@ extension TrackerStore {
                     """)
                 return .commit
             }
+        }
+    }
+
+    /// What the opening says of a store is meant of the backup here: it names that file, and gives no advice about the store.
+    private static func speakingOfTheBackup<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as StoreError {
+            let what = error.what.replacing("The store", with: "The backup").replacing("the store", with: "the backup")
+            let code = switch error.kind {
+            case .newer: "backupIsNewer"
+            case .busy: "backupIsBusy"
+            case .diskFull: "noSpaceForBackup"
+            case .cannotOpen, .readOnly: "backupCannotBeRead"
+            case .damaged, .foreign, .inputOutput, .other: "noBackup"
+            }
+            throw StoreError(error.kind, what, at: file, code: code)
         }
     }
 

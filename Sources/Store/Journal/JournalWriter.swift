@@ -86,7 +86,7 @@ struct JournalWriter {
             "reason": reason, "reading": entry.reading, "wall": entry.wall?.description, "ml": entry.amountMl,
             "about": entry.about?.milliseconds, "received": entry.received.milliseconds, "id": waiting,
         ])
-        return .duplicate
+        return .waiting
     }
 
     private func undated(_ bottle: Int64, _ raw: [UInt8]) throws -> Int64? {

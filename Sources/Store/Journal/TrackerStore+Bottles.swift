@@ -9,6 +9,8 @@ public struct KnownBottle: Hashable, Sendable {
     public var names: [String]
     /// Those of them that it has by itself: addresses, serial numbers. The others are aliases that people gave.
     public var identities: [String]
+    /// It answered a poll, or a person said so; `false` of one whose records came from a recording.
+    public var isOwn: Bool
     public var advertisedName: String?
     public var model: String?
     public var batteryPercent: Int?
@@ -30,7 +32,7 @@ extension TrackerStore {
                     names: try String.fetchAll(db, sql: "SELECT name FROM bottle_name WHERE bottle = ? ORDER BY name", arguments: [id]),
                     identities: try String.fetchAll(
                         db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [id]),
-                    advertisedName: try row.checked("advertisedName"), model: try row.checked("model"),
+                    isOwn: try row.checked("isOwn"), advertisedName: try row.checked("advertisedName"), model: try row.checked("model"),
                     batteryPercent: try row.checked("batteryPercent"), clockDriftSeconds: try row.checked("clockDriftSeconds"),
                     lastPollMilliseconds: try row.checked("lastPoll"), lastCompletePollMilliseconds: try row.checked("lastCompletePoll"))
             }
@@ -49,13 +51,16 @@ extension TrackerStore {
         try write { db in
             let known = try BottleTable.known(identity, db)
             guard let other else {
-                if known == nil { _ = try BottleTable.identifier(of: identity, db) }
-                return known == nil
+                if let known, try BottleTable.isOwn(known, db) { return false }
+                try BottleTable.setOwn(BottleTable.identifier(of: identity, db), db)
+                return true
             }
             guard let bottle = try BottleTable.known(other, db) else {
                 throw Refusal("unknownBottle", "No bottle is known as \"\(other)\".", category: .notFound)
             }
-            if known == bottle { return false }
+            let isOwn = try BottleTable.isOwn(bottle, db)
+            try BottleTable.setOwn(bottle, db)
+            if known == bottle { return !isOwn }
             guard known == nil else {
                 throw Refusal("bottleNameTaken", "\"\(identity)\" already is another bottle with a history of its own.")
             }

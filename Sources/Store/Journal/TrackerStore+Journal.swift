@@ -27,13 +27,19 @@ extension TrackerStore: Journal {
     }
 
     public func recall(_ names: BottleNames) throws -> BottleMemory {
+        try read { db in try BottleTable.memory(of: names, db) }
+    }
+
+    public func adopt(_ names: BottleNames) throws {
         // Writes only where something is new: a bottle that is known must not wait for another process's write.
-        if let memory = try read({ db in try BottleTable.isKnown(names, db) ? BottleTable.memory(of: names.identity, db) : nil }) {
-            return memory
+        let isDone = try read { db in
+            guard try BottleTable.isKnown(names, db), let bottle = try BottleTable.known(names.identity, db) else { return false }
+            return try BottleTable.isOwn(bottle, db)
         }
-        return try write { db in
+        guard !isDone else { return }
+        try write { db in
             try BottleTable.introduce(names, db)
-            return try BottleTable.memory(of: names.identity, db)
+            try BottleTable.setOwn(BottleTable.identifier(of: names.identity, db), db)
         }
     }
 

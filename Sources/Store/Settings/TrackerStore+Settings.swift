@@ -31,7 +31,7 @@ extension TrackerStore {
             }
             try restartGrid(from: old, to: new, at: context.now, db)
             if let alias = new.bottleAlias, alias != old.bottleAlias {
-                let names = try String.fetchAll(db, sql: "SELECT name FROM bottle LIMIT 2")
+                let names = try String.fetchAll(db, sql: "SELECT name FROM bottle WHERE isOwn LIMIT 2")
                 if names.count == 1, names[0] != alias { try renameBottle(names[0], to: alias, db) }
             }
             if new.syncURL != old.syncURL {

@@ -43,6 +43,23 @@ enum BottleTable {
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [alias, id])
     }
 
+    static func isOwn(_ bottle: Int64, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT isOwn FROM bottle WHERE id = ?", arguments: [bottle]) ?? false
+    }
+
+    /// Makes a known bottle the store's own.
+    static func setOwn(_ bottle: Int64, _ db: Database) throws {
+        try db.execute(sql: "UPDATE bottle SET isOwn = 1 WHERE id = ?", arguments: [bottle])
+    }
+
+    /// Of the bottle that shows these names, where it is known by any of them.
+    static func memory(of names: BottleNames, _ db: Database) throws -> BottleMemory {
+        if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db), try !hasIdentity(bottle, db) {
+            return try memory(of: alias, db)
+        }
+        return try memory(of: names.identity, db)
+    }
+
     static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
         let newest = try Int64.fetchOne(db, sql: """
             SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))

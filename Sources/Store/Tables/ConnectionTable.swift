@@ -19,7 +19,7 @@ enum ConnectionTable {
     static func bottle(_ db: Database) throws -> BottleStanding? {
         let row = try Row.fetchOne(try db.cachedStatement(sql: """
             SELECT name, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll FROM bottle
-            WHERE lastPoll IS NOT NULL ORDER BY lastPoll DESC LIMIT 1
+            WHERE lastPoll IS NOT NULL AND isOwn ORDER BY lastPoll DESC LIMIT 1
             """))
         // One that cannot be read is told by the doctor, and says nothing here.
         return try [row].compactMap { $0 }.readable { row in

@@ -13,6 +13,8 @@ struct HydrationReminders {
     private(set) var decisions: [TrackerNotification] = []
     /// Ids of notifications that no longer say what is so.
     private(set) var closes: [String] = []
+    /// The guards of each kind, as they were when it was decided.
+    private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
 
     init(now: Instant, facts: TrackerFacts, pace: PaceSnapshot, nextDrink: NextDrink) {
         self.now = now
@@ -29,78 +31,71 @@ struct HydrationReminders {
         state.lastTotalMl = pace.dailyTotalMl
     }
 
-    /// In the order of B4.
+    /// In the order of B4. What is said, and what is not, follows from the guards and from nothing else.
     private mutating func decide() {
         if pace.isGoalAchieved {
             (state.lastNotified, state.recoveryIsDue) = (nil, nil)
-            closes.append(NotificationKind.pace.id)
-            reachedGoal()
-            return
+        } else {
+            lowerUrgency()
         }
+        if pace.isGoalAchieved || pace.urgency == .onTrack && nextDrink.phase != .alerting { closes.append(NotificationKind.pace.id) }
+        reachedGoal()
         recover()
-        if pace.urgency == .onTrack, nextDrink.phase != .alerting { closes.append(NotificationKind.pace.id) }
-        guard settings.remindersEnabled, !isQuiet, decisions.isEmpty,
-            !settings.dailyLimit || state.remindersSent < settings.maxPerDay
-        else { return }
-        let engine = settings.engine
-        if engine == .pace || engine == .all { behindPace() }
-        if decisions.isEmpty, engine == .interval || engine == .all { drinkDue() }
-        if decisions.isEmpty, engine == .adaptive || engine == .all { notDrunkForLong() }
+        consider(.pace) { NotificationTexts.pace($0.pace.urgency, deficitMl: $0.pace.deficitMl) }
+        consider(.interval) { _ in NotificationTexts.interval }
+        consider(.adaptive) { $0.adaptive.shownPace(remainingMl: $0.remainingMl, at: $0.now).map(NotificationTexts.adaptive(mlPerHour:)) }
     }
 
     /// Once a day, also in quiet hours: the user has just acted (K-B19). The flag is set when a sink accepted, and at
     /// once when reminders are off. So a command that logs the last drink and has nobody to tell leaves the word to
     /// the service.
     private mutating func reachedGoal() {
-        guard !state.goalNotified else { return }
-        guard settings.remindersEnabled else {
-            state.goalNotified = true
-            return
-        }
-        add(.goal, NotificationTexts.goal, number: 1, .goal)
+        if holds(.goal, goalGuards) { return add(.goal, NotificationTexts.goal, number: 1, .goal) }
+        if pace.isGoalAchieved, !settings.remindersEnabled { state.goalNotified = true }
     }
 
     /// Urgency below the last notified one lowers it to the current: red to amber re-arms red only (K-B11). When a
     /// drink, not the clock, brought it on track, that is worth a word to those who want it: it is due until somebody
     /// heard it, because the evaluation that saw the drink may have had nobody to tell.
+    private mutating func lowerUrgency() {
+        guard let notified = state.lastNotified, pace.urgency < notified else { return }
+        state.lastNotified = pace.urgency == .onTrack ? nil : pace.urgency
+        if pace.dailyTotalMl > state.lastTotalMl { state.recoveryIsDue = true }
+    }
+
     private mutating func recover() {
-        if let notified = state.lastNotified, pace.urgency < notified {
-            state.lastNotified = pace.urgency == .onTrack ? nil : pace.urgency
-            if pace.dailyTotalMl > state.lastTotalMl { state.recoveryIsDue = true }
+        if holds(.recovery, recoveryGuards) {
+            return add(.recovery, NotificationTexts.recovery, number: state.backOnTrackSent.saturatingAdd(1), .recovery)
         }
-        guard state.recoveryIsDue == true else { return }
         // Once it is no longer so, or nobody wants to hear it, there is nothing left to say.
-        guard pace.urgency == .onTrack, settings.backOnTrack, settings.remindersEnabled, !isQuiet else {
-            state.recoveryIsDue = nil
-            return
-        }
-        add(.recovery, NotificationTexts.recovery, number: state.backOnTrackSent.saturatingAdd(1), .recovery)
+        if state.recoveryIsDue == true { state.recoveryIsDue = nil }
     }
 
-    private mutating func behindPace() {
-        guard pace.urgency > state.lastNotified ?? .onTrack, pace.deficitMl >= settings.minDeficitMl else { return }
-        let text = NotificationTexts.pace(pace.urgency, deficitMl: pace.deficitMl)
-        add(.pace, text, number: state.remindersSent.saturatingAdd(1), .pace(pace.urgency))
+    /// One of the three engines' reminders.
+    private mutating func consider(_ kind: NotificationKind, _ text: (Self) -> NotificationTexts.Text?) {
+        guard holds(kind, reminderGuards(kind)), let text = text(self) else { return }
+        let acceptance: TrackerNotification.Acceptance =
+            switch kind {
+            case .pace: .pace(pace.urgency)
+            case .interval: .interval
+            default: .adaptive
+            }
+        add(kind, text, number: state.remindersSent.saturatingAdd(1), acceptance)
     }
 
-    private mutating func drinkDue() {
-        guard let anchor = dueAnchor, anchor != state.lastDueAnchor else { return }
-        add(.interval, NotificationTexts.interval, number: state.remindersSent.saturatingAdd(1), .interval)
-    }
-
-    private mutating func notDrunkForLong() {
-        let remaining = pace.dailyGoalMl - pace.dailyTotalMl
-        guard let slot = dueSlot, slot > state.lastAdaptiveSlot ?? adaptive.start,
-            let shown = adaptive.shownPace(remainingMl: remaining, at: now)
-        else { return }
-        add(.adaptive, NotificationTexts.adaptive(mlPerHour: shown), number: state.remindersSent.saturatingAdd(1), .adaptive)
+    /// Whether a kind is told; remembers why.
+    private mutating func holds(_ kind: NotificationKind, _ conditions: [ReminderGuard]) -> Bool {
+        guards[kind] = conditions
+        return conditions.allSatisfy(\.holds)
     }
 
     /// The interval engine's anchor while it alerts: one reminder an anchor.
-    private var dueAnchor: Instant? { nextDrink.isAlerting ? nextDrink.anchor : nil }
+    var dueAnchor: Instant? { nextDrink.isAlerting ? nextDrink.anchor : nil }
 
     /// The adaptive engine's latest firing.
-    private var dueSlot: Instant? { adaptive.firing(at: now, lastDrink: lastDrink) }
+    var dueSlot: Instant? { adaptive.firing(at: now, lastDrink: lastDrink) }
+
+    var remainingMl: Int { pace.dailyGoalMl - pace.dailyTotalMl }
 
     private mutating func add(
         _ kind: NotificationKind, _ text: NotificationTexts.Text, number: Int, _ acceptance: TrackerNotification.Acceptance

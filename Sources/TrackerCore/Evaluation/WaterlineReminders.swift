@@ -41,6 +41,8 @@ struct WaterlineReminders {
     /// Moves on with what needs no acceptance: points passed in silence, values without a crossing.
     private(set) var state: WaterlineReminderState
     private(set) var decisions: [TrackerNotification] = []
+    /// The guards of each kind, as they were when it was decided.
+    private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
 
     init(now: Instant, facts: WaterlineFacts, settings: Settings, calendar: DayCalendar) {
         self.now = now
@@ -73,19 +75,25 @@ struct WaterlineReminders {
     private mutating func onTime() {
         // Whoever changes the setting restarts the grid then and there; this is for a change that nobody recorded.
         state.restartGrid(at: now, intervalMinutes: settings.intervalMinutes)
-        guard let point = grid.point(at: now), point > state.lastSlot ?? session.startTime else { return }
-        guard settings.timeReminders, !grid.isSilent(at: point, logs: logs) else {
-            state.lastSlot = point
-            return
-        }
+        let point = grid.point(at: now)
+        let isTold = holds(.waterlineTime, [
+            ReminderGuard(.timeRemindersOn, settings.timeReminders), ReminderGuard(.gridPointCome, point.map { $0 > session.startTime } ?? false),
+            ReminderGuard(.gridPointUntold, point.flatMap { point in state.lastSlot.map { point > $0 } } ?? true),
+            ReminderGuard(.stillLogging, point.map { !grid.isSilent(at: $0, logs: logs) } ?? true),
+        ])
+        guard let point, point > state.lastSlot ?? session.startTime else { return }
+        // A point that is passed in silence is dealt with, too.
+        guard isTold else { return state.lastSlot = point }
         decide(.waterlineTime, NotificationTexts.waterlineTime, .waterlineTime(slot: point))
     }
 
     private mutating func perDrink() {
         let newest = logs.reduce(0) { $1.kind == .alcohol ? max($0, $1.seq) : $0 }
-        guard newest > state.lastDrinkSeq else { return }
-        guard engine.sinceWater >= settings.waterEveryNDrinks else {
-            state.lastDrinkSeq = newest
+        let isTold = holds(.waterlinePerDrink, [
+            ReminderGuard(.drinkLogged, newest > state.lastDrinkSeq), ReminderGuard(.waterOwed, engine.sinceWater >= settings.waterEveryNDrinks),
+        ])
+        guard isTold else {
+            if newest > state.lastDrinkSeq { state.lastDrinkSeq = newest }
             return
         }
         let text = NotificationTexts.perDrink(sinceWater: engine.sinceWater, discreet: settings.discreet)
@@ -109,7 +117,7 @@ struct WaterlineReminders {
                 crossed = true
             }
         }
-        guard crossed, engine.isWarning else {
+        guard holds(.waterlineWarning, [ReminderGuard(.thresholdCrossed, crossed), ReminderGuard(.valueHigh, engine.isWarning)]) else {
             (state.lastValueThousandths, state.lastValueSeq) = (value, newest)
             return
         }
@@ -120,9 +128,8 @@ struct WaterlineReminders {
     private static func change(_ log: LogEntry) -> Int { log.kind == .water ? -1000 : log.thousandths }
 
     private mutating func abandoned() {
-        guard !state.abandonedNotified,
-            let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
-        else { return }
+        let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
+        guard holds(.waterlineAbandoned, [ReminderGuard(.openForLong, hours != nil), ReminderGuard(.questionUnasked, !state.abandonedNotified)]), let hours else { return }
         decide(.waterlineAbandoned, NotificationTexts.abandoned(hours: hours), .abandoned)
     }
 
@@ -132,6 +139,12 @@ struct WaterlineReminders {
         let words = text.title + "\n" + text.body
         guard words != state.lastLiveText else { return }
         decide(.waterlineLive, text, .live(text: words))
+    }
+
+    /// Whether a kind is told; remembers why.
+    private mutating func holds(_ kind: NotificationKind, _ conditions: [ReminderGuard]) -> Bool {
+        guards[kind] = [ReminderGuard(.sessionRuns, true)] + conditions
+        return conditions.allSatisfy(\.holds)
     }
 
     private mutating func decide(

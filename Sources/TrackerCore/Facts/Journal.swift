@@ -74,10 +74,15 @@ public enum JournalDoubt {
 public enum JournalOutcome: Hashable, Sendable {
     /// New, and durably stored.
     case stored
-    /// Was there already, as a record: counts as stored.
+    /// Was there already, as what it is: counts as stored.
     case duplicate
+    /// Was there already, without a date, and still has none: counts as stored.
+    case waiting
     /// Was there in quarantine, and now has a date: counts from now on.
     case promoted
+
+    /// It came for the first time, or has its first date.
+    public var isNew: Bool { self == .stored || self == .promoted }
 }
 
 /// The one door for sips (promise 1: the bottle is told to forget only what came back from `append`).
@@ -90,8 +95,11 @@ public enum JournalOutcome: Hashable, Sendable {
 public protocol Journal: Sendable {
     /// Appends a batch in one transaction. One outcome an entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
-    /// Makes a bottle known by its identity and its alias, and says what is remembered of it.
+    /// What is remembered of a bottle. Makes nothing known.
     func recall(_ names: BottleNames) throws -> BottleMemory
+    /// The bottle has answered: makes it known by its identity and its alias, and this journal's own. One whose records came from a recording is
+    /// known and not its own.
+    func adopt(_ names: BottleNames) throws
     /// Records of a bottle that are worth another look when records are read as `reading` says: those without a date, and
     /// those that were read in another way. Ascending by `id`, after the given one.
     /// - Parameter since: also those with a date that came after this row.

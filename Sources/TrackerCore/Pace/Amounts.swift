@@ -68,3 +68,6 @@ extension Urgency {
         StatusText.isBehind(deficitMl) ? urgency : .onTrack
     }
 }
+
+/// `1 drink`, `2 drinks`.
+public func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

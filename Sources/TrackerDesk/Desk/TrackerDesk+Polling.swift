@@ -17,7 +17,7 @@ extension TrackerDesk {
 
     /// The same where no moment matters.
     public static func ownBottles(of store: TrackerStore) throws -> [OwnBottle] {
-        try store.bottles().map {
+        try store.bottles().filter(\.isOwn).map {
             OwnBottle(identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities), advertisedName: $0.advertisedName)
         }
     }
@@ -33,7 +33,7 @@ extension TrackerDesk {
     public func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
 
     /// What follows a poll, as it follows a command: the state says how it went, the day is evaluated, files are written.
-    /// - Parameter isLive: how a recording answers says nothing of the way to the bottle.
+    /// - Parameter isLive: how a recording answers, or a name that nobody bears, says nothing of the way to the bottle.
     public func afterPoll(_ report: PollReport, isLive: Bool = true) {
         do {
             if isLive, let connection = report.connection { try store.noteConnection(connection, at: now) }

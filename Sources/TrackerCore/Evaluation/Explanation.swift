@@ -1,0 +1,71 @@
+/// Why something is told at one moment, or not: of each kind of reminder the conditions, the facts behind them, the ones that decided, and what
+/// would change that. The conditions are those that the decision itself was made by.
+public struct Explanation: Hashable, Sendable {
+    public struct Condition: Hashable, Sendable, Encodable {
+        public var name: ReminderGuard.Name
+        public var holds: Bool
+        /// How it stands, in a sentence.
+        public var fact: String
+        /// What would turn it over, in a sentence.
+        public var change: String
+    }
+
+    public struct Reminder: Hashable, Sendable {
+        public var kind: NotificationKind
+        public var conditions: [Condition]
+        public var isTold: Bool { conditions.allSatisfy(\.holds) }
+        /// What keeps it silent, the first that was asked first; none where it is told.
+        public var deciding: [Condition] { conditions.filter { !$0.holds } }
+    }
+
+    public var at: Instant
+    public var zone: String
+    public var reminders: [Reminder]
+
+    /// Kinds that are reminders; the resident word of a running session is none.
+    public static let kinds: [NotificationKind] = NotificationKind.allCases.filter { !$0.isResident }
+}
+
+extension Explanation.Reminder: Encodable {
+    enum CodingKeys: String, CodingKey { case kind, id, told, decidedBy, conditions }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(kind, forKey: .kind)
+        try container.encode(kind.id, forKey: .id)
+        try container.encode(isTold, forKey: .told)
+        try container.encode(deciding.map(\.name), forKey: .decidedBy)
+        try container.encode(conditions, forKey: .conditions)
+    }
+}
+
+extension Explanation: Encodable {
+    enum CodingKeys: String, CodingKey { case at, zone, reminders }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(at.description, forKey: .at)
+        try container.encode(zone, forKey: .zone)
+        try container.encode(reminders, forKey: .reminders)
+    }
+}
+
+extension Tracker {
+    /// Why `evaluate` decides what it decides, for the same facts and the same moment. Tells nobody and remembers nothing.
+    public static func explain(_ facts: TrackerFacts, now: Instant) -> Explanation {
+        let hydration = hydration(facts, now: now)
+        let waterline = facts.waterline.map { WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: facts.calendar) }
+        let words = ReminderWords(hydration: hydration, waterline: waterline, calendar: facts.calendar)
+        let reminders = Explanation.kinds.map { kind in
+            let guards = hydration.guards[kind] ?? waterline?.guards[kind] ?? [ReminderGuard(.sessionRuns, false)]
+            return Explanation.Reminder(kind: kind, conditions: guards.map { words.condition($0, of: kind) })
+        }
+        return Explanation(at: now, zone: facts.zone.id, reminders: reminders)
+    }
+
+    private static func hydration(_ facts: TrackerFacts, now: Instant) -> HydrationReminders {
+        let intake = facts.today(at: now)
+        let pace = PaceSnapshot(now: now, intake: intake, settings: facts.settings, calendar: facts.calendar)
+        return HydrationReminders(now: now, facts: facts, pace: pace, nextDrink: NextDrink(facts: facts, intake: intake, now: now))
+    }
+}

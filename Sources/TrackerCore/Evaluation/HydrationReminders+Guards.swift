@@ -1,0 +1,54 @@
+// The guards of each hydration reminder (tracker law B4, B5): independent of each other, so that each says by itself what it waits for.
+extension HydrationReminders {
+    var goalGuards: [ReminderGuard] {
+        [
+            ReminderGuard(.goalReached, pace.isGoalAchieved), ReminderGuard(.goalUntold, !state.goalNotified),
+            ReminderGuard(.remindersOn, settings.remindersEnabled),
+        ]
+    }
+
+    var recoveryGuards: [ReminderGuard] {
+        [
+            ReminderGuard(.recovered, state.recoveryIsDue == true), ReminderGuard(.onPace, pace.urgency == .onTrack),
+            ReminderGuard(.backOnTrackOn, settings.backOnTrack), ReminderGuard(.remindersOn, settings.remindersEnabled),
+            ReminderGuard(.activeHours, !isQuiet),
+        ]
+    }
+
+    /// Of the engines that share one id and one daily limit.
+    func reminderGuards(_ kind: NotificationKind) -> [ReminderGuard] {
+        [
+            ReminderGuard(.remindersOn, settings.remindersEnabled), ReminderGuard(.goalOpen, !pace.isGoalAchieved),
+            ReminderGuard(.activeHours, !isQuiet), ReminderGuard(.engineChosen, isChosen(kind)),
+        ] + engineGuards(kind) + [
+            ReminderGuard(.underDailyLimit, !settings.dailyLimit || state.remindersSent < settings.maxPerDay),
+            ReminderGuard(.noOtherWord, decisions.isEmpty),
+        ]
+    }
+
+    private func isChosen(_ kind: NotificationKind) -> Bool {
+        switch settings.engine {
+        case .all: true
+        case .pace: kind == .pace
+        case .interval: kind == .interval
+        case .adaptive: kind == .adaptive
+        }
+    }
+
+    private func engineGuards(_ kind: NotificationKind) -> [ReminderGuard] {
+        switch kind {
+        case .pace:
+            [
+                ReminderGuard(.behindPace, pace.urgency > .onTrack), ReminderGuard(.urgencyRisen, state.lastNotified.map { pace.urgency > $0 } ?? true),
+                ReminderGuard(.deficitLargeEnough, pace.urgency == .onTrack || pace.deficitMl >= settings.minDeficitMl),
+            ]
+        case .interval:
+            [ReminderGuard(.drinkDue, dueAnchor != nil), ReminderGuard(.drinkUntold, dueAnchor == nil || dueAnchor != state.lastDueAnchor)]
+        default:
+            [
+                ReminderGuard(.pauseLongEnough, dueSlot.map { $0 > adaptive.start } ?? false),
+                ReminderGuard(.pauseUntold, dueSlot.map { slot in state.lastAdaptiveSlot.map { slot > $0 } ?? true } ?? true),
+            ]
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// One condition of a reminder, and whether it holds. A reminder is told when all of its guards hold; where it is silent, those that do not
+/// hold are why, and changing exactly those makes it speak.
+public struct ReminderGuard: Hashable, Sendable {
+    public enum Name: String, Hashable, Sendable, Codable, CaseIterable {
+        // Of all hydration reminders.
+        case goalOpen, remindersOn, activeHours, underDailyLimit, engineChosen
+        /// Nothing more important is told at the same moment: one word at a time.
+        case noOtherWord
+        // Behind pace.
+        case behindPace, urgencyRisen, deficitLargeEnough
+        // A drink is due.
+        case drinkDue, drinkUntold
+        // Nothing drunk for long.
+        case pauseLongEnough, pauseUntold
+        // The goal's word, and that the day is back on pace.
+        case goalReached, goalUntold
+        case recovered, onPace, backOnTrackOn
+        // Of all Waterline reminders.
+        case sessionRuns
+        case timeRemindersOn, gridPointCome, gridPointUntold, stillLogging
+        case drinkLogged, waterOwed
+        case thresholdCrossed, valueHigh
+        case openForLong, questionUnasked
+    }
+
+    public var name: Name
+    public var holds: Bool
+
+    public init(_ name: Name, _ holds: Bool) {
+        self.name = name
+        self.holds = holds
+    }
+}

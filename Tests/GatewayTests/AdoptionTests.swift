@@ -1,0 +1,108 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Testing
+import TrackerCore
+
+/// Whose a bottle is after a poll: only one that has answered is the store's own, and a recording answers for nobody.
+@Suite struct AdoptionTests {
+    private static let address = "A4:C1:38:01:02:03"
+
+    @Test func `a recording adopts nobody, takes no alias, and says nothing of how the bottle is now`() throws {
+        let journal = MemoryJournal()
+        for _ in 1...2 {
+            var rig = EngineRig(
+                options: options {
+                    ($0.alias, $0.own) = ("kitchen", [OwnBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["kitchen"])])
+                    $0.answeredByRecording()
+                }, peer: ScriptedBottle(records: drinks(3)), journal: journal, start: evening)
+            let report = try rig.run()
+            #expect(report.failure == nil && !report.isAdopted && report.received == 3 && report.bottle == Self.address)
+            #expect(journal.own.isEmpty && journal.entries.count == 3)
+        }
+        let memory = try journal.recall(BottleNames(Self.address))
+        #expect(memory.lastCompletePoll == nil && memory.newestReceipt == nil)
+        #expect(journal.polls.allSatisfy { $0.batteryPercent == nil && $0.clockDriftSeconds == nil })
+        // The bottle itself, met later, is adopted, and its drinks are known.
+        var rig = EngineRig(options: options { $0.alias = "kitchen" }, peer: ScriptedBottle(records: drinks(4)), journal: journal, start: evening)
+        let report = try rig.run()
+        #expect(report.isAdopted && report.new == 1 && report.duplicates == 3 && journal.own == [[Self.address, "kitchen"]])
+    }
+
+    @Test func `a bottle that connects and never answers is nobody's`() throws {
+        let journal = MemoryJournal()
+        var peer = ScriptedBottle(records: drinks(3))
+        peer.answersLog = false
+        peer.ignoredCommands = .max
+        var rig = EngineRig(options: options { $0.alias = "kitchen" }, peer: peer, journal: journal, start: evening)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .didNotAnswer && !report.isAdopted, "\(String(describing: report.failure))")
+        #expect(journal.own.isEmpty && journal.polls.isEmpty && journal.entries.isEmpty)
+    }
+
+    @Test(arguments: BottleProfile.allCases) func `an empty log is an answer, too`(_ profile: BottleProfile) throws {
+        var rig = EngineRig(options: options(), peer: ScriptedBottle(profile), start: evening)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.isAdopted && rig.journal.own == [[Self.address]], "\(report)")
+    }
+
+    /// Killed after any effect: what acknowledges has adopted before, so that the next poll cannot meet a stranger first.
+    @Test func `whoever was told to forget is the store's own`() throws {
+        var (isThrough, effects) = (false, 0)
+        while !isThrough {
+            effects += 1
+            try #require(effects < 500)
+            var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(5)), start: evening)
+            rig.run(effects: effects)
+            let hasAcknowledged = rig.written.contains { if case .acknowledge = $0 { true } else { false } }
+            #expect(!hasAcknowledged || !rig.journal.own.isEmpty, "killed after \(effects) effects")
+            isThrough = !rig.journal.polls.isEmpty
+        }
+    }
+
+    /// Dated when it was fresh, and delivered again when it is too old to be dated: it keeps its date, and nothing is suspect.
+    @Test(arguments: [false, true]) func `a duplicate that has a date is no suspect`(_ trusts: Bool) throws {
+        let journal = MemoryJournal()
+        for (number, wall) in [evening, evening.advanced(seconds: 300 * 86_400)].enumerated() {
+            var rig = EngineRig(
+                options: options {
+                    $0.keep = true
+                    $0.trustsClock = trusts || number == 0
+                }, peer: ScriptedBottle(records: drinks(6)), journal: journal, start: wall)
+            let report = try rig.run()
+            #expect(report.received == 6 && report.suspect == 0 && report.duplicates == (number == 0 ? 0 : 6), "\(report)")
+        }
+        // What never had a date is, each time.
+        for times in 0...1 {
+            var rig = EngineRig(options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(8)), journal: journal, start: evening.advanced(seconds: 300 * 86_400))
+            let report = try rig.run()
+            #expect(report.suspect == 2 && report.duplicates == 6 + 2 * times, "\(report)")
+        }
+    }
+
+    /// A store whose own bottle was never met: a name of the air may be a stranger's.
+    @Test(arguments: [false, true]) func `a name does not drain a stranger where the own bottle was never met`(_ hasRadio: Bool) throws {
+        var peer = ScriptedBottle(records: drinks(3))
+        if hasRadio { peer.advertisement = Advertisement(peer: PeerID(Self.address), address: BluetoothAddress(Self.address), name: "WaterH-Boost-24oz") }
+        func poll(_ bottle: String, own: [OwnBottle]) throws -> (PollReport, EngineRig<ScriptedBottle>) {
+            var rig = EngineRig(options: options { ($0.own, $0.bottle) = (own, bottle) }, peer: peer, start: evening, hasRadio: hasRadio)
+            return (try rig.run(), rig)
+        }
+        let unmet = [OwnBottle(identities: ["A4:C1:38:09:09:09"])]
+        let (refused, rig) = try poll("WaterH-Boost-24oz", own: unmet)
+        #expect([.notOurs, .notFound].contains(refused.failure?.kind) && rig.peer.records.count == 3 && rig.journal.entries.isEmpty, "\(refused)")
+        #expect(try poll(Self.address, own: unmet).0.new == 3, "its address says who is meant")
+        #expect(try poll("WaterH-Boost-24oz", own: []).0.new == 3)
+    }
+
+    @Test(arguments: [
+        (nil, true), ("A4:C1:38:01:02:03", true), ("a4:c1:38:01:02:03", true), ("kitchen", true), ("WaterH-Boost-24oz", true), ("waterh-boost-24OZ", true),
+        ("Kitchne", false), ("A4:C1:38:01:02:04", false), ("", false),
+    ] as [(String?, Bool)])
+    func `a name that the store does not know is a mistyped one, as far as its bottles go`(_ wanted: String?, _ isAboutOwn: Bool) {
+        let own = OwnBottle(identities: [Self.address], aliases: ["kitchen"], advertisedName: "WaterH-Boost-24oz")
+        #expect(Ownership(options { ($0.own, $0.bottle) = ([own], wanted) }).isAboutOwn == isAboutOwn)
+        #expect(Ownership(options { $0.bottle = wanted }).isAboutOwn == (wanted == nil))
+    }
+}
