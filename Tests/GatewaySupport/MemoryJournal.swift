@@ -136,9 +136,9 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    public func noteClockSetting(of bottle: String, _ mark: ClockMark) throws {
+    public func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
         try write { state in
-            let setting = ClockSetting(mark: mark, lastRecord: Int64(state.rows.count))
+            let setting = ClockSetting(mark: mark, lastRecord: Int64(state.rows.count), wasNear: wasNear)
             state.bottles[state.identifier(of: bottle)].clockSettings.append(setting)
         }
     }

@@ -93,7 +93,7 @@ struct ClockWorld {
     mutating func setBottle(_ offset: Double) { bottle.offset = offset }
 
     @discardableResult
-    mutating func poll(_ change: (inout PollOptions) -> Void = { _ in }) throws -> PollReport {
+    mutating func poll(killAfter effects: Int? = nil, _ change: (inout PollOptions) -> Void = { _ in }) throws -> PollReport {
         pass(5)
         let wall = truth.advanced(seconds: host)
         var options = options(change)
@@ -101,7 +101,8 @@ struct ClockWorld {
         options.host = ClockMark(
             wall: wall, boot: knowsBoots ? boot : nil, uptime: Int64(booted.seconds(to: truth) * 1000), isSynchronized: hasTimeServer ? host == 0 : nil)
         var rig = EngineRig(options: options, peer: bottle, journal: journal, start: wall)
-        let report = try rig.run()
+        if let effects { rig.run(effects: effects) }
+        let report = effects == nil ? try rig.run() : PollReport()
         bottle = rig.peer
         written = rig.written
         warnings = rig.diagnostics.filter { $0.severity == .warning }.map(\.sentence)

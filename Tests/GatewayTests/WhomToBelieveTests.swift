@@ -268,6 +268,40 @@ import TrackerCore
         #expect(world.isClockSet && world.isBottleRight && world.waiting == 0)
     }
 
+    /// Simulation, seed 2403.
+    @Test(arguments: [72.0, -72], [true, false]) func `a bottle that was set by minutes, or by a clock that somebody agreed with, stays a witness`(days: Double, wasLost: Bool) throws {
+        var world = ClockWorld()
+        try world.poll()
+        if wasLost { world.losePower() } else { world.setBottle(-1071) }
+        try world.poll()
+        #expect(world.isClockSet && world.isBottleRight)
+        world.host = days * Self.day
+        for _ in 0..<2 {
+            world.sip()
+            try world.poll()
+            // What it wrote since it was set by a clock that is wrong now, or was then, is no evidence; its own day is.
+            #expect(!world.isClockSet && world.isBottleRight && (wasLost || !world.isAcknowledged))
+        }
+        world.host = 0
+        #expect(try world.poll().failure == nil)
+        #expect(world.waiting == 0 && world.broken.isEmpty, "\(world.broken)")
+    }
+
+    /// Simulation, seeds 2186, 4729 and 4857.
+    @Test(arguments: [26.0, -66]) func `a poll by a wrong clock leaves no wrong day, wherever it is killed`(days: Double) throws {
+        for effects in 1...70 {
+            var world = ClockWorld()
+            world.losePower()
+            try world.poll()
+            for _ in 0..<3 { world.sip() }
+            world.host = days * Self.day
+            try world.poll(killAfter: effects)
+            world.host = 0
+            for _ in 0..<2 { try world.poll() }
+            #expect(world.waiting == 0 && world.isBottleRight && world.broken.isEmpty, "killed after \(effects) effects: \(world.broken)")
+        }
+    }
+
     @Test(arguments: [200.0, 280, -280, -3600]) func `what clocks drift is mended by a host that nobody vouches for`(drift: Double) throws {
         var world = ClockWorld()
         world.setBottle(drift)

@@ -39,6 +39,10 @@ public struct Scenario: Sendable {
     /// Journal writes (by number, over the whole run) that fail.
     var failingWrites: Set<Int> = []
     var latency: Duration
+    /// The host's clock is off by days, for one poll.
+    private(set) var isHostDaysOff = false
+    /// A time server keeps the host's clock right, and says so while it is.
+    private(set) var hasTimeServer = false
 
     public init(seed: UInt64) {
         self.seed = seed
@@ -95,6 +99,15 @@ public struct Scenario: Sendable {
             if chance(10) { acts.append((start + .seconds(Int.random(in: 35..<200, using: &random)), .restart)) }
         }
         if chance(50) { failingWrites = Set((0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<10, using: &random) }) }
+        // Drawn apart, so that each seed keeps the rest of its story.
+        var apart = SeededGenerator(seed: ~seed)
+        hasTimeServer = Int.random(in: 0..<100, using: &apart) < 40
+        if Int.random(in: 0..<100, using: &apart) < 35, let poll = polls.randomElement(using: &apart) {
+            isHostDaysOff = true
+            let seconds = Int.random(in: 3...80, using: &apart) * 86_400 * (Bool.random(using: &apart) ? 1 : -1)
+            acts.append((poll.start - .seconds(6), .hostClock(seconds: seconds)))
+            acts.append((poll.start + .seconds(260), .hostClock(seconds: -seconds)))
+        }
         acts.sort { $0.at < $1.at }
     }
 

@@ -31,8 +31,8 @@ public struct World {
     private(set) var bottle: VirtualBottleMachine
     /// What went wrong so far: broken promises, in words.
     public private(set) var violations: [String] = []
-    /// Every record that the bottle ever wrote: its bytes, and whether its clock was right at the time.
-    private(set) var written: [[UInt8]: Bool] = [:]
+    /// Every record that the bottle ever wrote: its bytes, whether its clock showed a date, and when that really was.
+    private(set) var written: [[UInt8]: (hasDate: Bool, at: Instant)] = [:]
     /// Records that the ring lost before anybody had acknowledged them.
     private(set) var overwritten: Set<[UInt8]> = []
     /// How often a record was sent and lost on the air.
@@ -76,7 +76,13 @@ public struct World {
         for (index, poll) in scenario.polls.enumerated() { schedule(.beginPoll(index), at: now.advanced(by: poll.start)) }
     }
 
-    private var wall: Instant { Instant(milliseconds: Self.midnight.milliseconds + now.nanoseconds / 1_000_000 + hostOffset) }
+    /// True time: the bottle's clock has nothing to do with what the host's shows.
+    private var truth: Instant { Instant(milliseconds: Self.midnight.milliseconds + now.nanoseconds / 1_000_000) }
+    private var wall: Instant { Instant(milliseconds: truth.milliseconds + hostOffset) }
+    /// What the kernel knows of the host's clock.
+    private var mark: ClockMark {
+        ClockMark(wall: wall, boot: 1, uptime: now.nanoseconds / 1_000_000, isSynchronized: scenario.hasTimeServer ? hostOffset == 0 : nil)
+    }
 
     private static func localTime(_ instant: Instant) -> LocalTime {
         // 2000-01-01T00:00:00Z in seconds since 1970; the zone is UTC.
@@ -115,7 +121,7 @@ public struct World {
             } else if let deadline = nextDeadline {
                 now = max(now, deadline)
                 tick()
-            } else if quietPolls < 6, quietPolls < 1 || !bottle.flash.records.isEmpty {
+            } else if quietPolls < 6, quietPolls < 1 || !bottle.flash.records.isEmpty || reports.last?.failure != nil {
                 quietPolls += 1
                 now = now.advanced(by: .seconds(60))
                 begin(Scenario.Poll(start: .zero, link: FaultPlan(), killAfter: nil, beforeIt: false))
@@ -171,7 +177,7 @@ public struct World {
         switch act {
         case .sip(let ml): control(.sip(ml: ml))
         case .powerLoss: control(.powerLoss)
-        case .bottleClock(let seconds): control(.clock(LocalTime(milliseconds: Self.localTime(wall).milliseconds + Int64(seconds) * 1000).clock))
+        case .bottleClock(let seconds): control(.clock(LocalTime(milliseconds: Self.localTime(truth).milliseconds + Int64(seconds) * 1000).clock))
         case .hostClock(let seconds): hostOffset += Int64(seconds) * 1000
         case .restart:
             restart(scenario.habits, seed: scenario.seed &+ UInt64(steps))
@@ -180,11 +186,10 @@ public struct World {
 
     private mutating func restart(_ habits: BottleFaults, seed: UInt64) {
         disconnect(LinkError(.disconnected, "The bottle restarted.", isTransient: true))
-        // A bottle that shows again what it has dropped (`resend`) keeps that in no flash: whoever reads its log sees them, and now no more.
-        copiesGone += min(scenario.habits.resend, bottle.flash.dropped - droppedAtStart)
-        droppedAtStart = bottle.flash.dropped
+        copiesGone += copies
+        copies = 0
         bottle = VirtualBottleMachine(
-            scenario.identity, flash: bottle.flash, faults: habits, seed: seed, hostTime: Self.localTime(wall), at: now)
+            scenario.identity, flash: bottle.flash, faults: habits, seed: seed, hostTime: Self.localTime(truth), at: now)
         isAdvertised = true
     }
 
@@ -194,7 +199,7 @@ public struct World {
         let isRight = bottle.clockIsRight(at: now)
         post(.bottle(.control(action, id: controls)))
         guard case .sip = action, bottle.flash.nextNumber > before.nextNumber, let raw = bottle.flash.records.last?.bytes else { return }
-        written[raw] = isRight
+        written[raw] = (isRight, truth)
         let left = Set(bottle.flash.records.map(\.number))
         for lost in before.records where !left.contains(lost.number) { overwritten.insert(lost.bytes) }
     }
@@ -209,6 +214,7 @@ public struct World {
         channel = FaultyChannel(poll.link, seed: scenario.seed)
         var options = PollOptions(zone: .utc)
         options.limits.linger = .milliseconds(50)
+        options.host = mark
         engine = GatewayEngine(options: options, linkName: "simulation", hasRadio: false)
         pollDeadline = now.advanced(by: .seconds(40))
         post(.engine(.start))
@@ -362,10 +368,11 @@ public struct World {
 
     private var flashBefore = BottleFlash()
     private var goneBefore = 0
-    /// Copies of dropped records that restarts have taken, and what had been dropped at the last restart.
+    /// A bottle that shows again the last that it dropped (`resend`) keeps that in no flash: newer ones take the place of older ones, and a restart
+    /// takes all. Whoever reads its log sees them, and now no more.
+    private var copies = 0
     private var copiesGone = 0
-    private var droppedAtStart = 0
-    /// What the bottle showed once and does not show any more.
+    /// What the bottle showed once and does not show any more, each time that it ceased to.
     private var gone: Int { bottle.flash.dropped + bottle.flash.overwritten + copiesGone }
 
     /// The figures add up, and what the report calls acknowledged is gone from the bottle.
@@ -400,6 +407,9 @@ public struct World {
         defer { flashBefore = flash }
         guard flash.dropped > flashBefore.dropped else { return }
         let left = Set(flash.records.map(\.number))
+        copies += flash.dropped - flashBefore.dropped
+        copiesGone += max(0, copies - scenario.habits.resend)
+        copies = min(copies, scenario.habits.resend)
         for record in flashBefore.records where !left.contains(record.number) {
             guard !journal.holds(record.bytes) else { continue }
             if isSwallowed(record.bytes) { swallowedForGood.insert(record.bytes) } else { fail("acknowledged before it was journaled: \(hex(record.bytes))") }
@@ -410,12 +420,17 @@ public struct World {
         let kept = written.keys.filter { !overwritten.contains($0) && !swallowedForGood.contains($0) }
         var times: [[UInt8]: Int] = [:]
         var doubted: Set<[UInt8]> = []
+        // Cut by the bottle, or by a connection too narrow for them.
+        let isPieced = scenario.habits.split > 0 || scenario.polls.contains { $0.link.mtu != nil }
         for entry in journal.entries {
             times[entry.raw, default: 0] += 1
             // Told as what it may be, pieces of two records, and counted nowhere.
             if entry.verdict == .quarantined(reason: JournalDoubt.pieced) { doubted.insert(entry.raw) }
             // Where the same values were lost of two readings, the same pieces came twice; without a possible date they count nowhere either.
-            if case .quarantined = entry.verdict, scenario.habits.split > 0, written[entry.raw] == nil { doubted.insert(entry.raw) }
+            // So do those that say of themselves that they are no drinks.
+            guard isPieced, written[entry.raw] == nil else { continue }
+            if case .drink = entry.verdict { continue }
+            doubted.insert(entry.raw)
         }
         for raw in doubted where written[raw] != nil && !overwritten.contains(raw) { fail("still in doubt after six polls in good weather: \(hex(raw))") }
         for raw in kept where times[raw] != 1 { fail("in the journal \(times[raw] ?? 0) times instead of once: \(hex(raw))") }
@@ -423,20 +438,40 @@ public struct World {
             if written[raw] == nil, !doubted.contains(raw) { fail("invented: \(hex(raw))") }
             if count > 1 { fail("in the journal \(count) times: \(hex(raw))") }
         }
-        // The truth as the bottle knows it: what it wrote with its clock right, by day, against the fold over the journal.
+        if scenario.isHostDaysOff { checkDays(times, doubted) } else { checkFold(times, doubted) }
+        if scenario.habits.resend == 0, scenario.habits.forget == 0, !bottle.flash.records.isEmpty {
+            fail("\(bottle.flash.records.count) records are still in the bottle after six polls in good weather")
+        }
+        if let last = reports.last, last.failure != nil { fail("the last poll, in good weather, failed: \(last.failure?.description ?? "")") }
+    }
+
+    /// Whatever the host's clock showed for a while: in the end each sip counts on its true day, or is told as doubtful with what is known.
+    private mutating func checkDays(_ times: [[UInt8]: Int], _ doubted: Set<[UInt8]>) {
+        for entry in journal.entries where !doubted.contains(entry.raw) {
+            guard let sip = written[entry.raw] else { continue }
+            let own = (try? DrinkRecord(decoding: entry.raw)).flatMap(Self.instant)
+            switch entry.verdict {
+            case .drink(let at, _):
+                if abs(at.seconds(to: sip.at)) > RecordResolver.aheadSeconds { fail("counts at \(at), drunk at \(sip.at): \(hex(entry.raw))") }
+            case .quarantined(let reason):
+                if sip.hasDate, let own, abs(own.seconds(to: sip.at)) < RecordResolver.aheadSeconds { fail("waits (\(reason)) though its date is right: \(hex(entry.raw))") }
+            case .notADrink:
+                break
+            }
+        }
+    }
+
+    /// The truth as the bottle knows it: what it wrote with its clock right, by day, against the fold over the journal.
+    private mutating func checkFold(_ times: [[UInt8]: Int], _ doubted: Set<[UInt8]>) {
         var truth: [LocalDay: Int] = [:]
         let calendar = DayCalendar(zone: .utc)
         // A record that came once, in pieces, and that the ring lost before it could come again, is told as doubtful: nobody can prove it any more.
-        for (raw, isRight) in written where isRight && times[raw] != nil && !(doubted.contains(raw) && overwritten.contains(raw)) {
+        for (raw, sip) in written where sip.hasDate && times[raw] != nil && !(doubted.contains(raw) && overwritten.contains(raw)) {
             guard let record = try? DrinkRecord(decoding: raw), let instant = Self.instant(record) else { continue }
             truth[calendar.day(of: instant), default: 0] += record.amountMl
         }
         let fold = Fold.days(journal, calendar)
         if truth.filter({ $0.value > 0 }) != fold { fail("totals \(fold) are not the fold over what was drunk, \(truth)") }
-        if scenario.habits.resend == 0, scenario.habits.forget == 0, !bottle.flash.records.isEmpty {
-            fail("\(bottle.flash.records.count) records are still in the bottle after six polls in good weather")
-        }
-        if let last = reports.last, last.failure != nil { fail("the last poll, in good weather, failed: \(last.failure?.description ?? "")") }
     }
 
     private static func instant(_ record: DrinkRecord) -> Instant? {

@@ -163,10 +163,10 @@ import TrackerCore
         let journal = try kind.make()
         let mark = ClockMark(wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000, isSynchronized: false)
         let later = mark.advanced(milliseconds: 5000)
-        try journal.noteClockSetting(of: "b1", mark)
+        try journal.noteClockSetting(of: "b1", mark, wasNear: false)
         #expect(try journal.append([read("b1"), read("b1", second: 16)]) == [.stored, .stored])
-        try journal.noteClockSetting(of: "b1", later)
-        let settings = [ClockSetting(mark: mark), ClockSetting(mark: later, lastRecord: 2)]
+        try journal.noteClockSetting(of: "b1", later, wasNear: true)
+        let settings = [ClockSetting(mark: mark), ClockSetting(mark: later, lastRecord: 2, wasNear: true)]
         #expect(try journal.recall(BottleNames("b1")).clockSettings == settings)
         #expect(try journal.recall(BottleNames("b2")).clockSettings.isEmpty)
         try journal.finishPoll(PollRecord(bottle: "b1", endedAt: mark.wall, complete: true, clock: mark))

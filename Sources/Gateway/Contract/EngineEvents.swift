@@ -42,7 +42,7 @@ public enum JournalRequest: Hashable, Sendable {
     case append([JournalEntry])
     case quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant)
     case unsettled(bottle: String, reading: String, since: Int64?, after: Int64, limit: Int)
-    case noteClockSetting(bottle: String, ClockMark)
+    case noteClockSetting(bottle: String, ClockMark, wasNear: Bool)
     case likeness(log: [[UInt8]], bottle: String)
     case finishPoll(PollRecord)
 }
@@ -75,8 +75,8 @@ extension Journal {
                 return .quarantined
             case .unsettled(let bottle, let reading, let since, let id, let limit):
                 return .unsettled(try unsettled(of: bottle, reading: reading, since: since, after: id, limit: limit))
-            case .noteClockSetting(let bottle, let mark):
-                try noteClockSetting(of: bottle, mark)
+            case .noteClockSetting(let bottle, let mark, let wasNear):
+                try noteClockSetting(of: bottle, mark, wasNear: wasNear)
                 return .clockSettingNoted
             case .likeness(let log, let bottle): return .likeness(try likeness(of: log, to: bottle))
             case .finishPoll(let record):

@@ -22,7 +22,8 @@ struct BottleEcho: Hashable, Sendable {
     ///   - drift: bottle's clock minus the host's, seconds; `nil` where the bottle does not tell.
     /// - Returns: oldest first. A setting of which nothing can be known (the computer was started since) is left out.
     static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?) -> [BottleEcho] {
-        settings.indices.compactMap { index in
+        let settings = settings.filter { !$0.wasNear }
+        return settings.indices.compactMap { index in
             let (setting, next) = (settings[index], settings.indices.contains(index + 1) ? settings[index + 1] : nil)
             let mark = setting.mark
             let end: Instant

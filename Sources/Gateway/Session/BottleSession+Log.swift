@@ -188,8 +188,9 @@ extension BottleSession {
             work.clock = judge(records, work)
             work.isClockWitnessed = work.options.trustsClock || HostClock.isWitnessed(work.clockMark, drift: work.report.clockDriftSeconds, keeper.memory)
             work.isClockJudgedByLog = !records.isEmpty
-            if case .undecided(let sentence) = work.clock {
-                work.say(.warning, "\(sentence): no clock is set.", code: "clockUndecided")
+            switch work.clock {
+            case .undecided(let sentence), .near(let sentence): work.say(.warning, "\(sentence): no clock is set.", code: "clockUndecided")
+            case .believed, .bottleIsWrong, .contradicted, nil: break
             }
         }
     }

@@ -192,7 +192,7 @@ struct BottleSession {
             SettingsPlan.announce(command, &work)
             start(command, &work)
         case .lookAgain:
-            guard work.clock?.isBelieved == true else { return advance(&work) }
+            guard work.clock?.tellsDays == true else { return advance(&work) }
             keeper.lookAgain(bottle: work.bottle, &work)
         case .settingsAfter:
             guard !isSettingDone, work.clock?.isBelieved == true, let command = SettingsPlan.command(work) else { return advance(&work) }

@@ -31,13 +31,13 @@ extension HostClock {
         if mark.isSynchronized == true { return true }
         if let step = memory.witness?.step(to: mark), abs(step) <= small { return true }
         guard let drift, Double(drift.magnitude) <= tolerance else { return false }
-        // Set by this clock, it agrees with it.
-        return memory.clockSettings.last?.mark.step(to: mark).map { abs($0) <= tolerance } != true
+        // It has its day from this clock, and agrees with it.
+        return lastDay(memory)?.step(to: mark).map { abs($0) <= tolerance } != true
     }
 
     /// By how much the bottle's clock is ahead, where it is no echo of this one.
     static func ownDrift(_ drift: Int?, _ host: ClockMark, _ memory: BottleMemory) -> Int? {
-        guard let drift, Double(drift.magnitude) > tolerance, isEcho(drift, memory.clockSettings.last, host) else { return drift }
+        guard let drift, Double(drift.magnitude) > tolerance, isEcho(drift, memory, host) else { return drift }
         return nil
     }
 
@@ -66,8 +66,13 @@ extension HostClock {
     }
 
     /// The bottle still shows what this computer told it, before this computer's clock was set.
-    private static func isEcho(_ drift: Int, _ setting: ClockSetting?, _ host: ClockMark) -> Bool {
-        guard let mark = setting?.mark, isOvertaken(mark, by: host), let step = mark.step(to: host) else { return false }
+    private static func isEcho(_ drift: Int, _ memory: BottleMemory, _ host: ClockMark) -> Bool {
+        guard let mark = lastDay(memory), isOvertaken(mark, by: host), let step = mark.step(to: host) else { return false }
+        // What somebody else agreed with before it was passed on counts for more than a clock that stands alone.
+        if let passed = memory.witness?.step(to: mark), abs(passed) <= small { return false }
         return abs(Double(drift) + step) <= tolerance / 2
     }
+
+    /// The clock that the bottle has its day from, where it is not its own.
+    private static func lastDay(_ memory: BottleMemory) -> ClockMark? { memory.clockSettings.last { !$0.wasNear }?.mark }
 }

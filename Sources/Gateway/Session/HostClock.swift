@@ -16,6 +16,8 @@ enum HostClock {
         case believed
         /// It is believed; the bottle's clock is far off.
         case bottleIsWrong
+        /// It is believed to the day, not to the hour: it dates records, and no clock is set. The sentence says why.
+        case near(String)
         /// Somebody is wrong and it matters to nothing that is in the log: only no clock is set. The sentence says what.
         case undecided(String)
         /// Somebody is wrong, and records would be dated by it: nothing is acknowledged.
@@ -23,6 +25,9 @@ enum HostClock {
 
         /// What comes of this poll may count as evidence for later ones, and the bottle's clock may be set.
         var isBelieved: Bool { self == .believed || self == .bottleIsWrong }
+
+        /// It may date what waits for a date.
+        var tellsDays: Bool { if case .near = self { true } else { isBelieved } }
 
         /// Why nothing is to be acknowledged.
         var objection: String? { if case .contradicted(let sentence) = self { sentence } else { nil } }
@@ -51,7 +56,7 @@ enum HostClock {
                 verdict = .contradicted("this computer's clock has been set to \(host), nobody else shows that time, and the log's records have no year")
             }
         }
-        if verdict == .believed, let own, let sentence = doubtOfHours(own, mark, memory, log: told.map(\.instant)) { return .undecided(sentence) }
+        if verdict == .believed, let own, let sentence = doubtOfHours(own, mark, memory, log: told.map(\.instant)) { return .near(sentence) }
         return verdict == .believed && own == nil && drift != nil ? .bottleIsWrong : verdict
     }
 

@@ -106,9 +106,12 @@ struct JournalKeeper {
     /// Looks again at what the store has of this bottle without a date, or read in another way (tracker law A2, rule 4).
     /// Where a clock has been set since, also at what was dated by it.
     mutating func lookAgain(bottle: String, _ work: inout PollWork) {
-        let first = memory.clockSettings.first?.lastRecord
+        let settings = memory.clockSettings.filter { !$0.wasNear }
+        let first = settings.first?.lastRecord
         let step = memory.receiptClock?.step(to: work.clockMark).map { abs($0) > HostClock.tolerance }
-        let isSet = work.clock == .bottleIsWrong || step == true || work.options.trustsClock || work.clockMark.isSynchronized == true
+        // A poll by another clock that broke off leaves no receipt, and perhaps dates.
+        let isMeasurable = settings.contains { $0.mark.step(to: work.clockMark) != nil }
+        let isSet = work.clock == .bottleIsWrong || step == true || isMeasurable || work.options.trustsClock || work.clockMark.isSynchronized == true
         lookAgain(bottle: bottle, since: isSet ? first : nil, after: 0, &work)
     }
 
@@ -120,7 +123,8 @@ struct JournalKeeper {
     /// To be answered before the bottle's clock is set.
     mutating func noteClockSetting(bottle: String, _ work: inout PollWork) {
         pending.append(.clockSetting)
-        work.emit(.journal(.noteClockSetting(bottle: bottle, work.clockMark)))
+        let wasNear = work.report.clockDriftSeconds.map { Double($0.magnitude) <= HostClock.tolerance } ?? false
+        work.emit(.journal(.noteClockSetting(bottle: bottle, work.clockMark, wasNear: wasNear)))
     }
 
     mutating func take(_ reply: JournalReply, _ work: inout PollWork) {

@@ -38,7 +38,7 @@ struct RecordDating {
     /// A record of a log, in its order.
     mutating func date(_ raw: [UInt8]) -> JournalEntry {
         guard let record = read(raw) else { return refused(raw) }
-        if clock.isBelieved, let echo = echoed(record, after: .max), echo.isWrong { return entry(raw, record, echo.resolution) }
+        if clock.tellsDays, let echo = echoed(record, after: .max), echo.isWrong { return entry(raw, record, echo.resolution) }
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
         let resolution = options.resolver.resolve(record.fields, received: received, evidence: evidence)
         if let instant = resolution.instant {
@@ -53,7 +53,7 @@ struct RecordDating {
             guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift) else { break }
             entry.verdict = .quarantined(reason: JournalDoubt.bottleClock)
             entry.about = instant.advanced(seconds: Double(-drift))
-        case .believed, .undecided:
+        case .believed, .near, .undecided:
             break
         }
         return entry

@@ -112,7 +112,7 @@ extension TrackerStore: Journal {
         }
     }
 
-    public func noteClockSetting(of bottle: String, _ mark: ClockMark) throws {
-        try write { db in try ClockMarks.addSetting(mark, of: BottleTable.identifier(of: bottle, db), db) }
+    public func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
+        try write { db in try ClockMarks.addSetting(mark, wasNear: wasNear, of: BottleTable.identifier(of: bottle, db), db) }
     }
 }

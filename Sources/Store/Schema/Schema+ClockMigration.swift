@@ -18,4 +18,9 @@ extension Schema {
     static let witness = Migration(name: "witness", sql: """
         ALTER TABLE clock_mark ADD COLUMN isWitnessed INTEGER NOT NULL DEFAULT 1;
         """)
+
+    /// Whether a bottle's clock showed the right day when it was set: then it has its day from itself.
+    static let nearSettings = Migration(name: "nearSettings", sql: """
+        ALTER TABLE clock_mark ADD COLUMN wasNear INTEGER NOT NULL DEFAULT 0;
+        """)
 }

@@ -9,7 +9,7 @@ extension Schema {
         bottle_record: id bottle raw wall amountMl isDrink verdict reason received reading about
         change: id at what before
         claim: id claimant claimedAt
-        clock_mark: id bottle wall boot uptime isSynchronized lastRecord isWitnessed
+        clock_mark: id bottle wall boot uptime isSynchronized lastRecord isWitnessed wasNear
         connection_state: only problem message since
         counter: name value
         day: localDay goalMl

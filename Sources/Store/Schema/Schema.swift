@@ -14,7 +14,9 @@ enum Schema {
     }
 
     /// Every step ever landed, oldest first. Never edit one that has landed: append.
-    static let migrations: [Migration] = [journal, tracker, readings, files, decisions, clocks, connection, witness, ownBottles]
+    static let migrations: [Migration] = [
+        journal, tracker, readings, files, decisions, clocks, connection, witness, ownBottles, nearSettings,
+    ]
 
     static func bringUpToDate(_ database: DatabaseQueue, path: String) throws {
         let found = try database.read { db in try version(db, path: path) }

@@ -27,8 +27,8 @@ enum ClockMarks {
     /// More than so many settings of one bottle's clock are no history but a defect: the oldest are forgotten.
     static let limit = 64
 
-    static func addSetting(_ mark: ClockMark, of bottle: Int64, _ db: Database) throws {
-        try insert(mark, of: bottle, db)
+    static func addSetting(_ mark: ClockMark, wasNear: Bool, of bottle: Int64, _ db: Database) throws {
+        try insert(mark, of: bottle, wasNear: wasNear, db)
         try db.execute(
             sql: "DELETE FROM clock_mark WHERE bottle = :bottle AND id NOT IN (SELECT id FROM clock_mark WHERE bottle = :bottle ORDER BY id DESC LIMIT \(limit))",
             arguments: ["bottle": bottle])
@@ -38,11 +38,11 @@ enum ClockMarks {
         try db.execute(sql: "DELETE FROM clock_mark WHERE bottle = ?", arguments: [bottle])
     }
 
-    private static func insert(_ mark: ClockMark, of bottle: Int64?, isWitnessed: Bool = true, _ db: Database) throws {
+    private static func insert(_ mark: ClockMark, of bottle: Int64?, isWitnessed: Bool = true, wasNear: Bool = false, _ db: Database) throws {
         try db.execute(sql: """
-            INSERT INTO clock_mark (bottle, wall, boot, uptime, isSynchronized, isWitnessed, lastRecord)
-            VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM bottle_record))
-            """, arguments: [bottle, mark.wall.milliseconds, mark.boot, mark.uptime, mark.isSynchronized, isWitnessed])
+            INSERT INTO clock_mark (bottle, wall, boot, uptime, isSynchronized, isWitnessed, wasNear, lastRecord)
+            VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM bottle_record))
+            """, arguments: [bottle, mark.wall.milliseconds, mark.boot, mark.uptime, mark.isSynchronized, isWitnessed, wasNear])
     }
 
     /// A row that somebody else wrote says nothing.
@@ -51,6 +51,6 @@ enum ClockMarks {
             mark: ClockMark(
                 wall: row.instant("wall"), boot: row.checked("boot"), uptime: row.checked("uptime"),
                 isSynchronized: (row.checked("isSynchronized", Int64?.self)).map { $0 != 0 }),
-            lastRecord: row.checked("lastRecord"))
+            lastRecord: row.checked("lastRecord"), wasNear: (row.checked("wasNear", Int64.self)) != 0)
     }
 }

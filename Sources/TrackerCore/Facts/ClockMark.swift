@@ -39,14 +39,17 @@ public struct ClockMark: Hashable, Sendable {
     }
 }
 
-/// A bottle's clock was set to what this computer's clock said, having shown nothing or another day: from then on it is an
-/// echo of that clock, and no witness for it.
+/// A bottle's clock was set to what this computer's clock said. Having shown nothing or another day, it is an echo of that clock
+/// from then on, and no witness for it; having shown the same day, it is one of its hours only.
 public struct ClockSetting: Hashable, Sendable {
     public var mark: ClockMark
     /// The last record of the journal then: what the journal got later may have been written by the clock that was set.
     public var lastRecord: Int64
+    /// It showed the same day before.
+    public var wasNear: Bool
 
-    public init(mark: ClockMark, lastRecord: Int64 = 0) {
+    public init(mark: ClockMark, lastRecord: Int64 = 0, wasNear: Bool = false) {
+        self.wasNear = wasNear
         self.mark = mark
         self.lastRecord = lastRecord
     }

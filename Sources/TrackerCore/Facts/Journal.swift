@@ -106,7 +106,8 @@ public protocol Journal: Sendable {
     func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     /// Remembers that this bottle's clock is about to be set to what this computer's clock says. Noted first: a process may
     /// be killed between the two.
-    func noteClockSetting(of bottle: String, _ mark: ClockMark) throws
+    /// - Parameter wasNear: it showed the right day, and is set by minutes or hours.
+    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws
     /// How much a log is that of a bottle. Makes nothing known.
     func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness
     /// Remembers a poll's end and what the bottle said of itself.
