@@ -6,6 +6,10 @@ import PackageDescription
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 
 /// Settings of every target of ours: a warning is an error, and `any` is written where it is meant.
@@ -39,6 +43,10 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        // HTTP: its parser, its back-pressure and its way of stopping. Without traits nothing is pulled in that we do not use.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
         // Pure: no time of day, no files, no radio.
@@ -58,6 +66,7 @@ let package = Package(
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .systemLibrary(name: "CTimex"),
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         target("Importing", ["TrackerCore", "CLibXML2"]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
@@ -75,6 +84,10 @@ let package = Package(
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target("CommandStore", ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
 
+        // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
+        .target(name: "CDashboard", exclude: ["pages"]),
+        target("HTTPAPI", ["TrackerDesk", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore, httpTypes, nio, logging]),
+
         // What a service says of itself, for a person, a program or systemd's journal.
         target("ServiceLog", ["CommandKit", logging]),
 
@@ -86,7 +99,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Links", "Store", "Sync", "TrackerCore",
-                "TrackerDesk", "CommandStore", "CTimex", "ServiceLog", logging,
+                "CommandStore", "CTimex", "CQREncode", "HTTPAPI", "TrackerDesk", "ServiceLog", logging,
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
         command("waterh-tracker", ["TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
@@ -112,6 +125,7 @@ let package = Package(
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
         tests("TrackerDeskTests", ["TrackerDesk", "Store", "TrackerCore"]),
+        tests("HTTPAPITests", ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

@@ -14,6 +14,9 @@ import TOMLKit
 /// dialect = "calendar"                   # or "strict"
 /// keep = false
 /// allow-power-cycle = false
+/// listen = "127.0.0.1:8077"              # where the page is shown; "off": nowhere
+/// names = ["shelf.example"]              # by which other machines call this one, beside its addresses
+/// share-waterline = false                # whether Waterline is shown beyond this machine
 /// ```
 public struct Configuration: Equatable, Sendable {
     public var link: String?
@@ -23,11 +26,14 @@ public struct Configuration: Equatable, Sendable {
     public var dialect: RecordDialect?
     public var keep: Bool?
     public var allowPowerCycle: Bool?
+    public var listen: String?
+    public var names: [String]?
+    public var shareWaterline: Bool?
     /// There is one, and this user may not read it.
     public private(set) var isHidden = false
 
     /// What may stand in it.
-    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle"]
+    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -90,6 +96,9 @@ public struct Configuration: Equatable, Sendable {
                 dialect = known
             case "keep": keep = try Self.switched(value.bool, key, name)
             case "allow-power-cycle": allowPowerCycle = try Self.switched(value.bool, key, name)
+            case "listen": listen = try Self.text(value.string, key, name)
+            case "names": names = try Self.list(value.array, key, name)
+            case "share-waterline": shareWaterline = try Self.switched(value.bool, key, name)
             default:
                 throw CommandFailure(
                     .badInput, "The configuration \(name) has an unknown key '\(key)'.",
@@ -101,6 +110,11 @@ public struct Configuration: Equatable, Sendable {
     private static func text(_ value: String?, _ key: String, _ name: String) throws -> String {
         guard let value, !value.isEmpty else { throw wrong(key, "a text in quotes", name) }
         return value
+    }
+
+    private static func list(_ value: TOMLArray?, _ key: String, _ name: String) throws -> [String] {
+        guard let value else { throw wrong(key, "a list of texts in quotes", name) }
+        return try value.map { try text($0.string, key, name) }
     }
 
     private static func switched(_ value: Bool?, _ key: String, _ name: String) throws -> Bool {

@@ -4,6 +4,7 @@ import CommandKit
 import CommandStore
 import Foundation
 import Gateway
+import HTTPAPI
 import Logging
 import Store
 import Sync
@@ -22,10 +23,13 @@ struct Run: AsyncParsableCommand {
     @Flag(help: "Acknowledge nothing: the bottle keeps its log.")
     var keep = false
 
+    @Option(help: ArgumentHelp("Where the page is shown: 127.0.0.1:8077, [::]:8077, or off. Default: $WATERH_LISTEN, else what waterh.toml says, else the setting http.listen.", valueName: "address"))
+    var listen: String?
+
     func run() async throws {
         // First of all: what comes while the store and the link are opened is heard, too.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
-        let plan = try ServicePlan(link, place, keep: keep)
+        let plan = try ServicePlan(link, place, keep: keep, listen: listen)
         let central = try plan.link.open()
         let depot = try Depot(plan.store, zone: plan.zone)
         let supervisor = Supervisor()
@@ -36,10 +40,15 @@ struct Run: AsyncParsableCommand {
         let clock = DriverClock.system(wall: { Machine.now() })
         let driver = GatewayDriver(link: central, journal: depot.store, clock: clock, outlets: outlets)
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark)
-        // Sinks of the service's own; what is said in its log is no notification.
-        let reminders = ReminderLoop(sinks: [], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") })
-        let service = PollService(desk.surroundings(driver, reminders), clock: clock)
+        // Sinks of the service's own: the pages that are open. What is said in its log is no notification.
+        let screen = EventSink()
+        let reminders = ReminderLoop(sinks: [screen], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") })
+        let board = PollBoard()
+        let service = PollService(board.watching(desk.surroundings(driver, reminders)), clock: clock)
         let work = Task { await service.run() }
+        let door = ServicePages(depot: depot, desk: desk, service: service, board: board, screen: screen, reminders: reminders, log: log)
+        let inForce = ServicePages.Plan(plan)
+        let pages = Task { await door.run(plan, inForce) }
         let sync = SyncLoop(
             store: depot.store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }), tell: { Self.tell($0, log) })
         let telling = Task { await reminders.run() }
@@ -52,7 +61,9 @@ struct Run: AsyncParsableCommand {
         for await signal in signals {
             if signal == SIGHUP {
                 do {
-                    await desk.take(try ServicePlan(link, place, keep: keep))
+                    let new = try ServicePlan(link, place, keep: keep, listen: listen)
+                    await desk.take(new)
+                    inForce.change(to: new)
                     await service.hurry()
                 } catch {
                     log.warning("The configuration stays as it was: \(error)")
@@ -66,7 +77,9 @@ struct Run: AsyncParsableCommand {
         work.cancel()
         syncing.cancel()
         telling.cancel()
+        pages.cancel()
         await work.value
+        await pages.value
         await syncing.value
         await telling.value
         watchdog.cancel()
@@ -91,8 +104,12 @@ struct ServicePlan: Sendable {
     let zone: String?
     let dialect: RecordDialect?
     let keep: Bool
+    /// Where the page is shown; `nil` where nobody says but the settings.
+    let listen: String?
+    let names: [String]
+    let sharesWaterline: Bool
 
-    init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool) throws {
+    init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws {
         let file = try Configuration.load(place.config)
         var link = link
         link.fill(file)
@@ -101,6 +118,12 @@ struct ServicePlan: Sendable {
         zone = place.namedZone(file)
         dialect = place.dialect ?? file.dialect
         self.keep = keep || file.keep == true
+        self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
+        names = file.names ?? []
+        sharesWaterline = file.shareWaterline == true
+        if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
+            throw CommandFailure(.wrongUse, "\"\(listen)\" is no place for the page.", advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
+        }
         // A zone that does not exist is told now, and not swallowed at a later poll.
         _ = try Depot.choice(zone)
     }

@@ -86,7 +86,8 @@ struct Send: AsyncParsableCommand {
         ]
     }
 
-    private static func words(_ answer: CommandAnswer) -> String {
+    /// What came back, for people.
+    static func words(_ answer: CommandAnswer) -> String {
         let came = answer.answer.map { "answer: \(hex($0.encoded))" } ?? (answer.sent ? "sent; no answer came (not every command has one)" : "not sent")
         return "\(answer.command.meaning): \(came)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")"
     }

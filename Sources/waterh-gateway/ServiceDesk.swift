@@ -49,6 +49,16 @@ actor ServiceDesk {
         return depot.desk(remark: { log.warning("\($0)") })
     }
 
+    /// A command's options for the bottle that is meant.
+    func commandOptions(_ words: [String]) throws -> PollOptions {
+        reread()
+        var options = try depot.pollOptions(dialect: plan.dialect)
+        options.job = .send([try CommandWords.command(words, zone: options.zone, now: Machine.now())])
+        options.bottle = OwnBottle.meant(plan.link.wantedBottle, among: options.own)
+        options.allowPowerCycle = plan.link.allowPowerCycle
+        return options
+    }
+
     /// Goes on with another plan. Link and store stay: they need a restart.
     func take(_ new: ServicePlan) {
         if new.link.link != plan.link.link || new.store.path != plan.store.path {

@@ -133,6 +133,7 @@ private enum Doctor {
                 name: "settings", ok: refused.isEmpty, detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
                 advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),
             sync(try desk.store.outbox(), try desk.store.syncReport().report),
+            Finding(name: "page", ok: true, detail: "a running service shows it at http://\(try desk.store.settings().httpListen)/", advice: nil),
             unused(try desk.store.settings()),
             Finding(name: "zone", ok: true, detail: "\(desk.zone.id), now \(desk.dateTime(desk.now))", advice: nil),
             Finding(
@@ -160,11 +161,11 @@ private enum Doctor {
     /// Settings of parts that this version does not have.
     private static func unused(_ settings: Settings) -> Finding {
         let names = Settings.catalogue.map(\.name).filter {
-            ($0.hasPrefix("http.") || $0.hasPrefix("mqtt.")) && settings.value(of: $0) != Settings().value(of: $0)
+            $0.hasPrefix("mqtt.") && settings.value(of: $0) != Settings().value(of: $0)
         }
         return Finding(
             name: "unused", ok: names.isEmpty,
-            detail: names.isEmpty ? "every setting that is set is used" : "set, and kept for a version with dashboard and MQTT: \(names.joined(separator: ", "))",
+            detail: names.isEmpty ? "every setting that is set is used" : "set, and kept for a version with MQTT: \(names.joined(separator: ", "))",
             advice: nil)
     }
 

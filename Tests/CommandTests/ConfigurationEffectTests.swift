@@ -10,6 +10,8 @@ import Testing
         case service([String], until: String)
         /// What this line of `waterh-tracker` says.
         case tracker(String)
+        /// What the page answers to this request, as far as its status; asked as from beyond this machine.
+        case page(String)
     }
 
     /// Two values (`nil`: not there), and what shows which of them is in force. SOCKET and FOLDER stand for where they are.
@@ -20,6 +22,9 @@ import Testing
         "zone": (["\"Asia/Tokyo\"", "\"America/New_York\""], .tracker("status --now 2026-06-15T12:00:00Z")),
         "dialect": ([nil, "\"strict\""], .service(["Today:"], until: " /")),
         "keep": ([nil, "true"], .service(["1 received"], until: " Today")),
+        "listen": (["\"127.0.0.1:0\"", "\"127.0.0.2:0\""], .service(["127.0.0.1:", "127.0.0.2:"], until: ":")),
+        "names": ([nil, "[\"shelf.example\"]"], .page("-H Host:shelf.example")),
+        "share-waterline": ([nil, "true"], .page("-H X-Forwarded-For:192.0.2.9 -H Authorization:TOKEN")),
         "allow-power-cycle": ([nil, "true"], .service(["Service on"], until: " [")),
     ]
 
@@ -42,13 +47,22 @@ import Testing
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         let environment = [
             "XDG_CONFIG_HOME": folder.file("config"), "XDG_STATE_HOME": folder.file("state"), "HOME": folder.path,
-            "WATERH_STORE": "", "WATERH_ZONE": "", "WATERH_LINK": "", "WATERH_BOTTLE": "", "DBUS_SESSION_BUS_ADDRESS": "",
+            "WATERH_STORE": "", "WATERH_ZONE": "", "WATERH_LINK": "", "WATERH_BOTTLE": "", "WATERH_LISTEN": key == "listen" ? "" : "off", "DBUS_SESSION_BUS_ADDRESS": "",
         ]
         switch observation {
         case .tracker(let line):
             _ = try await Program("waterh-tracker").run(["log", "200", "--at", "2026-06-15T09:00:00Z"], environment: environment)
             let result = try await Program("waterh-tracker").run(line.split(separator: " ").map(String.init), environment: environment)
             return (result.output + result.error).replacing(folder.path, with: "~")
+        case .page(let arguments):
+            let token = try await Program("waterh-tracker").run(["token", "--store", folder.file("w.sqlite")], environment: environment).output.split(separator: "\n")[0]
+            let service = try Program("waterh-gateway").start(["run", "--verbose", "--listen", "127.0.0.1:0", "--config", path], environment: environment)
+            defer { service.send(signal: SIGTERM) }
+            let said = await event(within: 30) { service.error.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) } }
+            let page = try #require(said, "\(service.error)")
+            let more = arguments.split(separator: " ").map { String($0).replacing("TOKEN", with: " Bearer \(token)") }
+            let reply = try await Program(path: "/usr/bin/curl").run(["-s", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "20", page + "api/v1/presets"] + more)
+            return reply.output
         case .service(let beginnings, let end):
             try await pair.sip(300)
             let service = try Program("waterh-gateway").start(["run", "--verbose", "--config", path], environment: environment)

@@ -12,6 +12,7 @@ enum HouseRules {
         "BottleProtocol": [["", "Frames"], ["Records"], ["Assembly", "Messages"]],
         "Captures": [["Packets"], ["Formats"], ["Text"], [""]],
         "Gateway": [["Policy"], ["Contract"], ["Session"], ["Engine"], ["Driver"], ["Service"]],
+        "HTTPAPI": [["Service", "Wire"], ["Guard"], ["Live", "Widgets"], ["People"], ["Routes"], [""]],
         "Links": [["", "Doctor"]],
         "Replay": [
             ["Assembly", "Files"], ["Attribution"], ["Answers", "Commands", "Drinks", "Rewriting"], ["Output", "Summary"], ["Expectations"],

@@ -78,7 +78,9 @@ public final class RunningProgram: @unchecked Sendable {
         commandLine = ([path] + arguments).joined(separator: " ")
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        // The page has one place on a machine, and many services run here: each shows it only where its test asks for it.
+        let usual = ["WATERH_LISTEN": "off"].merging(ProcessInfo.processInfo.environment) { $1 }
+        process.environment = usual.merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         try Data(input).write(to: folder.url("input"))
         for name in ["output", "error"] { try Data().write(to: folder.url(name)) }

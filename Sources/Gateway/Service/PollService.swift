@@ -47,6 +47,12 @@ public actor PollService {
     private var pauseEnds: MonotonicInstant?
     /// Somebody has poked since the last look.
     private var isPoked = false
+    /// What else is to be done with a bottle, each between two polls.
+    private var errands: [(options: PollOptions, done: CheckedContinuation<PollReport, Never>)] = []
+    /// `run` has ended.
+    private var isOver = false
+    /// So many errands wait at most.
+    private static let errandLimit = 8
 
     public init(_ surroundings: Surroundings, clock: DriverClock) {
         self.surroundings = surroundings
@@ -57,6 +63,7 @@ public actor PollService {
     public func run() async {
         var wall = WallClock(clock)
         while !Task.isCancelled {
+            await runErrands()
             let found = await surroundings.look()
             let rhythms = found.reduce(into: [:]) { $0[$1.plan.id] = $1.rhythm }
             // Where the clock has been set, what could not be dated is worth another look at once.
@@ -69,8 +76,34 @@ public actor PollService {
                 _ = machine.handle(.poke(nil), at: clock.now())
             }
             await perform(machine.handle(.plans(found.map(\.plan), rhythms), at: clock.now()))
-            if !isPoked, !Task.isCancelled, let deadline = machine.nextDeadline { await rest(until: deadline, wall) }
+            if !isPoked, errands.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline { await rest(until: deadline, wall) }
         }
+        isOver = true
+        for errand in errands { errand.done.resume(returning: Self.notNow) }
+        errands = []
+    }
+
+    /// Does something else with a bottle than to poll it, such as sending a command, as soon as no poll is under way.
+    public func run(_ options: PollOptions) async -> PollReport {
+        guard !isOver, errands.count < Self.errandLimit else { return Self.notNow }
+        return await withCheckedContinuation { done in
+            errands.append((options, done))
+            pause?.cancel()
+        }
+    }
+
+    /// When the next poll begins, as far as is known now; `nil` while one is under way.
+    public func untilNextPoll() -> Duration? { machine.nextPoll.map { max(.zero, clock.now().duration(to: $0)) } }
+
+    private func runErrands() async {
+        while !errands.isEmpty, !Task.isCancelled {
+            let errand = errands.removeFirst()
+            errand.done.resume(returning: await surroundings.poll(errand.options))
+        }
+    }
+
+    private static var notNow: PollReport {
+        PollReport(failure: PollFailure(.interrupted, "the service is busy or stopping."))
     }
 
     /// Polls every bottle as soon as may be: settings have changed, or a person asks.

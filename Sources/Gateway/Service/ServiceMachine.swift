@@ -73,6 +73,9 @@ public struct ServiceMachine: Sendable {
         return (standings.map(\.due) + [look].compactMap { $0 }).min()
     }
 
+    /// When the next poll is due; `nil` during a poll, and where there is no bottle.
+    public var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(\.due).min() : nil }
+
     /// The bottle that is being polled.
     public var current: BottlePlan.ID? { polling }
 

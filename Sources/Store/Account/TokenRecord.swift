@@ -7,25 +7,27 @@ public struct TokenRecord: Hashable, Sendable {
     public var label: String
     public var createdAt: Instant
     public var revokedAt: Instant?
+    /// What it is good for: `read`, `log`, `control` or `admin`, each with the ones before it.
+    public var scope: String
 }
 
 extension TokenRecord {
     init(row: Row) throws {
         self.init(
             id: try row.checked("id"), label: try row.checked("label"), createdAt: try row.instant("createdAt"),
-            revokedAt: try row.instantIfAny("revokedAt"))
+            revokedAt: try row.instantIfAny("revokedAt"), scope: try row.checked("scope"))
     }
 }
 
 extension TrackerStore {
     /// Remembers a new token by its SHA-256; the token itself is shown once by the caller and never stored.
     /// - Parameter token: random text of at least 128 bits.
-    public func addToken(_ token: String, label: String, _ context: WriteContext) throws -> TokenRecord {
+    public func addToken(_ token: String, label: String, scope: String = "control", _ context: WriteContext) throws -> TokenRecord {
         try write { db in
-            let record = TokenRecord(id: context.makeID(), label: label, createdAt: context.now)
+            let record = TokenRecord(id: context.makeID(), label: label, createdAt: context.now, scope: scope)
             try db.execute(
-                sql: "INSERT INTO token (id, hash, label, createdAt) VALUES (?, ?, ?, ?)",
-                arguments: [record.id, SHA256.hex(token.utf8), label, context.now.milliseconds])
+                sql: "INSERT INTO token (id, hash, label, createdAt, scope) VALUES (?, ?, ?, ?, ?)",
+                arguments: [record.id, SHA256.hex(token.utf8), label, context.now.milliseconds, scope])
             return record
         }
     }
@@ -36,6 +38,14 @@ extension TrackerStore {
             try Bool.fetchOne(
                 db, sql: "SELECT EXISTS (SELECT 1 FROM token WHERE hash = ? AND revokedAt IS NULL)",
                 arguments: [SHA256.hex(token.utf8)]) ?? false
+        }
+    }
+
+    /// What a token is good for; `nil` where it was never given out, or was revoked.
+    public func scope(of token: String) throws -> String? {
+        try read { db in
+            try String.fetchOne(
+                try db.cachedStatement(sql: "SELECT scope FROM token WHERE hash = ? AND revokedAt IS NULL"), arguments: [SHA256.hex(token.utf8)])
         }
     }
 

@@ -41,6 +41,8 @@ public struct TrackerStore: Sendable {
     let database: DatabaseQueue
     /// The file that was opened; `nil` where nothing is written, or there is none.
     private let place: StorePresence?
+    /// What the next write is done for, where it must be done once only.
+    var errand: Errand?
 
     /// Opens the store. One is enough for a process: settings that other programs change are seen through it.
     /// - Parameters:
@@ -93,7 +95,13 @@ public struct TrackerStore: Sendable {
     /// Runs writes in one transaction: all or nothing, on the disk when this returns.
     func write<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
-        let result = try Self.sentences(at: path) { try database.write(body) }
+        let result = try Self.sentences(at: path) {
+            try database.write { db in
+                try errand?.note(db)
+                return try body(db)
+            }
+        }
+        errand?.isNoted = true
         // Afterwards: what went into a file that has no name any more must not count as stored.
         try place?.check(path)
         return result

@@ -6,12 +6,14 @@ extension TrackerDesk {
     public func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init)) }
 
     /// Makes a token of 256 random bits. It is in this answer and nowhere else: the store keeps its fingerprint.
-    /// - Parameter label: what it is for.
-    public func makeToken(label: String) throws -> NewToken {
+    /// - Parameters:
+    ///   - label: what it is for.
+    ///   - scope: what it is good for: `read`, `log`, `control` or `admin`.
+    public func makeToken(label: String, scope: String = "control") throws -> NewToken {
         try change {
             var random = SystemRandomNumberGenerator()
             let token = "wt_" + RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
-            let record = try store.addToken(token, label: label, context)
+            let record = try store.addToken(token, label: label, scope: scope, context)
             return NewToken(id: record.id, label: label, token: token)
         }
     }

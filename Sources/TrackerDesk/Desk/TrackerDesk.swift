@@ -66,3 +66,10 @@ public struct TrackerDesk: Sendable {
         return report
     }
 }
+
+extension TrackerDesk {
+    /// The same desk, whose first write is made for this errand and only once.
+    public func running(_ errand: Errand) -> TrackerDesk {
+        TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark)
+    }
+}

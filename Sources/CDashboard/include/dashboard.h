@@ -1,0 +1,17 @@
+// The pages as they stand in `pages/`, byte for byte, inside the program: nothing has to lie beside it.
+#ifndef WATERH_DASHBOARD_H
+#define WATERH_DASHBOARD_H
+
+struct waterh_page {
+    // The file's name, as it stands in a URL.
+    const char *name;
+    const unsigned char *bytes;
+    unsigned long length;
+};
+
+extern const unsigned long waterh_page_count;
+
+// - index: 0 to `waterh_page_count - 1`.
+struct waterh_page waterh_pages(unsigned long index);
+
+#endif

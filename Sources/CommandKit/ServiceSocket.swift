@@ -1,0 +1,101 @@
+import Foundation
+
+/// Where a running service can be asked, and how: HTTP over a socket that only its user can open. One request, one answer.
+public struct ServiceSocket: Sendable {
+    /// How long an answer may take, seconds.
+    private static let patience = 40
+    /// The largest answer that is read, bytes.
+    private static let limit = 1 << 20
+
+    public let path: String
+
+    public init(path: String) { self.path = path }
+
+    /// The socket of the service that keeps a store: in the runtime folder, one for each store.
+    public static func path(forStore store: String) -> String {
+        let url = URL(fileURLWithPath: store).standardizedFileURL.resolvingSymlinksInPath()
+        // FNV-1a: tells stores apart, no more.
+        let hash = url.path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return Paths.socket("waterh-\(String(hash, radix: 36)).sock")
+    }
+
+    /// Whether a service listens there.
+    public var isAnswering: Bool {
+        guard let descriptor = try? open() else { return false }
+        close(descriptor)
+        return true
+    }
+
+    /// Posts JSON and returns what is answered.
+    /// - Throws: `CommandFailure`, also for an answer that says no.
+    public func post(_ target: String, _ body: JSONValue = [:]) throws -> Data {
+        let text = body.text
+        let request = """
+            POST \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)
+            """
+        let descriptor = try open()
+        defer { close(descriptor) }
+        var rest = Array(request.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw silent }
+            rest = rest.dropFirst(count)
+        }
+        var answer = Data()
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while answer.count < Self.limit {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count >= 0 else { throw silent }
+            guard count > 0 else { break }
+            answer.append(contentsOf: buffer[..<count])
+        }
+        return try Self.body(of: answer, else: silent)
+    }
+
+    /// The body of an answer that says yes.
+    private static func body(of answer: Data, else silent: CommandFailure) throws -> Data {
+        guard let end = answer.firstRange(of: Data("\r\n\r\n".utf8)),
+            let line = String(decoding: answer[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n").first,
+            let status = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
+        else { throw silent }
+        let body = Data(answer[end.upperBound...])
+        guard (200..<300).contains(status) else {
+            let problem = try? JSONDecoder().decode(Refused.self, from: body)
+            throw CommandFailure(status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).")
+        }
+        return body
+    }
+
+    private struct Refused: Decodable {
+        var detail: String
+    }
+
+    private var silent: CommandFailure {
+        CommandFailure(.failed, "The service at \(path) gave no answer.", advice: "Is it being started or stopped? Try again in a moment.")
+    }
+
+    private func open() throws -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { throw absent }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw absent }
+        var wait = timeval(tv_sec: Self.patience, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        let isOpen = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 }
+        }
+        guard isOpen else {
+            close(descriptor)
+            throw absent
+        }
+        return descriptor
+    }
+
+    private var absent: CommandFailure {
+        CommandFailure(.failed, "No service keeps this store (nothing listens at \(path)).", advice: "Start it with: waterh-gateway run")
+    }
+}

@@ -1,0 +1,16 @@
+import NIOCore
+
+/// One server-sent event as bytes (WHATWG HTML, "Server-sent events").
+enum EventFrame {
+    /// - Parameter data: JSON in one line.
+    static func bytes(_ name: String, _ data: ByteBuffer, id: UInt64? = nil) -> ByteBuffer {
+        var frame = ByteBuffer(string: "event: \(name)\n\(id.map { "id: \($0)\n" } ?? "")data: ")
+        frame.writeImmutableBuffer(data)
+        frame.writeStaticString("\n\n")
+        return frame
+    }
+
+    static let ping = ByteBuffer(string: ": ping\n\n")
+    /// How long a client waits before it comes back, milliseconds.
+    static let retry = ByteBuffer(string: "retry: 2000\n\n")
+}

@@ -1,0 +1,248 @@
+import Foundation
+import Hummingbird
+import NIOCore
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// One person's state, worked out once however many ask, and told to everybody who watches when it changes (tracker law B8).
+actor StateFeed {
+    /// The state as it goes over the wire.
+    struct Text: Sendable {
+        var bytes: ByteBuffer
+        /// As they go to a caller whom Waterline is no business of.
+        var shared: Shared
+        /// Equal for states that say the same but for the passing of time.
+        var tag: String
+        /// The same as one server-sent event.
+        var frame: ByteBuffer
+
+        struct Shared: Sendable {
+            var bytes: ByteBuffer
+            var frame: ByteBuffer
+        }
+    }
+
+    enum Event: Sendable {
+        case state(Text)
+        case notify(id: UInt64, bytes: ByteBuffer, isWaterline: Bool)
+        case session(ByteBuffer)
+        /// Nothing happened: a sign of life.
+        case ping
+    }
+
+    /// How often the store is asked whether anything was written, while somebody watches.
+    static let lookEvery = Duration.milliseconds(200)
+    /// How often the day is told although nothing was written (tracker law B8).
+    static let tick = Duration.seconds(60)
+    /// How often a client hears something although nothing happens.
+    static let pingEvery = Duration.seconds(15)
+    /// A poll that is so long ago is too old for somebody who begins to look, seconds.
+    static let freshSeconds: Double = 30
+    /// So many notifications are kept for clients that come back.
+    static let replayLimit = 32
+    /// A client that is so many events behind does not read: it is hung up.
+    static let queueLimit = 64
+
+    private struct Watcher {
+        var showsNotifications: Bool
+        var stream: AsyncStream<Event>.Continuation
+        var hangUp: @Sendable () -> Void
+
+        func tell(_ event: Event) {
+            if case .dropped = stream.yield(event) {
+                stream.finish()
+                hangUp()
+            }
+        }
+    }
+
+    private let desk: @Sendable () throws -> TrackerDesk
+    private let service: ServiceDoor?
+    private var watchers: [UInt64: Watcher] = [:]
+    private var nextWatcher: UInt64 = 0
+    private var watching: Task<Void, Never>?
+    private var lastLook: ContinuousClock.Instant?
+    private var notifications: [(id: UInt64, bytes: ByteBuffer, isWaterline: Bool)] = []
+    private var nextNotification: UInt64
+
+    private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text, snapshot: TrackerSnapshot)?
+    private var told: (snapshot: TrackerSnapshot, status: ServiceStatus?, tag: String)?
+    /// What those who watch were told last.
+    private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String)?
+    private var toldSession: ByteBuffer?
+    private var tags: UInt64 = 0
+    private let born = UInt64(Date().timeIntervalSince1970 * 1000)
+
+    init(desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceDoor?) {
+        self.desk = desk
+        self.service = service
+        // Ids go on across restarts, so that a client's last id means the same notifications.
+        nextNotification = born
+    }
+
+    /// When somebody looked last: at the state, or at the stream.
+    var lastSeen: ContinuousClock.Instant? { watchers.isEmpty ? lastLook : .now }
+
+    /// So many watch right now.
+    var watcherCount: Int { watchers.count }
+
+    /// The state of this moment.
+    func current() async throws -> Text {
+        lastLook = .now
+        return try await refreshed()
+    }
+
+    private func refreshed() async throws -> Text {
+        let status = await service?.status()
+        let desk = try desk()
+        let mark = try desk.store.changeMark()
+        let second = desk.context.now.wholeSeconds
+        if let known, known.mark == mark, known.second == second, known.status == status { return known.text }
+        let snapshot = try desk.state()
+        let isNews = told.map { !$0.snapshot.says(theSameAs: snapshot) || $0.status != status } ?? true
+        if isNews { tags += 1 }
+        let tag = "W/\"\(born)-\(tags)\""
+        let text = try Text(snapshot, status, tag: tag)
+        known = (mark, second, status, text, snapshot)
+        // The tag stands for what was said under it.
+        if isNews { told = (snapshot, status, tag) }
+        return text
+    }
+
+    // MARK: - Watching
+
+    /// Everything that happens from now on, beginning with the state; notifications after `lastID` come again.
+    /// - Parameter hangUp: ends the connection of a client that does not read.
+    func watch(after lastID: UInt64?, showsNotifications: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
+        await wakeService()
+        // Whoever opens the page sees what there is: nothing is unread any more.
+        if showsNotifications { try? desk().openNotifications() }
+        let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
+        let id = nextWatcher
+        nextWatcher += 1
+        continuation.yield(.state(try await refreshed()))
+        if let session = try session() { continuation.yield(.session(session)) }
+        if let lastID {
+            for notification in notifications where notification.id > lastID { 
+                continuation.yield(.notify(id: notification.id, bytes: notification.bytes, isWaterline: notification.isWaterline))
+            }
+        }
+        watchers[id] = Watcher(showsNotifications: showsNotifications, stream: continuation, hangUp: hangUp)
+        if watching == nil { watching = Task { await self.follow() } }
+        return (id, stream)
+    }
+
+    /// Somebody begins to look: what is older than this is asked for again.
+    private func wakeService() async {
+        guard let service, let now = try? desk().now else { return }
+        let age = await service.status().lastPoll?.seconds(to: now) ?? .infinity
+        if age > Self.freshSeconds { await service.pollNow() }
+    }
+
+    func leave(_ id: UInt64) {
+        watchers.removeValue(forKey: id)?.stream.finish()
+        if watchers.isEmpty {
+            lastLook = .now
+            watching?.cancel()
+            watching = nil
+        }
+    }
+
+    /// Whether anybody who watches shows notifications to a person.
+    var isShown: Bool { watchers.values.contains { $0.showsNotifications } }
+
+    /// - Returns: whether it was shown.
+    func show(_ notification: NotificationReport) -> Bool {
+        nextNotification += 1
+        let (bytes, isWaterline) = (Wire.json(notification), notification.notification.kind.id.hasPrefix("waterline"))
+        notifications.append((nextNotification, bytes, isWaterline))
+        if notifications.count > Self.replayLimit { notifications.removeFirst() }
+        for watcher in watchers.values { watcher.tell(.notify(id: nextNotification, bytes: bytes, isWaterline: isWaterline)) }
+        return isShown
+    }
+
+    /// Tells what changed, as long as anybody watches.
+    private func follow() async {
+        var (ticked, pinged) = (ContinuousClock.now, ContinuousClock.now)
+        followed = nil
+        toldSession = try? session()
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.lookEvery)
+            guard !Task.isCancelled else { return }
+            let isTick = ContinuousClock.now - ticked >= Self.tick
+            if isTick { ticked = .now }
+            if ContinuousClock.now - pinged >= Self.pingEvery {
+                pinged = .now
+                for watcher in watchers.values { watcher.tell(.ping) }
+            }
+            // A store that cannot be read right now is looked at again; who watches keeps what was said.
+            try? await tellIfChanged(isTick: isTick)
+        }
+    }
+
+    private func tellIfChanged(isTick: Bool) async throws {
+        let status = await service?.status()
+        let mark = try desk().store.changeMark()
+        guard isTick || mark != followed?.mark || status != followed?.status else { return }
+        let text = try await refreshed()
+        if text.tag != followed?.tag {
+            for watcher in watchers.values { watcher.tell(.state(text)) }
+        }
+        followed = (mark, status, text.tag)
+        let session = try session()
+        if session != toldSession {
+            toldSession = session
+            let bytes = session ?? ByteBuffer(string: "null")
+            for watcher in watchers.values { watcher.tell(.session(bytes)) }
+        }
+    }
+
+    /// The session that runs or ran last; `nil` where there was none.
+    private func session() throws -> ByteBuffer? { try desk().sessionIfAny().map(Wire.json) }
+}
+
+extension StateFeed.Text {
+    init(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?, tag: String) throws {
+        self.tag = tag
+        bytes = Wire.json(Whole(snapshot: snapshot, service: status, waterlineShown: true))
+        frame = EventFrame.bytes("state", bytes)
+        var plain = snapshot
+        plain.waterline = nil
+        let sharedBytes = Wire.json(Whole(snapshot: plain, service: status, waterlineShown: false))
+        shared = Shared(bytes: sharedBytes, frame: EventFrame.bytes("state", sharedBytes))
+    }
+
+    /// The state with what the service adds to it.
+    private struct Whole: Encodable {
+        var snapshot: TrackerSnapshot
+        var service: ServiceStatus?
+        var waterlineShown: Bool
+
+        private enum CodingKeys: String, CodingKey { case service }
+        private enum ServiceKeys: String, CodingKey { case waterlineShown }
+
+        func encode(to encoder: any Encoder) throws {
+            try snapshot.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            guard let service else { return try container.encodeNil(forKey: .service) }
+            let inner = container.superEncoder(forKey: .service)
+            try service.encode(to: inner)
+            var more = inner.container(keyedBy: ServiceKeys.self)
+            try more.encode(waterlineShown, forKey: .waterlineShown)
+        }
+    }
+
+    func bytes(withWaterline: Bool) -> ByteBuffer { withWaterline ? bytes : shared.bytes }
+
+    func frame(withWaterline: Bool) -> ByteBuffer { withWaterline ? frame : shared.frame }
+
+    /// The state with these keys only.
+    func picked(_ fields: [String], withWaterline: Bool) -> ByteBuffer {
+        let whole = Data(bytes(withWaterline: withWaterline).readableBytesView)
+        guard let object = try? JSONSerialization.jsonObject(with: whole) as? [String: Any] else { return ByteBuffer(string: "{}") }
+        let wanted = object.filter { fields.contains($0.key) }
+        let data = (try? JSONSerialization.data(withJSONObject: wanted, options: [.sortedKeys, .withoutEscapingSlashes])) ?? Data("{}".utf8)
+        return ByteBuffer(bytes: data)
+    }
+}

@@ -1,0 +1,22 @@
+import Synchronization
+import TrackerCore
+import TrackerDesk
+
+/// The open pages, as a place where notifications are shown (tracker law Section 10.2). Only a page that says that it shows them counts.
+public final class EventSink: NotificationSink {
+    public let name = "events"
+    private let person = Mutex<Person?>(nil)
+
+    public init() {}
+
+    /// From now on the pages of this person.
+    public func show(to person: Person) { self.person.withLock { $0 = person } }
+
+    public func canShow() async -> Bool { await feed?.isShown ?? false }
+
+    public func deliver(_ notification: TrackerNotification) async -> Bool {
+        await feed?.show(NotificationReport(notification, isShown: true)) ?? false
+    }
+
+    private var feed: StateFeed? { person.withLock { $0?.feed } }
+}

@@ -1,0 +1,29 @@
+import TrackerDesk
+
+/// One person's day, as the server needs it.
+public struct Person: Sendable {
+    /// In paths: `/api/v1/people/NAME/…`.
+    public let name: String
+    /// The desk over the person's open store, at this moment: clock, zone and settings as they are now. Called for each request.
+    public let desk: @Sendable () throws -> TrackerDesk
+    /// The service that polls this person's bottles; `nil` where none does.
+    public let service: ServiceDoor?
+    /// Whether Waterline is shown beyond this machine.
+    public let sharesWaterline: Bool
+    let feed: StateFeed
+
+    /// Called after a write: what it changed may be worth telling at once.
+    let wrote: @Sendable () async -> Void
+
+    public init(
+        name: String, service: ServiceDoor? = nil, sharesWaterline: Bool = false, wrote: @escaping @Sendable () async -> Void = {},
+        desk: @escaping @Sendable () throws -> TrackerDesk
+    ) {
+        self.name = name
+        self.desk = desk
+        self.service = service
+        self.sharesWaterline = sharesWaterline
+        self.wrote = wrote
+        feed = StateFeed(desk: desk, service: service)
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TrackerCore
+import TrackerDesk
+
+/// One request, as a route sees it.
+struct Ask: Sendable {
+    /// How long a client may take to send a body, seconds.
+    static let bodySeconds = 10
+
+    let request: Request
+    let visit: Visit
+    let person: Person
+
+    /// Whether Waterline is this caller's business: on this machine always, beyond it where it was switched on.
+    var seesWaterline: Bool { visit.isLocal || person.sharesWaterline }
+
+    /// A part of the path, by its name in the route.
+    func part(_ name: String) throws -> String {
+        guard let part = visit.parameters.get(name)?.removingPercentEncoding, !part.isEmpty, part.utf8.count <= 256 else {
+            throw HTTPProblem.missing("There is nothing of that name.")
+        }
+        return part
+    }
+
+    func query(_ name: String) -> String? {
+        request.uri.queryParameters.get(name)
+    }
+
+    /// Only these may stand in the query: a misspelt one must not be silence.
+    func allowQuery(_ names: Set<String>) throws {
+        for (key, _) in request.uri.queryParameters where !names.contains(String(key)) {
+            throw HTTPProblem.wrong("unknownParameter", "\"\(key.prefix(64))\" is not known here.")
+        }
+    }
+
+    func wholeQuery(_ name: String, in range: ClosedRange<Int>, otherwise: Int) throws -> Int {
+        guard let text = query(name) else { return otherwise }
+        guard let number = Int(text), range.contains(number) else {
+            throw HTTPProblem.wrong("outOfRange", "\"\(name)\" is to be a whole number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+
+    /// The whole body, within its limits of size and time.
+    func body(upTo limit: Int = Wire.bodyLimit) async throws -> ByteBuffer {
+        if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
+        let body = request.body
+        return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
+            group.addTask {
+                var all = ByteBuffer()
+                for try await part in body {
+                    guard all.readableBytes + part.readableBytes <= limit else { throw Self.tooLarge(limit) }
+                    all.writeImmutableBuffer(part)
+                }
+                return all
+            }
+            group.addTask {
+                try await Task.sleep(for: .seconds(Self.bodySeconds))
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next(), let bytes = first else {
+                throw HTTPProblem(.requestTimeout, "slowBody", "The body did not come within \(Self.bodySeconds) seconds.", headers: [.connection: "close"])
+            }
+            return bytes
+        }
+    }
+
+    /// The answer as this caller may see it: the states in it without a session that is no business of the caller's.
+    func veiled(_ answer: Answer) -> Answer {
+        guard !seesWaterline, answer.type == "application/json",
+            var object = try? JSONSerialization.jsonObject(with: Data(answer.bytes.readableBytesView)) as? [String: Any],
+            var state = object["state"] as? [String: Any]
+        else { return answer }
+        state["waterline"] = NSNull()
+        object["state"] = state
+        guard let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes]) else { return answer }
+        var veiled = answer
+        veiled.bytes = ByteBuffer(bytes: data)
+        return veiled
+    }
+
+    private static func tooLarge(_ limit: Int) -> HTTPProblem {
+        HTTPProblem(.contentTooLarge, "tooLarge", "The body may have \(limit) bytes at most.", headers: [.connection: "close"])
+    }
+}

@@ -1,0 +1,47 @@
+import HTTPTypes
+import TrackerCore
+import TrackerDesk
+
+/// The bottle and the service that polls it, and the records that it brought.
+enum BottleRoutes {
+    static func add(to table: RouteTable) {
+        table.write(.post, "poll", needs: .log) { ask, _, fields in
+            try fields.finish()
+            await (try service(ask)).pollNow()
+            return .json(["asked": true], status: .accepted)
+        }
+        table.get("polls") { ask in
+            try ask.allowQuery([])
+            return .json(["polls": await ask.person.service?.recentPolls() ?? []])
+        }
+        table.write(.post, "bottle/commands", needs: .control) { ask, _, fields in
+            guard let command = try fields.text("command") else { throw HTTPProblem.wrong("missingField", "\"command\" is missing.") }
+            let arguments = try fields.texts("arguments") ?? []
+            try fields.finish()
+            guard arguments.count <= 16 else { throw HTTPProblem.wrong("tooMany", "A command has 16 arguments at most.") }
+            return .json(["answer": try await service(ask).send([command] + arguments)])
+        }
+        table.get("journal") { ask in
+            try ask.allowQuery(["limit"])
+            return .json(try ask.person.desk().journal(limit: try ask.wholeQuery("limit", in: 1...10_000, otherwise: 100)))
+        }
+        table.get("journal/:record") { ask in
+            try ask.allowQuery([])
+            return .json(try ask.person.desk().record(try ask.part("record")))
+        }
+        table.write(.post, "journal/resolve", needs: .control) { _, desk, fields in
+            try fields.finish()
+            return .json(try desk.resolveJournal())
+        }
+        table.write(.patch, "journal/:record", needs: .control) { ask, desk, fields in
+            guard let at = try fields.moment("at", desk) else { throw HTTPProblem.wrong("missingField", "\"at\" says when it was drunk.") }
+            try fields.finish()
+            return .json(try desk.dateRecord(try ask.part("record"), at: at))
+        }
+    }
+
+    private static func service(_ ask: Ask) throws -> ServiceDoor {
+        guard let service = ask.person.service else { throw HTTPProblem(.conflict, "noService", "Nothing polls a bottle here.") }
+        return service
+    }
+}

@@ -1,0 +1,157 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// What every request passes first: who asks, by which name of this machine, from which page; and what every error becomes.
+struct Door: RouterMiddleware {
+    typealias Context = Visit
+
+    static let cookie = "waterh"
+
+    let rule: HostRule
+    let household: Household
+    /// Everything that arrives here comes through a socket that only this user can open.
+    let isPrivate: Bool
+    let counts: RequestCounts
+
+    func handle(_ request: Request, context: Visit, next: (Request, Visit) async throws -> Response) async throws -> Response {
+        var response: Response
+        do {
+            var visit = context
+            try admit(request, &visit)
+            response = try await next(request, visit)
+        } catch {
+            response = HTTPProblem(explaining: error).answer.response
+            if request.method == .head { response.body = .init() }
+        }
+        dress(&response)
+        counts.note(response.status.code)
+        return response
+    }
+
+    private func admit(_ request: Request, _ visit: inout Visit) throws {
+        let authority = request.head.authority ?? ""
+        let isBehindProxy = request.headers.contains { [.xForwardedFor, .forwarded, .xRealIP].contains($0.name) }
+        let isLoopback = !isBehindProxy && (isPrivate || visit.remote.map(Self.isLoopback) == true)
+        if !isPrivate, !rule.allows(authority) {
+            throw HTTPProblem(
+                .misdirectedRequest, "unknownHost",
+                "This machine does not go by the name \"\(authority.prefix(64))\" here. Use its address, or add the name to the configuration.")
+        }
+        let origin = request.headers[.origin]
+        let site = request.headers[.secFetchSite]
+        let isSame = origin.map { HostRule.isSame(origin: $0, as: authority) }
+        let isWrite = request.method != .get && request.method != .head && request.method != .options
+        if isWrite, isSame == false || site == "cross-site" || site == "same-site" {
+            throw HTTPProblem(.forbidden, "otherOrigin", "A page of another origin may not write here.")
+        }
+        visit.isLocal = isLoopback
+        if isPrivate {
+            visit.scope = .admin
+            return
+        }
+        if let given = try credential(request) {
+            visit.scope = given
+            visit.isUnnamed = false
+            return
+        }
+        guard isLoopback else { return }
+        // The page on this very machine. A browser says where a write comes from, and of a look at least that it is its own page's; a script
+        // brings a token.
+        let isOwnPage = (isSame == true || (!isWrite && origin == nil && site == "same-origin")) && HostRule.isLoopback(authority)
+        visit.scope = isOwnPage ? .admin : .read
+    }
+
+    /// What a bearer token or the browser's cookie is good for; `nil` without either.
+    private func credential(_ request: Request) throws -> Scope? {
+        if let field = request.headers[.authorization] {
+            let parts = field.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, parts[0].lowercased() == "bearer", let scope = try scope(of: String(parts[1])) else {
+                throw Self.unknownToken
+            }
+            return scope
+        }
+        guard let token = request.cookies[Self.cookie]?.value else { return nil }
+        // A cookie that is good no more is as none: the page asks to be let in again.
+        return try scope(of: token)
+    }
+
+    private func scope(of token: String) throws -> Scope? {
+        guard (16...256).contains(token.utf8.count) else { return nil }
+        return try household.people.lazy.compactMap { try $0.desk().store.scope(of: token) }.first.flatMap(Scope.init(rawValue:))
+    }
+
+    static let unknownToken = HTTPProblem(
+        .unauthorized, "unknownToken", "This token is not known here, or was taken back.", headers: [.wwwAuthenticate: "Bearer"])
+
+    static func isLoopback(_ address: SocketAddress) -> Bool {
+        guard let text = address.ipAddress else { return false }
+        return text.hasPrefix("127.") || text == "::1" || text.hasPrefix("::ffff:127.")
+    }
+
+    /// What every answer says beside itself.
+    private func dress(_ response: inout Response) {
+        response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[.contentSecurityPolicy] = """
+            default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; \
+            worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
+            """
+        response.headers[.referrerPolicy] = "no-referrer"
+        response.headers[.crossOriginResourcePolicy] = "same-origin"
+        response.headers[.crossOriginOpenerPolicy] = "same-origin"
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+    }
+}
+
+extension HTTPField.Name {
+    static let xForwardedFor = Self("X-Forwarded-For")!
+    static let forwarded = Self("Forwarded")!
+    static let xRealIP = Self("X-Real-IP")!
+    static let secFetchSite = Self("Sec-Fetch-Site")!
+    static let referrerPolicy = Self("Referrer-Policy")!
+    static let crossOriginOpenerPolicy = Self("Cross-Origin-Opener-Policy")!
+    static let idempotencyKey = Self("Idempotency-Key")!
+    static let idempotentReplayed = Self("Idempotent-Replayed")!
+    static let lastEventID = Self("Last-Event-ID")!
+}
+
+extension HTTPProblem {
+    /// Any error as problem details.
+    init(explaining error: any Error) {
+        switch error {
+        case let problem as HTTPProblem: self = problem
+        case let problem as any TrackerCore.Problem:
+            self.init(HTTPProblem.status(problem), problem.code, problem.sentence)
+            if problem.category == .busy { headers[.retryAfter] = "2" }
+        case let error as any HTTPResponseError:
+            let (code, words) = HTTPProblem.words(error.status)
+            self.init(error.status, code, words)
+        case is CancellationError:
+            self.init(.serviceUnavailable, "stopping", "The service is stopping.")
+        default:
+            self.init(.internalServerError, "failed", "This could not be done: \(error)")
+        }
+    }
+
+    private static func status(_ problem: any TrackerCore.Problem) -> HTTPResponse.Status {
+        switch problem.category {
+        case .notFound: .notFound
+        case .refused: problem.code.hasPrefix("no") ? .conflict : .unprocessableContent
+        case .invalid: .unprocessableContent
+        case .busy: .serviceUnavailable
+        case .diskFull: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+        case .damaged, .failed: .internalServerError
+        }
+    }
+
+    private static func words(_ status: HTTPResponse.Status) -> (code: String, words: String) {
+        switch status {
+        case .notFound: ("notFound", "There is nothing here.")
+        case .contentTooLarge: ("tooLarge", "That is too large.")
+        default: ("refused", status.reasonPhrase)
+        }
+    }
+}

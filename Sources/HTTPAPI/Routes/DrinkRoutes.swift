@@ -1,0 +1,57 @@
+import HTTPTypes
+import TrackerCore
+import TrackerDesk
+
+/// Drinks, and the days that they make.
+enum DrinkRoutes {
+    static func add(to table: RouteTable) {
+        table.write(.post, "drinks", needs: .log) { _, desk, fields in
+            guard let word = try fields.word("ml") else { throw HTTPProblem.wrong("missingField", "\"ml\" says how much: 1 to 2000, \"cup\", \"quick1\" …") }
+            guard let amount = Amount(word) else { throw HTTPProblem.wrong("notAnAmount", "\"\(word.prefix(64))\" is not an amount: a whole number of ml, \"cup\", \"quick1\" …") }
+            let at = try fields.moment("at", desk)
+            try fields.finish()
+            return .json(try desk.logDrink(amount, at: at), status: .created)
+        }
+        table.write(.patch, "drinks/:drink", needs: .log) { ask, desk, fields in
+            let change = EntryChange(ml: try fields.whole("ml"), at: try fields.moment("at", desk))
+            try fields.finish()
+            guard change.ml != nil || change.at != nil else { throw HTTPProblem.wrong("missingField", "Say what to change: \"ml\" or \"at\".") }
+            return .json(try desk.edit(drink(ask), change))
+        }
+        table.write(.delete, "drinks/:drink", needs: .log) { ask, desk, fields in
+            try fields.finish()
+            return .json(try desk.delete(drink(ask)))
+        }
+        table.write(.post, "undo", needs: .log) { _, desk, fields in
+            try fields.finish()
+            return .json(try desk.undo())
+        }
+        table.write(.post, "reset-today", needs: .log) { _, desk, fields in
+            try fields.finish()
+            return .json(try desk.resetToday())
+        }
+        table.get("history") { ask in
+            try ask.allowQuery(["day", "week", "month"])
+            let desk = try ask.person.desk()
+            if let day = ask.query("day") { return .json(try desk.day(DayText.day(day, today: desk.today()))) }
+            if let month = ask.query("month") { return .json(try desk.month(of: DayText.month(month))) }
+            return .json(try desk.week(of: DayText.dayOfWeek(ask.query("week"), today: desk.today())))
+        }
+        table.get("streak") { ask in
+            try ask.allowQuery([])
+            return .json(try ask.person.desk().streak())
+        }
+    }
+
+    /// A drink's name in our lists. An entry of a session has an address of its own.
+    private static func drink(_ ask: Ask) throws -> String {
+        let name = try ask.part("drink")
+        guard !name.hasPrefix("w") else { throw HTTPProblem.missing("There is no drink \(name).") }
+        return name
+    }
+}
+
+extension Fields {
+    /// A time as a person types it.
+    mutating func moment(_ key: String, _ desk: TrackerDesk) throws -> Instant? { try text(key).map { try desk.moment($0) } }
+}

@@ -1,0 +1,63 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// Does what a write asks for once for each key: a tap that is sent again, because its answer was lost or the service was started anew in
+/// between, counts once and is answered as the first time.
+enum Once {
+    static func answer(_ ask: Ask, _ act: @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer) async throws -> Answer {
+        let body = try await ask.body()
+        try checkType(ask.request, body)
+        var desk = try ask.person.desk()
+        guard let key = ask.request.headers[.idempotencyKey] else { return try await perform(ask, desk, body, act) }
+        guard (1...128).contains(key.utf8.count) else { throw HTTPProblem.wrong("idempotencyKey", "An Idempotency-Key has 1 to 128 characters.") }
+        let what = Array("\(ask.request.method.rawValue) \(ask.request.head.path ?? "") ".utf8) + Array(body.readableBytesView)
+        let errand = Errand(key: key, asking: what, at: desk.context.now)
+        if let known = try replay(errand, desk) { return known }
+        desk = desk.running(errand)
+        do {
+            let answer = try await perform(ask, desk, body, act)
+            // The write stands; that its answer could not be kept only makes a second answer shorter.
+            try? desk.store.keep(.init(status: answer.status.code, body: Array(answer.bytes.readableBytesView)), to: errand)
+            return answer
+        } catch is Errand.Repeated {
+            // Somebody else was doing the same a moment ago.
+            guard let known = try replay(errand, desk) else { throw HTTPProblem(.conflict, "underWay", "The same is under way.") }
+            return known
+        }
+    }
+
+    private static func perform(
+        _ ask: Ask, _ desk: TrackerDesk, _ body: ByteBuffer, _ act: @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
+    ) async throws -> Answer {
+        var fields = try Fields(body)
+        return try await act(ask, desk, &fields)
+    }
+
+    private static func replay(_ errand: Errand, _ desk: TrackerDesk) throws -> Answer? {
+        guard let known = try desk.store.request(errand.key) else { return nil }
+        guard known.fingerprint == errand.fingerprint else {
+            throw HTTPProblem.wrong("idempotencyKeyReused", "This Idempotency-Key was used for something else before.")
+        }
+        var answer: Answer
+        if let kept = known.answer {
+            answer = Answer(status: .init(code: kept.status), type: kept.body.isEmpty ? "" : "application/json", bytes: ByteBuffer(bytes: kept.body))
+        } else {
+            // It was done, and the process ended before it could answer.
+            answer = .json(["state": try desk.state()])
+        }
+        answer.headers[.idempotentReplayed] = "true"
+        return answer
+    }
+
+    private static func checkType(_ request: Request, _ body: ByteBuffer) throws {
+        guard body.readableBytes > 0 else { return }
+        let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
+        guard type == "application/json" else {
+            throw HTTPProblem(.unsupportedMediaType, "notJSON", "The body is to be JSON: Content-Type: application/json.")
+        }
+    }
+}

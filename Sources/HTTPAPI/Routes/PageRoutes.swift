@@ -1,0 +1,66 @@
+import CDashboard
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The pages: files that stand in the program, each at its own name.
+enum PageRoutes {
+    /// One page with several addresses: it shows the part that the address names.
+    private static let views = ["/", "/history", "/waterline", "/settings", "/bottle", "/welcome"]
+
+    static func add(to table: RouteTable) {
+        for file in PageFile.all where file.name.hasSuffix(".html") == false { table.plain("/\(file.name)") { request, _ in file.response(to: request) } }
+        for path in views { add(path, "index.html", to: table) }
+        add("/watch", "watch.html", to: table)
+        add("/pair", "pair.html", to: table)
+        table.plain("\(RouteTable.base)/openapi.json") { request, _ in
+            guard let file = PageFile.named("openapi.json") else { throw HTTPProblem.missing("There is no description.") }
+            return file.response(to: request)
+        }
+    }
+
+    private static func add(_ path: String, _ name: String, to table: RouteTable) {
+        guard let file = PageFile.named(name) else { return }
+        table.plain(path) { request, _ in file.response(to: request) }
+    }
+}
+
+/// A file of the pages.
+struct PageFile: Sendable {
+    let name: String
+    let bytes: ByteBuffer
+    let tag: String
+
+    static let all: [PageFile] = (0..<Int(waterh_page_count)).map { index in
+        let page = waterh_pages(UInt(index))
+        let bytes = ByteBuffer(bytes: UnsafeBufferPointer(start: page.bytes, count: Int(page.length)))
+        return PageFile(name: String(cString: page.name), bytes: bytes, tag: "\"\(String(hash(bytes.readableBytesView), radix: 36))\"")
+    }
+
+    static func named(_ name: String) -> PageFile? { all.first { $0.name == name } }
+
+    /// The file, or word that the browser has it already. It is asked for each time: a new version of the program is seen at once.
+    func response(to request: Request) -> Response {
+        let headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache", .contentType: type]
+        if let known = request.headers[.ifNoneMatch], StateRoutes.matches(known, tag) { return Response(status: .notModified, headers: [.eTag: tag]) }
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: bytes))
+    }
+
+    private var type: String {
+        switch name.split(separator: ".").last {
+        case "html": "text/html; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "svg": "image/svg+xml"
+        case "png": "image/png"
+        case "json": "application/json"
+        case "webmanifest": "application/manifest+json"
+        default: "application/octet-stream"
+        }
+    }
+
+    /// FNV-1a: tells files apart, no more.
+    private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+}

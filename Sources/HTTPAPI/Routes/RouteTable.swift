@@ -1,0 +1,115 @@
+import HTTPTypes
+import Hummingbird
+import TrackerDesk
+
+/// Where routes are entered: what each needs, and what is the same for all of them.
+final class RouteTable {
+    /// Below this, for the first person; and below `/api/v1/people/NAME` for each.
+    static let base = "/api/v1"
+
+    typealias Plain = @Sendable (Request, Visit) async throws -> Response
+
+    private let router: Router<Visit>
+    private let household: Household
+    private var methods: [String: Set<HTTPRequest.Method>] = [:]
+
+    init(_ router: Router<Visit>, _ household: Household) {
+        self.router = router
+        self.household = household
+    }
+
+    /// A route that looks.
+    func get(_ path: String, needs scope: Scope = .read, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
+        stream(path, needs: scope) { try await answer($0).response }
+    }
+
+    /// A route whose answer may go on for a while.
+    func stream(_ path: String, needs scope: Scope = .read, _ respond: @escaping @Sendable (Ask) async throws -> Response) {
+        enter(.get, path, scope, respond)
+    }
+
+    /// A route that changes something: done once for each `Idempotency-Key`.
+    func write(
+        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, _ act: @escaping @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
+    ) {
+        enter(method, path, scope) { ask in
+            let answer = try await Once.answer(ask, act)
+            await ask.person.wrote()
+            return ask.veiled(answer).response
+        }
+    }
+
+    /// A route that anybody may try: the way in.
+    func open(_ method: HTTPRequest.Method, _ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
+        let household = household
+        on("\(Self.base)/\(path)", method) { request, visit in
+            try await answer(Ask(request: request, visit: visit, person: try household.found(nil))).response
+        }
+    }
+
+    /// A route outside of the API that shows the first person's day.
+    func first(_ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
+        let household = household
+        on(path, .get) { request, visit in
+            try visit.check(.read)
+            return try await answer(Ask(request: request, visit: visit, person: try household.found(nil))).response
+        }
+    }
+
+    /// A page or another route that belongs to no person.
+    func plain(_ path: String, _ answer: @escaping Plain) { on(path, .get, answer) }
+
+    /// Every path with its methods, as they were entered.
+    var entered: [String: Set<HTTPRequest.Method>] { methods }
+
+    /// Answers every other method of every path: not found is something else.
+    func finish() {
+        for (path, known) in methods {
+            let known = known.contains(.get) ? known.union([.head]) : known
+            let allow = known.map(\.rawValue).sorted().joined(separator: ", ")
+            for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete, .options, .trace, .connect] where !known.contains(method) {
+                router.on(RouterPath(path), method: method) { _, _ -> Response in
+                    throw HTTPProblem(.methodNotAllowed, "methodNotAllowed", "Only \(allow) can be asked for here.", headers: [.allow: allow])
+                }
+            }
+        }
+    }
+
+    private func enter(_ method: HTTPRequest.Method, _ path: String, _ scope: Scope, _ respond: @escaping @Sendable (Ask) async throws -> Response) {
+        let household = household
+        on("\(Self.base)/\(path)", method) { request, visit in
+            try visit.check(scope)
+            return try await respond(Ask(request: request, visit: visit, person: try household.found(nil)))
+        }
+        on("\(Self.base)/people/:person/\(path)", method) { request, visit in
+            try visit.check(scope)
+            let name = visit.parameters.get("person")?.removingPercentEncoding ?? ""
+            return try await respond(Ask(request: request, visit: visit, person: try household.found(name)))
+        }
+    }
+
+    private func on(_ path: String, _ method: HTTPRequest.Method, _ answer: @escaping Plain) {
+        methods[path, default: []].insert(method)
+        router.on(RouterPath(path), method: method) { request, visit in try await answer(request, visit) }
+    }
+}
+
+extension Household {
+    fileprivate func found(_ name: String?) throws -> Person {
+        guard let person = person(name) else { throw HTTPProblem.missing("There is nobody of that name here.") }
+        return person
+    }
+}
+
+extension Visit {
+    /// - Throws: `HTTPProblem` where the caller may not do that: 401 where nobody knows who asks, 403 where the right is missing.
+    func check(_ needed: Scope) throws {
+        guard let scope, scope >= needed else {
+            guard isUnnamed else {
+                throw HTTPProblem(.forbidden, "scope", "That needs the right \"\(needed.rawValue)\", which you were not given.")
+            }
+            let how = needed == .read ? "Only who was let in may look from another machine" : "Only who was let in may change anything"
+            throw HTTPProblem(.unauthorized, "notLetIn", "\(how): with a token, or a browser that was paired.", headers: [.wwwAuthenticate: "Bearer"])
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import HTTPTypes
+import TrackerCore
+import TrackerDesk
+
+/// Settings, and the welcome that asks for the first of them.
+enum SettingRoutes {
+    static func add(to table: RouteTable) {
+        table.get("settings") { ask in
+            try ask.allowQuery([])
+            return .json(try ask.person.desk().settings())
+        }
+        table.get("settings/catalogue") { ask in
+            try ask.allowQuery([])
+            return .json(Settings.catalogue.map(Entry.init))
+        }
+        table.get("settings/:name") { ask in
+            try ask.allowQuery([])
+            return .json(try ask.person.desk().setting(try ask.part("name")))
+        }
+        table.write(.patch, "settings", needs: .control) { _, desk, fields in
+            let changes = try fields.all().sorted { $0.key < $1.key }.map { (name: $0.key, text: try text($0.value, of: $0.key)) }
+            guard !changes.isEmpty else { throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.") }
+            _ = try desk.set(changes)
+            return .json(try desk.settings())
+        }
+        table.write(.post, "setup", needs: .control) { _, desk, fields in
+            let names = [
+                "waterEvery": "waterline.waterEveryNDrinks", "timeReminders": "waterline.timeReminders", "interval": "waterline.intervalMinutes",
+                "threshold": "waterline.warningThreshold", "units": "waterline.units", "goal": "hydration.goalMl",
+            ]
+            var given = fields.all()
+            let notifications = given.removeValue(forKey: "notifications") ?? .text("skip")
+            guard notifications == .text("skip") || notifications == .text("enable") else {
+                throw HTTPProblem.wrong("notAChoice", "\"notifications\" is \"enable\" or \"skip\".")
+            }
+            let changes = try given.sorted { $0.key < $1.key }.map { key, value in
+                guard let name = names[key] else { throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not known here.") }
+                return (name: name, text: try text(value, of: key))
+            }
+            return .json(try desk.setUp(changes, notifications: notifications == .text("enable") ? "The browser was asked." : "Not asked for."))
+        }
+    }
+
+    /// A value as the settings take it from a person.
+    private static func text(_ value: Fields.Value, of name: String) throws -> String {
+        switch value {
+        case .null: return ""
+        case .flag(let flag): return "\(flag)"
+        case .number(let number): return Fields.words(number)
+        case .text(let text): return text
+        case .list(let values): return try values.map { try self.text($0, of: name) }.joined(separator: ",")
+        }
+    }
+
+    /// A setting as the page shows it.
+    private struct Entry: Encodable {
+        var name: String
+        var group: String
+        var `default`: SettingValue
+        var rule: String
+
+        init(_ entry: SettingEntry) {
+            name = entry.name
+            group = String(entry.name.prefix { $0 != "." })
+            `default` = Settings().value(of: entry.name) ?? .unset
+            rule = entry.rule
+        }
+    }
+}

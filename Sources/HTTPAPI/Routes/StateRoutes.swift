@@ -1,0 +1,38 @@
+import HTTPTypes
+import Hummingbird
+
+/// The day as it stands, and what asks about it.
+enum StateRoutes {
+    static func add(to table: RouteTable) {
+        table.get("state") { ask in
+            try ask.allowQuery([])
+            let text = try await ask.person.feed.current()
+            if let known = ask.request.headers[.ifNoneMatch], matches(known, text.tag) {
+                return Answer(status: .notModified, type: "", bytes: .init(), headers: [.eTag: text.tag, .cacheControl: "no-cache"])
+            }
+            return Answer(type: "application/json", bytes: text.bytes(withWaterline: ask.seesWaterline), headers: [.eTag: text.tag, .cacheControl: "no-cache"])
+        }
+        table.get("why") { ask in
+            try ask.allowQuery(["at"])
+            return .json(try ask.person.desk().why(at: ask.query("at")?.removingPercentEncoding))
+        }
+    }
+
+    /// `If-None-Match` by weak comparison (RFC 9110, 13.1.2).
+    static func matches(_ field: String, _ tag: String) -> Bool {
+        func plain(_ text: Substring) -> Substring {
+            let text = text.trimming(" \t")
+            return text.hasPrefix("W/") ? text.dropFirst(2) : text
+        }
+        return field.split(separator: ",").contains { $0.trimming(" \t") == "*" || plain($0) == plain(Substring(tag)) }
+    }
+}
+
+extension Substring {
+    func trimming(_ characters: String) -> Substring {
+        var text = self
+        while let first = text.first, characters.contains(first) { text.removeFirst() }
+        while let last = text.last, characters.contains(last) { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,35 @@
+import HTTPTypes
+import NIOCore
+import TrackerCore
+import TrackerDesk
+
+/// Small pictures of the day for other programs' pages.
+enum WidgetRoutes {
+    /// How long a picture may be shown before it is asked for again, seconds (tracker law B8: the tick).
+    static let freshSeconds = 60
+
+    static func add(to table: RouteTable) {
+        let widgets: [(name: String, draw: @Sendable (TrackerSnapshot, [LogEntry]) -> String)] = [
+            ("circular", { state, _ in Widget.circular(state) }), ("corner", { state, _ in Widget.corner(state) }),
+            ("small", { state, _ in Widget.small(state) }), ("medium", { state, _ in Widget.medium(state) }),
+            ("large", { state, logs in Widget.large(state, logs) }),
+        ]
+        for (name, draw) in widgets {
+            for path in ["/widget/\(name)", "/widget/\(name).svg"] {
+                table.first(path) { ask in
+                    let desk = try ask.person.desk()
+                    var state = try desk.state()
+                    if !ask.seesWaterline { state.waterline = nil }
+                    let svg = draw(state, state.waterline == nil ? [] : try desk.activeLogs())
+                    return Answer(
+                        type: "image/svg+xml", bytes: ByteBuffer(string: svg),
+                        headers: [.cacheControl: "private, max-age=\(freshSeconds)", .refresh: "\(freshSeconds)"])
+                }
+            }
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let refresh = Self("Refresh")!
+}

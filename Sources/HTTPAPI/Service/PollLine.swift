@@ -1,0 +1,50 @@
+import TrackerCore
+
+/// One poll that is over.
+public struct PollLine: Hashable, Sendable, Encodable {
+    public var at: Instant
+    public var bottle: String?
+    /// `done`, or the failure's code.
+    public var result: String
+    public var sentence: String
+    public var received: Int
+    public var new: Int
+    public var duplicates: Int
+    public var suspect: Int
+    public var acknowledged: Int
+    public var seconds: Double
+
+    public init(
+        at: Instant, bottle: String?, result: String, sentence: String, received: Int, new: Int, duplicates: Int, suspect: Int,
+        acknowledged: Int, seconds: Double
+    ) {
+        self.at = at
+        self.bottle = bottle
+        self.result = result
+        self.sentence = sentence
+        self.received = received
+        self.new = new
+        self.duplicates = duplicates
+        self.suspect = suspect
+        self.acknowledged = acknowledged
+        self.seconds = seconds
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case at, bottle, result, sentence, received, new, duplicates, suspect, acknowledged, seconds
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(at.wholeSeconds, forKey: .at)
+        try container.encode(bottle, forKey: .bottle)
+        try container.encode(result, forKey: .result)
+        try container.encode(sentence, forKey: .sentence)
+        try container.encode(received, forKey: .received)
+        try container.encode(new, forKey: .new)
+        try container.encode(duplicates, forKey: .duplicates)
+        try container.encode(suspect, forKey: .suspect)
+        try container.encode(acknowledged, forKey: .acknowledged)
+        try container.encode(seconds, forKey: .seconds)
+    }
+}

@@ -1,0 +1,44 @@
+import TrackerCore
+
+/// How the polling stands, right now.
+public struct ServiceStatus: Hashable, Sendable, Encodable {
+    public var version: String
+    /// `idle`, or what the poll under way does: `scanning`, `connecting`, `polling`.
+    public var stage: String
+    /// When the last poll ended.
+    public var lastPoll: Instant?
+    /// When the next one begins, as far as is known now.
+    public var nextPoll: Instant?
+    /// How the last poll went, in words.
+    public var pollSentence: String?
+    /// The welcome was read.
+    public var setupDone: Bool
+
+    public init(
+        version: String, stage: String = "idle", lastPoll: Instant? = nil, nextPoll: Instant? = nil, pollSentence: String? = nil,
+        setupDone: Bool = true
+    ) {
+        self.version = version
+        self.stage = stage
+        self.lastPoll = lastPoll
+        self.nextPoll = nextPoll
+        self.pollSentence = pollSentence
+        self.setupDone = setupDone
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case version, stage, isPolling, lastPoll, nextPoll, pollSentence, setupDone
+    }
+
+    /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(version, forKey: .version)
+        try container.encode(stage, forKey: .stage)
+        try container.encode(stage != "idle", forKey: .isPolling)
+        try container.encode(lastPoll?.wholeSeconds, forKey: .lastPoll)
+        try container.encode(nextPoll?.wholeSeconds, forKey: .nextPoll)
+        try container.encode(pollSentence, forKey: .pollSentence)
+        try container.encode(setupDone, forKey: .setupDone)
+    }
+}

@@ -1,0 +1,131 @@
+import TrackerCore
+import TrackerDesk
+
+/// Small pictures of the day as SVG. All text in them is escaped; colours follow what is shown (tracker law B6).
+enum Widget {
+    /// A drop inside a ring: the day's progress. While alerting the whole ring is a rainbow, also at 0 (K-A15).
+    static func circular(_ state: TrackerSnapshot) -> String {
+        // A9's watch-size variant: stroke 12, 90 % of the square.
+        let radius = 84.0
+        let around = 2 * Double.pi * radius
+        let arc = min(max(state.pace.progress, 0), 1) * around
+        let ring =
+            state.nextDrink.phase == .alerting
+            ? rainbow(radius)
+            : """
+            <circle cx="100" cy="100" r="\(radius)" fill="none" stroke="#CFD8DC" stroke-width="12"/>\
+            <circle class="progress" cx="100" cy="100" r="\(radius)" fill="none" stroke="\(colour(state))" stroke-width="12" stroke-linecap="\(arc > 0 ? "round" : "butt")" \
+            stroke-dasharray="\(digits(arc)) \(digits(around))" transform="rotate(-90 100 100)"/>
+            """
+        return frame(200, 200, "\(state.pace.percent) %", ring + drop(100, 100, 1.0, colour(state)))
+    }
+
+    /// A larger drop with the percentage.
+    static func corner(_ state: TrackerSnapshot) -> String {
+        frame(200, 200, "\(state.pace.percent) %", drop(100, 84, 1.7, colour(state)) + text(100, 188, 34, "\(state.pace.percent)%", weight: "bold"))
+    }
+
+    /// The session in one line; "No Session" without one.
+    static func small(_ state: TrackerSnapshot) -> String {
+        guard let session = state.waterline else { return frame(160, 160, "No Session", card(160, 160) + text(80, 88, 20, "No Session")) }
+        return frame(160, 160, session.waterDueText, card(160, 160) + gauge(session, 28, 24, 112) + text(92, 84, 32, value(session), weight: "bold") + text(92, 116, 13, session.waterDueText))
+    }
+
+    /// The session with its counts.
+    static func medium(_ state: TrackerSnapshot) -> String {
+        guard let session = state.waterline else { return idle(state, 340, 160) }
+        return frame(340, 160, session.waterDueText, card(340, 160) + body(session, 340))
+    }
+
+    /// The session with its counts and its last three entries.
+    static func large(_ state: TrackerSnapshot, _ logs: [LogEntry]) -> String {
+        guard let session = state.waterline else { return idle(state, 340, 340) }
+        let zone = (try? Zone(state.zone)) ?? .utc
+        let lines = logs.suffix(3).reversed().enumerated().map { index, log in
+            let time = zone.wall(at: log.timestamp).timeText.prefix(5)
+            let words = log.kind == .water ? "Water" : "Drink \(digits(log.standardDrinkEstimate ?? 1))"
+            return text(28, 206 + Double(index) * 44, 18, "\(time)  \(words)", anchor: "start")
+        }
+        return frame(340, 340, session.waterDueText, card(340, 340) + body(session, 340) + lines.joined())
+    }
+
+    // MARK: - Parts
+
+    private static func body(_ session: WaterlineSnapshot, _ width: Double) -> String {
+        let reminder = session.nextReminderText.map { "Next reminder: \($0)" } ?? ""
+        return gauge(session, 28, 24, 112) + text(96, 76, 40, value(session), weight: "bold")
+            + text(150, 56, 16, "\(session.drinks) drink\(session.drinks == 1 ? "" : "s"), \(session.waters) water\(session.waters == 1 ? "" : "s")", anchor: "start")
+            + text(150, 84, 16, session.waterDueText, anchor: "start") + text(150, 112, 16, reminder, anchor: "start")
+    }
+
+    private static func idle(_ state: TrackerSnapshot, _ width: Double, _ height: Double) -> String {
+        frame(width, height, "No Session", card(width, height) + text(width / 2, height / 2 - 10, 22, "No Session") + text(width / 2, height / 2 + 24, 16, state.amountText))
+    }
+
+    /// Vertical, centre 0 (tracker law E5).
+    private static func gauge(_ session: WaterlineSnapshot, _ x: Double, _ y: Double, _ height: Double) -> String {
+        let at = y + height * (1 - session.gauge)
+        let colour = session.isWarning ? "#E53935" : "#42A5F5"
+        return """
+            <rect x="\(digits(x))" y="\(digits(y))" width="12" height="\(digits(height))" rx="6" fill="#CFD8DC"/>\
+            <rect x="\(digits(x - 4))" y="\(digits(y + height / 2 - 1))" width="20" height="2" fill="#6B7B8D"/>\
+            <circle class="value" cx="\(digits(x + 6))" cy="\(digits(at))" r="9" fill="\(colour)"/>
+            """
+    }
+
+    private static func value(_ session: WaterlineSnapshot) -> String { digits((session.value * 10).rounded() / 10) }
+
+    private static func colour(_ state: TrackerSnapshot) -> String {
+        switch state.pace.displayUrgency {
+        case .onTrack: "#42A5F5"
+        case .attention: "#FFB300"
+        case .overdue: "#E53935"
+        }
+    }
+
+    private static func rainbow(_ radius: Double) -> String {
+        let colours = ["#E53935", "#FB8C00", "#FDD835", "#43A047", "#1E88E5", "#8E24AA"]
+        let around = 2 * Double.pi * radius
+        return colours.enumerated().map { index, colour in
+            """
+            <circle class="rainbow" cx="100" cy="100" r="\(radius)" fill="none" stroke="\(colour)" stroke-width="12" \
+            stroke-dasharray="\(digits(around / 6)) \(digits(around))" transform="rotate(\(-90 + index * 60) 100 100)"/>
+            """
+        }.joined()
+    }
+
+    private static func drop(_ x: Double, _ y: Double, _ scale: Double, _ colour: String) -> String {
+        """
+        <path d="M0 -44 C 14 -20 30 -4 30 14 A 30 30 0 0 1 -30 14 C -30 -4 -14 -20 0 -44 Z" fill="\(colour)" \
+        transform="translate(\(digits(x)) \(digits(y))) scale(\(digits(scale)))"/>
+        """
+    }
+
+    private static func card(_ width: Double, _ height: Double) -> String {
+        "<rect width=\"\(digits(width))\" height=\"\(digits(height))\" rx=\"20\" fill=\"#FFFFFF\"/>"
+    }
+
+    private static func text(_ x: Double, _ y: Double, _ size: Double, _ words: String, anchor: String = "middle", weight: String = "normal") -> String {
+        """
+        <text x="\(digits(x))" y="\(digits(y))" font-family="system-ui, sans-serif" font-size="\(digits(size))" font-weight="\(weight)" \
+        text-anchor="\(anchor)" fill="#1A1A2E">\(escaped(words))</text>
+        """
+    }
+
+    private static func frame(_ width: Double, _ height: Double, _ title: String, _ inside: String) -> String {
+        """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(digits(width)) \(digits(height))" width="\(digits(width))" height="\(digits(height))" \
+        role="img" aria-label="\(escaped(title))">\(inside)</svg>
+        """
+    }
+
+    /// At most three decimals, none where none are needed.
+    private static func digits(_ number: Double) -> String {
+        let thousandths = (number * 1000).rounded() / 1000
+        return thousandths == thousandths.rounded() ? String(Int(thousandths)) : "\(thousandths)"
+    }
+
+    private static func escaped(_ words: String) -> String {
+        words.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
+    }
+}

@@ -1,0 +1,30 @@
+import HTTPTypes
+import Hummingbird
+
+/// What is answered to a request.
+struct Answer: Sendable {
+    var status: HTTPResponse.Status
+    /// Its media type; empty without a body.
+    var type: String
+    var bytes: ByteBuffer
+    var headers: HTTPFields
+
+    init(status: HTTPResponse.Status = .ok, type: String, bytes: ByteBuffer, headers: HTTPFields = [:]) {
+        self.status = status
+        self.type = type
+        self.bytes = bytes
+        self.headers = headers
+    }
+
+    static func json(_ report: some Encodable, status: HTTPResponse.Status = .ok) -> Answer {
+        Answer(status: status, type: "application/json", bytes: Wire.json(report))
+    }
+
+    static func empty(_ status: HTTPResponse.Status) -> Answer { Answer(status: status, type: "", bytes: ByteBuffer()) }
+
+    var response: Response {
+        var fields = headers
+        if !type.isEmpty { fields[.contentType] = type }
+        return Response(status: status, headers: fields, body: ResponseBody(byteBuffer: bytes))
+    }
+}

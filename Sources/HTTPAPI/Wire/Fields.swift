@@ -1,0 +1,136 @@
+import Foundation
+import Hummingbird
+
+/// The JSON object of a request, taken apart key by key. A key that nobody asked for is refused: a misspelt one must not be silence.
+struct Fields {
+    enum Value: Hashable, Sendable {
+        case null
+        case flag(Bool)
+        case number(Double)
+        case text(String)
+        case list([Value])
+    }
+
+    private var rest: [String: Value]
+
+    init() { rest = [:] }
+
+    /// - Throws: `HTTPProblem` for anything but one JSON object of plain values.
+    init(_ bytes: ByteBuffer) throws {
+        guard bytes.readableBytes > 0 else {
+            rest = [:]
+            return
+        }
+        let text = Data(bytes.readableBytesView)
+        do {
+            rest = try JSONDecoder().decode([String: Value].self, from: text)
+        } catch DecodingError.typeMismatch(_, let context) where context.codingPath.isEmpty {
+            throw HTTPProblem.wrong("notAnObject", "The body is to be one JSON object.")
+        } catch DecodingError.typeMismatch(_, let context) {
+            throw HTTPProblem.wrong("notPlain", "\(Self.name(context.codingPath)) is to be a text, a number, true, false, null, or a list of those.")
+        } catch {
+            throw HTTPProblem.unreadable("The body is not JSON.")
+        }
+    }
+
+    init(_ values: [String: Value]) { rest = values }
+
+    /// Every key with its value; nothing is left.
+    mutating func all() -> [String: Value] {
+        defer { rest = [:] }
+        return rest
+    }
+
+    mutating func text(_ key: String) throws -> String? {
+        switch rest.removeValue(forKey: key) {
+        case nil, .null: return nil
+        case .text(let text): return text
+        default: throw Self.mismatch(key, "a text")
+        }
+    }
+
+    mutating func number(_ key: String) throws -> Double? {
+        switch rest.removeValue(forKey: key) {
+        case nil, .null: return nil
+        case .number(let number): return number
+        default: throw Self.mismatch(key, "a number")
+        }
+    }
+
+    mutating func whole(_ key: String) throws -> Int? {
+        guard let number = try number(key) else { return nil }
+        guard let whole = Int(exactly: number) else { throw Self.mismatch(key, "a whole number") }
+        return whole
+    }
+
+    mutating func flag(_ key: String) throws -> Bool? {
+        switch rest.removeValue(forKey: key) {
+        case nil, .null: return nil
+        case .flag(let flag): return flag
+        default: throw Self.mismatch(key, "true or false")
+        }
+    }
+
+    mutating func texts(_ key: String) throws -> [String]? {
+        switch rest.removeValue(forKey: key) {
+        case nil, .null: return nil
+        case .list(let values):
+            return try values.map { value in
+                switch value {
+                case .text(let text): return text
+                case .number(let number): return Self.words(number)
+                case .flag(let flag): return "\(flag)"
+                default: throw Self.mismatch(key, "a list of texts")
+                }
+            }
+        default: throw Self.mismatch(key, "a list")
+        }
+    }
+
+    /// A number or a word, as a person would type it.
+    mutating func word(_ key: String) throws -> String? {
+        switch rest[key] {
+        case .number(let number):
+            rest[key] = nil
+            return Self.words(number)
+        default: return try text(key)
+        }
+    }
+
+    /// To be called when everything known has been taken.
+    func finish() throws {
+        guard let key = rest.keys.min() else { return }
+        throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not known here.")
+    }
+
+    /// `250` rather than `250.0`.
+    static func words(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
+
+    private static func mismatch(_ key: String, _ wanted: String) -> HTTPProblem { .wrong("wrongType", "\"\(key)\" is to be \(wanted).") }
+
+    private static func name(_ path: [any CodingKey]) -> String { "\"" + path.map(\.stringValue).joined(separator: ".").prefix(64) + "\"" }
+}
+
+extension Fields.Value: Decodable {
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .flag(flag)
+        } else if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else if let text = try? container.decode(String.self) {
+            self = .text(text)
+        } else {
+            // One level of lists is all that any request needs; deeper nesting is not followed.
+            var list: [Fields.Value] = []
+            var values = try decoder.unkeyedContainer()
+            guard decoder.codingPath.count < 2 else {
+                throw DecodingError.typeMismatch(Fields.Value.self, .init(codingPath: decoder.codingPath, debugDescription: "too deep"))
+            }
+            while !values.isAtEnd { list.append(try values.decode(Fields.Value.self)) }
+            self = .list(list)
+        }
+    }
+}

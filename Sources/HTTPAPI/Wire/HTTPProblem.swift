@@ -1,0 +1,38 @@
+import HTTPTypes
+import Hummingbird
+
+/// What went wrong, as it goes over the wire: problem details (RFC 9457), `application/problem+json`.
+struct HTTPProblem: Error, Sendable {
+    var status: HTTPResponse.Status
+    /// Stable, for programs: a rule's name, or what kind of trouble it is.
+    var code: String
+    /// One plain sentence for people.
+    var detail: String
+    var headers: HTTPFields = [:]
+
+    init(_ status: HTTPResponse.Status, _ code: String, _ detail: String, headers: HTTPFields = [:]) {
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.headers = headers
+    }
+
+    private struct Body: Encodable {
+        var type = "about:blank"
+        var title: String
+        var status: Int
+        var detail: String
+        var code: String
+    }
+
+    var answer: Answer {
+        let body = Body(title: status.reasonPhrase, status: status.code, detail: detail, code: code)
+        return Answer(status: status, type: "application/problem+json", bytes: Wire.json(body), headers: headers)
+    }
+}
+
+extension HTTPProblem {
+    static func missing(_ what: String) -> HTTPProblem { HTTPProblem(.notFound, "notFound", what) }
+    static func wrong(_ code: String, _ detail: String) -> HTTPProblem { HTTPProblem(.unprocessableContent, code, detail) }
+    static func unreadable(_ detail: String) -> HTTPProblem { HTTPProblem(.badRequest, "unreadable", detail) }
+}

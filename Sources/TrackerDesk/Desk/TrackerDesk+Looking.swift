@@ -1,0 +1,14 @@
+import Store
+import TrackerCore
+
+extension TrackerDesk {
+    /// The session that runs, else the last one; `nil` where there was none.
+    public func sessionIfAny() throws -> SessionReport? {
+        if let active = try store.activeSession(at: now) { return SessionReport(active) }
+        guard let last = try store.pastSessions(limit: 1).first, let view = try store.session(named: last.id, at: now) else { return nil }
+        return SessionReport(view)
+    }
+
+    /// The entries of the session that runs, oldest first; none without one.
+    public func activeLogs() throws -> [LogEntry] { try store.activeSession(at: now)?.logs ?? [] }
+}

@@ -1,0 +1,64 @@
+import CommandKit
+import Foundation
+import HTTPAPI
+import Logging
+import TrackerDesk
+
+/// The service's web server on all its addresses. A place that is taken, or a name that is not this machine's, is told and tried again: the
+/// polls do not wait for it.
+struct WebPages: Sendable {
+    private static let firstPause = Duration.seconds(5)
+    private static let longestPause = Duration.seconds(300)
+
+    let server: HTTPServer
+    let log: Logger
+    /// Told what is in use once it is.
+    var ready: @Sendable (String) async -> Void = { _ in }
+
+    /// Serves until the task is cancelled.
+    func run(on endpoints: [HTTPServer.Endpoint]) async {
+        await withTaskGroup(of: Void.self) { group in
+            for endpoint in endpoints { group.addTask { await serve(endpoint) } }
+        }
+    }
+
+    private func serve(_ endpoint: HTTPServer.Endpoint) async {
+        var pause = Self.firstPause
+        while !Task.isCancelled {
+            do {
+                if case .unix(let path) = endpoint { try Self.clear(path) }
+                try await server.run(on: endpoint) { port in
+                    if case .unix(let path) = endpoint { _ = chmod(path, 0o600) }
+                    await ready(Self.words(endpoint, port))
+                }
+                return
+            } catch {
+                guard !Task.isCancelled else { return }
+                if pause == Self.firstPause { log.warning("The page cannot be shown at \(Self.words(endpoint, nil)): \(error). It is tried again.") }
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, Self.longestPause)
+            }
+        }
+        if case .unix(let path) = endpoint { unlink(path) }
+    }
+
+    /// Takes the socket of a service that is no more out of the way; one that answers is left alone.
+    private static func clear(_ path: String) throws {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else { throw Taken(description: "something else lies there") }
+        guard !ServiceSocket(path: path).isAnswering else { throw Taken(description: "another service listens there") }
+        unlink(path)
+    }
+
+    private struct Taken: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static func words(_ endpoint: HTTPServer.Endpoint, _ port: Int?) -> String {
+        switch endpoint {
+        case .tcp(let host, let wanted): "http://\(host.contains(":") ? "[\(host)]" : host):\(port ?? wanted)/"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+}

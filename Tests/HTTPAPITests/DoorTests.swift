@@ -1,0 +1,142 @@
+import Foundation
+@testable import HTTPAPI
+import Testing
+import TrackerCore
+
+/// Who gets in: names, origins, codes, hostile bytes.
+@Suite struct DoorTests {
+    @Test(arguments: [
+        ("127.0.0.1:8077", true), ("localhost", true), ("localhost:8077", true), ("[::1]:8077", true), ("192.168.1.5:8077", true), ("bench:8077", true),
+        ("BENCH", true), ("app.localhost", true), ("evil.example", false), ("127.0.0.1.evil.example", false), ("", false), ("bench:notaport", false),
+        ("bench:99999", false), ("local\u{0}host", false), ("256.1.1.1", false), ("[evil]", false),
+    ])
+    func aMachineGoesByItsOwnNames(host: String, isAllowed: Bool) {
+        #expect(HostRule(names: ["bench"]).allows(host) == isAllowed)
+    }
+
+    @Test(arguments: [
+        ("http://localhost:8077", "localhost:8077", true), ("http://localhost", "localhost:80", true), ("https://bench", "bench:443", true),
+        ("http://evil.example", "localhost:8077", false), ("null", "localhost:8077", false), ("http://localhost:8078", "localhost:8077", false),
+        ("ftp://localhost:8077", "localhost:8077", false),
+    ])
+    func anOriginIsTheVeryPlace(origin: String, host: String, isSame: Bool) { #expect(HostRule.isSame(origin: origin, as: host) == isSame) }
+
+    @Test func aPageOfTheInternetGetsNothing() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let rebound = try await house.ask("GET", "/api/v1/state", host: "evil.example:\(house.port)")
+            #expect(rebound.status == 421 && rebound.code == "unknownHost")
+            let other = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: ["Origin": "http://evil.example"])
+            #expect(other.status == 403 && other.code == "otherOrigin")
+            let cross = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: try house.token(.log).merging(["Sec-Fetch-Site": "cross-site"]) { $1 })
+            #expect(cross.status == 403)
+            // A form of another page can send text without asking first.
+            let form = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page.merging(["Content-Type": "text/plain"]) { $1 })
+            #expect(form.status == 415)
+        }
+    }
+
+    @Test func fromBeyondThisMachineNobodyLooksWithoutBeingLetIn() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let proxied = ["X-Forwarded-For": "203.0.113.9"]
+            for (path, status) in [("/api/v1/state", 401), ("/metrics", 401), ("/widget/circular.svg", 401), ("/healthz", 200), ("/", 200)] {
+                let reply = try await house.ask("GET", path, headers: proxied)
+                #expect(reply.status == status, "\(path)")
+            }
+            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 1}"#, headers: house.page.merging(proxied) { $1 }).status == 401)
+        }
+    }
+
+    @Test func waterlineIsNobodysBusinessBeyondThisMachine() async throws {
+        for shares in [false, true] {
+            try await ServedHousehold.serve(sharesWaterline: shares) { house async throws in
+                _ = try await house.ask("POST", "/api/v1/session", headers: house.page)
+                let away = try house.token(.control).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 }
+                let state = try await house.ask("GET", "/api/v1/state", headers: away)
+                #expect((state.json["waterline"] is NSNull) == !shares)
+                #expect(try await house.ask("GET", "/api/v1/session", headers: away).status == (shares ? 200 : 403))
+                let drink = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: away)
+                #expect(((drink.json["state"] as? [String: Any])?["waterline"] is NSNull) == !shares)
+                #expect(try await house.ask("GET", "/widget/small.svg", headers: away).body.contains("No Session") == !shares)
+            }
+        }
+    }
+
+    @Test func aPhoneIsLetInByACodeOnce() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let made = try await house.ask("POST", "/api/v1/pairings", #"{"label": "phone"}"#, headers: house.page)
+            let code = try #require(made.json["code"] as? String)
+            #expect(made.status == 201 && code.count == 8 && (made.json["urls"] as? [String]) == ["http://192.0.2.1:8077/"])
+            let paired = try await house.ask("POST", "/api/v1/pair", #"{"code": "\#(code)"}"#)
+            let cookie = try #require(paired.headers["set-cookie"])
+            #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"))
+            let away = ["Cookie": String(cookie.prefix { $0 != ";" }), "X-Forwarded-For": "203.0.113.9"]
+            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: away).status == 201)
+            #expect(try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: away).status == 403)
+            #expect(try await house.ask("POST", "/api/v1/pair", #"{"code": "\#(code)"}"#).status == 403)
+            #expect(try await house.ask("POST", "/api/v1/pair", #"{"code": "00000000"}"#).status == 429)
+            #expect(try await house.ask("GET", "/api/v1/state", headers: ["Cookie": "waterh=wt_00000000000000000000000", "X-Forwarded-For": "203.0.113.9"]).status == 401)
+        }
+    }
+
+    @Test func codesEndAfterTheirTimeAndAfterTooManyGuesses() {
+        var codes = PairingCodes()
+        let start = ServedHousehold.noon
+        let grant = PairingCodes.Grant(scope: .control, label: "phone")
+        let late = codes.issue(grant, at: start, random: { 7 })
+        #expect(late == "00000007")
+        #expect(codes.redeem(late, at: start.advanced(seconds: 300)) == .wrong)
+        let back = codes.issue(grant, at: start.advanced(seconds: 1000), random: { 8 })
+        // The clock was put back: that does not make a code last for ever.
+        #expect(codes.redeem(back, at: start.advanced(seconds: -90_000)) == .wrong)
+        var now = start.advanced(seconds: 10_000)
+        let guessed = codes.issue(grant, at: now, random: { 9 })
+        for _ in 0..<PairingCodes.guesses {
+            now = now.advanced(seconds: 61)
+            #expect(codes.redeem("11111111", at: now) == .wrong)
+            #expect(codes.redeem(guessed, at: now) != .letIn(grant))
+        }
+        now = now.advanced(seconds: 61)
+        #expect(codes.redeem(guessed, at: now) == .wrong)
+        let good = codes.issue(grant, at: now.advanced(seconds: 70), random: { 123 })
+        #expect(codes.redeem("0000 0123", at: now.advanced(seconds: 140)) == .letIn(grant) && good == "00000123")
+    }
+
+    @Test(arguments: [
+        ("GET", "/api/v1/nothing", 404), ("GET", "/../../etc/passwd", 404), ("GET", "/%2e%2e/%2e%2e/etc/passwd", 404), ("GET", "/index.html/../openapi.json", 404),
+        ("PUT", "/api/v1/state", 405), ("DELETE", "/api/v1/drinks", 405), ("GET", "/api/v1/undo", 405), ("GET", "/api/v1/people/bob/state", 404),
+        ("GET", "/api/v1/history?day=never", 422), ("GET", "/api/v1/history?dya=today", 422), ("GET", "/api/v1/sessions?limit=0", 422), ("HEAD", "/api/v1/state", 200),
+        ("GET", "/api/v1/sessions/%00", 404), ("GET", "/api/v1/history?month=2026-13", 422), ("GET", "/api/v1/events?fields=", 422),
+    ])
+    func whatIsNotThereSaysSo(method: String, path: String, status: Int) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let reply = try await house.ask(method, path)
+            #expect(reply.status == status, "\(path): \(reply.body)")
+            #expect(reply.headers["x-content-type-options"] == "nosniff" && reply.headers["content-security-policy"] != nil)
+            if status == 405 { #expect(reply.headers["allow"] != nil) }
+        }
+    }
+
+    @Test func hugeBodiesAndHeadersAreRefusedAndTheServerGoesOn() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let huge = #"{"ml": "\#(String(repeating: "1", count: 80_000))"}"#
+            #expect(try await house.ask("POST", "/api/v1/drinks", huge, headers: house.page).status == 413)
+            let header = try? await house.ask("GET", "/api/v1/state", headers: ["X-Long": String(repeating: "x", count: 100_000)])
+            #expect(header.map { $0.status >= 400 } ?? true)
+            let garbage = try RawHTTP(port: house.port)
+            garbage.send("\u{1}\u{2}\u{3} not http at all\r\n\r\n")
+            #expect(try await garbage.read { _ in false }.contains("400"))
+            #expect(try await house.ask("GET", "/healthz").status == 200)
+        }
+    }
+
+    @Test func everyCutOfARequestLeavesTheServerWell() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let request = "POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 250}"
+            for end in stride(from: 0, to: request.utf8.count, by: 1) {
+                let client = try RawHTTP(port: house.port)
+                client.send(String(decoding: request.utf8.prefix(end), as: UTF8.self))
+            }
+            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import HTTPAPI
+import Logging
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// A server over a real socket for as long as a test needs it.
+struct ServedHousehold {
+    let port: Int
+    let store: TrackerStore
+
+    /// - Parameter store: where the day is kept; in memory where none is given.
+    static func serve(
+        _ store: TrackerStore? = nil, service: ServiceDoor? = nil, sharesWaterline: Bool = false, names: [String] = [],
+        now: @escaping @Sendable () -> Instant = { noon }, _ body: (ServedHousehold) async throws -> Void
+    ) async throws {
+        let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
+        let person = Person(name: "anna", service: service, sharesWaterline: sharesWaterline) {
+            try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
+        }
+        var log = Logger(label: "test")
+        log.logLevel = .critical
+        let server = HTTPServer(Household([person]), names: names, log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { ["http://192.0.2.1:8077/"] })
+        let (ready, tell) = AsyncStream.makeStream(of: Int.self)
+        let serving = Task {
+            try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { tell.yield($0 ?? 0) }
+            tell.finish()
+        }
+        defer { serving.cancel() }
+        var ports = ready.makeAsyncIterator()
+        guard let port = await ports.next() else {
+            try await serving.value
+            throw RawHTTP.Failed(description: "the server did not begin")
+        }
+        try await body(ServedHousehold(port: port, store: store))
+        serving.cancel()
+        _ = await serving.result
+    }
+
+    /// 2026-06-15, 12:00 UTC.
+    static let noon = Instant(iso: "2026-06-15T12:00:00Z") ?? Instant(milliseconds: 0)
+
+    /// A token that is good for this much.
+    func token(_ scope: Scope) throws -> [String: String] {
+        let token = "wt_test_\(UUID().uuidString)"
+        let context = WriteContext(now: Self.noon, zone: .utc, source: "test", makeID: { UUID().uuidString })
+        _ = try store.addToken(token, label: "test", scope: scope.rawValue, context)
+        return ["Authorization": "Bearer \(token)"]
+    }
+
+    /// As a page of this machine asks.
+    var page: [String: String] { ["Origin": "http://127.0.0.1:\(port)", "Sec-Fetch-Site": "same-origin"] }
+
+    func ask(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil) async throws -> RawHTTP.Reply {
+        try await RawHTTP.ask(port, method, path, body, headers: headers, host: host)
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// A client that says exactly what a test wants to be said: bytes over a socket.
+final class RawHTTP: @unchecked Sendable {
+    /// How long anything may take, seconds.
+    private static let patience = 20
+
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+
+    struct Failed: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init(port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var wait = timeval(tv_sec: Self.patience, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isOpen = withUnsafePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 } }
+        guard isOpen else { throw Failed(description: "cannot connect to port \(port): \(String(cString: strerror(errno)))") }
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Reads until `isEnough` is content, or the other end closes. On a thread of its own: the server needs those of Swift's tasks.
+    func read(until isEnough: @escaping @Sendable (String) -> Bool) async throws -> String {
+        try await withCheckedThrowingContinuation { done in
+            DispatchQueue.global().async { done.resume(with: Result { try self.readBlocking(until: isEnough) }) }
+        }
+    }
+
+    private func readBlocking(until isEnough: (String) -> Bool) throws -> String {
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let text = String(decoding: buffer, as: UTF8.self)
+            if isEnough(text) { return text }
+            let count = recv(descriptor, &chunk, chunk.count, 0)
+            guard count >= 0 else { throw Failed(description: "nothing came for \(Self.patience) s after: \(text.suffix(300))") }
+            guard count > 0 else { return text }
+            buffer += chunk[..<count]
+        }
+    }
+
+    /// What came so far is forgotten.
+    func forget() { buffer = [] }
+
+    struct Reply {
+        var status: Int
+        var headers: [String: String]
+        var body: String
+
+        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]) ?? [:] }
+        var code: String? { json["code"] as? String }
+    }
+
+    /// One request on a connection of its own.
+    static func ask(
+        _ port: Int, _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
+    ) async throws -> Reply {
+        let client = try RawHTTP(port: port)
+        var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host ?? "127.0.0.1:\(port)")", "Connection: close"]
+        if let body {
+            lines.append("Content-Length: \(body.utf8.count)")
+            if headers["Content-Type"] == nil { lines.append("Content-Type: application/json") }
+        }
+        lines += headers.map { "\($0.key): \($0.value)" }
+        client.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+        return try reply(try await client.read { _ in false })
+    }
+
+    static func reply(_ text: String) throws -> Reply {
+        guard let end = text.firstRange(of: "\r\n\r\n") else { throw Failed(description: "no answer: \(text.prefix(200))") }
+        let lines = text[..<end.lowerBound].split(separator: "\r\n")
+        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else { throw Failed(description: "no status: \(text.prefix(200))") }
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            headers[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        }
+        return Reply(status: status, headers: headers, body: String(text[end.upperBound...]))
+    }
+}

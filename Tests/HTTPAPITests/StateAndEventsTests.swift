@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+import TrackerCore
+
+/// The state and the stream of events (tracker law Section 10, checks 9 and 10 of B9).
+@Suite struct StateAndEventsTests {
+    @Test func theStateSaysWhatTheDeskSays() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let first = try await house.ask("GET", "/api/v1/state")
+            #expect(first.status == 200 && first.json["dailyTotalMl"] as? Int == 0 && first.json["shouldNotify"] as? Bool == false)
+            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page).status == 201)
+            #expect(try await house.ask("GET", "/api/v1/people/anna/state").json["dailyTotalMl"] as? Int == 250)
+        }
+    }
+
+    @Test func aStateThatIsKnownIsNotSentAgain() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let tag = try #require(try await house.ask("GET", "/api/v1/state").headers["etag"])
+            let again = try await house.ask("GET", "/api/v1/state", headers: ["If-None-Match": tag])
+            #expect(again.status == 304 && again.body.isEmpty)
+            _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page)
+            #expect(try await house.ask("GET", "/api/v1/state", headers: ["If-None-Match": tag]).status == 200)
+        }
+    }
+
+    @Test func whoWatchesGetsTheFullStateFirstAndEveryChangeAtOnce() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let client = try RawHTTP(port: house.port)
+            client.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let first = try await client.read { $0.contains("\n\n") && $0.contains("event: state") && $0.contains("dailyGoalMl") }
+            #expect(first.contains("text/event-stream") && first.contains("\"dailyTotalMl\":0"))
+            client.forget()
+            _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 330}"#, headers: house.page)
+            #expect(try await client.read { $0.contains("\"dailyTotalMl\":330") }.contains("event: state"))
+        }
+    }
+
+    @Test func onlyTheWantedKeysAreSent() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let client = try RawHTTP(port: house.port)
+            client.send("GET /api/v1/events?fields=dailyTotalMl,percent HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let text = try await client.read { $0.contains("percent") }
+            #expect(text.contains(#"data: {"dailyTotalMl":0,"percent":0}"#))
+        }
+    }
+
+    @Test func aClientThatNeverReadsIsHungUpAndTheOthersGoOn() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let lazy = try RawHTTP(port: house.port)
+            lazy.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let eager = try RawHTTP(port: house.port)
+            eager.send("GET /api/v1/events?fields=drinkCount HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let token = try house.token(.log)
+            for count in 1...40 {
+                _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 10}"#, headers: token)
+                _ = try await eager.read { $0.contains("\"drinkCount\":\(count)}") }
+                eager.forget()
+            }
+            #expect(try await house.ask("GET", "/healthz").body == "ok\n")
+        }
+    }
+
+    @Test func theMetricsAreInPrometheusFormat() async throws {
+        try await ServedHousehold.serve { house async throws in
+            _ = try await house.ask("GET", "/api/v1/nothing")
+            let text = try await house.ask("GET", "/metrics").body
+            #expect(text.contains("waterh_http_responses_total{code=\"404\"} 1"))
+            for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+                #expect(line.wholeMatch(of: /[a-z_]+(\{[a-z]+="[^"]*"\})? [-0-9.e+]+/) != nil, "\(line)")
+            }
+        }
+    }
+}

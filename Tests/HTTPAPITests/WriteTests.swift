@@ -1,0 +1,125 @@
+import Foundation
+import HTTPAPI
+import Store
+import Testing
+import TrackerCore
+
+/// Writes: who may, once only, and what is refused.
+@Suite struct WriteTests {
+    @Test func aTapSentThreeTimesWhileTheServiceRestartsCountsOnce() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-http-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("waterh.sqlite").path
+        var answers: [String] = []
+        for _ in 0..<3 {
+            // A process of its own each time, as far as the store can tell.
+            try await ServedHousehold.serve(TrackerStore(path: path)) { house async throws in
+                let headers = house.page.merging(["Idempotency-Key": "tap-1"]) { $1 }
+                let reply = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers)
+                #expect(reply.status == 201)
+                answers.append(reply.body)
+                #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 250)
+            }
+        }
+        #expect(Set(answers).count == 1)
+    }
+
+    @Test func aKeyForSomethingElseIsRefused() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let headers = house.page.merging(["Idempotency-Key": "tap-1"]) { $1 }
+            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers).status == 201)
+            let other = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: headers)
+            #expect(other.status == 422 && other.code == "idempotencyKeyReused")
+        }
+    }
+
+    @Test func aKeyWhoseAnswerWasLostIsNotDoneAgain() async throws {
+        let store = try TrackerStore(inMemory: "Etc/UTC")
+        try await ServedHousehold.serve(store) { house async throws in
+            let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
+            let errand = Errand(key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: ServedHousehold.noon)
+            // As a process leaves it that is killed between the commit and the answer.
+            _ = try store.running(errand).logDrink(ml: 250, context)
+            let reply = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page.merging(["Idempotency-Key": "tap-9"]) { $1 })
+            #expect(reply.status == 200 && reply.headers["idempotent-replayed"] == "true")
+            #expect((reply.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 250)
+        }
+    }
+
+    @Test func withoutATokenNobodyWritesAndARevokedOneIsNone() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let bare = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#)
+            #expect(bare.status == 401 && bare.headers["www-authenticate"] == "Bearer" && bare.code == "notLetIn")
+            let token = try house.token(.log)
+            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: token).status == 201)
+            let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { "x" })
+            _ = try house.store.revokeTokens(nil, context)
+            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: token).status == 401)
+            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: try house.token(.log)).status == 201)
+        }
+    }
+
+    @Test(arguments: [
+        (Scope.read, "POST", "/api/v1/drinks", #"{"ml": 250}"#, 403), (.log, "POST", "/api/v1/drinks", #"{"ml": 250}"#, 201),
+        (.log, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000}"#, 403), (.control, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000}"#, 200),
+        (.control, "GET", "/api/v1/tokens", nil, 403), (.admin, "GET", "/api/v1/tokens", nil, 200),
+        (.control, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 403), (.admin, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 200),
+    ] as [(Scope, String, String, String?, Int)])
+    func aTokenIsGoodForItsScope(scope: Scope, method: String, path: String, body: String?, status: Int) async throws {
+        try await ServedHousehold.serve { house async throws in
+            #expect(try await house.ask(method, path, body, headers: try house.token(scope)).status == status)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"ml": 0}"#, 422), (#"{"ml": 2001}"#, 422), (#"{"ml": "cup"}"#, 201), (#"{"ml": "quick1"}"#, 201), (#"{"ml": "quick9"}"#, 409), (#"{"ml": true}"#, 422),
+        (#"{"ml": 1.5}"#, 422), (#"{"ml": 250, "mll": 1}"#, 422), (#"[250]"#, 422), (#"{"#, 400), (#"{}"#, 422), (#"{"ml": {"a": {"b": 1}}}"#, 422),
+        (#"{"ml": 250, "at": "tomorrow"}"#, 422), (#"{"ml": 250, "at": "08:30"}"#, 201), (#"{"ml": 1e400}"#, 422),
+    ])
+    func drinksAreReadStrictly(body: String, status: Int) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let reply = try await house.ask("POST", "/api/v1/drinks", body, headers: house.page)
+            #expect(reply.status == status, "\(body): \(reply.body)")
+            if status >= 400 {
+                #expect(reply.headers["content-type"] == "application/problem+json" && reply.json["status"] as? Int == status && reply.code != nil)
+                #expect((reply.json["detail"] as? String)?.contains("--") == false)
+            }
+        }
+    }
+
+    @Test func settingsAreAllOrNone() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let bad = try await house.ask("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "schedule.wake": "03:00"}"#, headers: house.page)
+            #expect(bad.status == 422 && (bad.json["detail"] as? String)?.contains("04:00") == true)
+            #expect(try await house.ask("GET", "/api/v1/settings").json["hydration.goalMl"] as? Int == 2500)
+            let good = try await house.ask("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "schedule.wake": "06:30", "hydration.quickAddMl": [100, 200]}"#, headers: house.page)
+            #expect(good.status == 200 && good.json["hydration.goalMl"] as? Int == 2000, "\(good.body)")
+        }
+    }
+
+    @Test func aDayOverTheWire() async throws {
+        try await ServedHousehold.serve { house async throws in
+            func write(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawHTTP.Reply {
+                try await house.ask(method, "/api/v1/\(path)", body, headers: house.page)
+            }
+            #expect(try await write("POST", "drinks", #"{"ml": 250}"#).status == 201)
+            #expect(try await write("PATCH", "drinks/d1", #"{"ml": 300}"#).status == 200)
+            #expect(try await write("DELETE", "drinks/d2").status == 200)
+            #expect(try await write("DELETE", "drinks/d99").status == 404)
+            #expect(try await write("POST", "undo").status == 200)
+            #expect(try await house.ask("GET", "/api/v1/history?day=today").json["drinks"].map { ($0 as? [Any])?.count } == 1)
+            #expect(try await write("POST", "session/drink", "{}").status == 409)
+            #expect(try await house.ask("GET", "/api/v1/session").status == 404)
+            #expect(try await write("POST", "session").json["started"] as? Bool == true)
+            #expect(try await write("POST", "session").json["started"] as? Bool == false)
+            #expect(try await write("POST", "session/drink", #"{"type": "beer", "estimate": 1.6}"#).status == 201)
+            #expect(try await write("POST", "session/water").status == 201)
+            #expect(try await house.ask("GET", "/api/v1/session").json["sinceWater"] as? Int == 0)
+            #expect(try await write("POST", "session/end").status == 200)
+            #expect(try await write("POST", "session/done").status == 200)
+            #expect(try await write("POST", "reset-today").status == 200)
+            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
+        }
+    }
+}
