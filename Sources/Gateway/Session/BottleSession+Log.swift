@@ -9,7 +9,7 @@ extension BottleSession {
         drain = LogDrain(
             profile: table.profile, reads: table.responseReads, isListening: isListening, keep: work.options.keep, hasRadio: work.hasRadio, limits: work.limits,
             evidence: work.evidence, budgetEnd: work.budgetEnd ?? work.now.advanced(by: work.limits.poll))
-        if let actions = drain?.begin() { follow(actions, &work) }
+        if let actions = drain?.begin(at: work.now) { follow(actions, &work) }
     }
 
     mutating func receive(_ value: [UInt8], _ work: inout PollWork) {

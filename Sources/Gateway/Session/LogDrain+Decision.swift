@@ -82,8 +82,18 @@ extension LogDrain {
 
 // The steps between the phases.
 extension LogDrain {
-    mutating func ask(again: Bool = false) -> [Action] {
-        if again { (sendings, isBehind) = (sendings + 1, true) } else { (sendings, dumps) = (1, dumps + 1) }
+    mutating func ask(at now: MonotonicInstant) -> [Action] {
+        (sendings, dumps, askedAt) = (1, dumps + 1, now)
+        return writeQuestion()
+    }
+
+    /// The same question once more: the bottle may have had it the first time.
+    mutating func askAgain() -> [Action] {
+        (sendings, isBehind) = (sendings + 1, true)
+        return writeQuestion()
+    }
+
+    private mutating func writeQuestion() -> [Action] {
         phase = .asking
         deadline = nil
         return [.ask]

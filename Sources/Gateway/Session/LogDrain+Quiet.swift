@@ -14,7 +14,7 @@ extension LogDrain {
 
     /// Asks for the log once more; where answers may still be on their way, not before they have come, or nothing has for a while.
     mutating func askOnceMore(at now: MonotonicInstant) -> [Action] {
-        guard isBehind else { return ask() }
+        guard isBehind else { return ask(at: now) }
         phase = .quiet
         deadline = now.advanced(by: quietTime)
         return []

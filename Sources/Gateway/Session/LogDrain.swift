@@ -20,7 +20,7 @@ import TrackerCore
 ///    of what is older, so there the journal does not count.
 /// 2. *The ring did not turn over in between.* A bottle that counts and whose ring is full loses its oldest with each new
 ///    sip; then the N oldest are others than those we read, up to `sips` places on. How many sips there can be follows from
-///    the time since the question left (`sipsSince`). Where the ring is known to have room for them (it held more in an
+///    the time since the question was given to the link (`sipsSince`). Where the ring is known to have room for them (it held more in an
 ///    earlier reading: `capacity`) nothing can turn over; otherwise so many of the newest are left in the bottle, half of the
 ///    log at most. The next reading shows them again, and by then the ring has room.
 /// 3. *The journal has them all* as records (promise 1).
@@ -61,8 +61,8 @@ struct LogDrain {
     var flawed = 0
     /// The log was read whole at least once on this connection.
     var hasRead = false
-    /// When the question of this dump left first, and how long the dump before took.
-    private(set) var askedAt: MonotonicInstant?
+    /// When the question of this dump was first on its way (that it was written may be heard late), and how long the dump before took.
+    var askedAt: MonotonicInstant?
     var lastTook = Duration.zero
     /// Records that have arrived, each counted once a connection.
     private var distinct: Set<[UInt8]> = []
@@ -98,12 +98,11 @@ struct LogDrain {
     /// The command that asks for the log.
     var question: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
 
-    mutating func begin() -> [Action] { ask() }
+    mutating func begin(at now: MonotonicInstant) -> [Action] { ask(at: now) }
 
-    /// The question has left.
+    /// The question has left, and the bottle may have had it for a while.
     mutating func asked(at now: MonotonicInstant) {
         guard phase == .asking else { return }
-        if sendings == 1 || askedAt == nil { askedAt = now }
         let mayRead = profile == .draft && reads
         deadline = now.advanced(by: mayRead ? limits.beforeRead : limits.answer)
     }
@@ -206,7 +205,7 @@ struct LogDrain {
         }
         if value.isEmpty, isListening, round.frames.isEmpty {
             // What it says it notifies: that nothing can be read means only that the question was lost or ignored.
-            if sendings < limits.sendings { return ask(again: true) }
+            if sendings < limits.sendings { return askAgain() }
             if hasRead { return finish(complete: true, isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil) }
         }
         lastRead = value
@@ -239,7 +238,7 @@ struct LogDrain {
     /// An acknowledgement has been sent, and it is not known yet whether the bottle took it.
     var isVerifying: Bool { evidence.told != nil }
 
-    /// Sips that a bottle may have recorded since the question left: one a second at the most, and one more.
+    /// Sips that a bottle may have recorded since the question was given to the link: one a second at the most, and one more.
     func sipsSince(_ now: MonotonicInstant) -> Int {
         let seconds = (askedAt ?? now).duration(to: now).components.seconds
         return 1 + Int(clamping: max(0, seconds))
@@ -266,7 +265,7 @@ struct LogDrain {
                 lastRead = nil
                 return [.read]
             }
-            if sendings < limits.sendings { return ask(again: true) }
+            if sendings < limits.sendings { return askAgain() }
             if hasRead {
                 // It was read whole before, and all of it is stored.
                 return finish(complete: true, isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil)
@@ -281,7 +280,7 @@ struct LogDrain {
             return settle()
         case .quiet:
             isBehind = false
-            return ask()
+            return ask(at: now)
         case .idle, .reading, .settling, .acknowledging, .finished:
             return []
         }
