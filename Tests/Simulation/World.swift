@@ -379,8 +379,10 @@ public struct World {
     private mutating func check(_ report: PollReport) {
         if let contradiction = report.contradiction { fail(contradiction) }
         let gone = gone - goneBefore
-        // A bottle that denies its log, or an answer that was lost with all of it, cannot be told from an empty one.
-        let isBelievable = scenario.habits.lie == 0 && losses.isEmpty
+        // A bottle that denies its log, or an answer that was lost with all of it, cannot be told from an empty one; and a dump whose end has
+        // overtaken its records not from one that lacks them.
+        let isInOrder = !scenario.habits.shuffle && poll?.link.faults.contains { $0.kind == .swap } != true
+        let isBelievable = scenario.habits.lie == 0 && losses.isEmpty && isInOrder
         if isBelievable, report.acknowledged > gone { fail("\(report.acknowledged) acknowledged, and the bottle dropped \(gone)") }
     }
 
