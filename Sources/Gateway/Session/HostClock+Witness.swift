@@ -65,11 +65,16 @@ extension HostClock {
         mark.isSynchronized != true && mark.step(to: host).map { abs($0) > tolerance } == true
     }
 
+    /// Somebody agreed with this reading of the clock, or with one that it goes on from.
+    static func isVouched(_ mark: ClockMark, _ memory: BottleMemory) -> Bool {
+        mark.isSynchronized == true || memory.witness?.step(to: mark).map { abs($0) <= small } == true
+    }
+
     /// The bottle still shows what this computer told it, before this computer's clock was set.
     private static func isEcho(_ drift: Int, _ memory: BottleMemory, _ host: ClockMark) -> Bool {
         guard let mark = lastDay(memory), isOvertaken(mark, by: host), let step = mark.step(to: host) else { return false }
         // What somebody else agreed with before it was passed on counts for more than a clock that stands alone.
-        if let passed = memory.witness?.step(to: mark), abs(passed) <= small { return false }
+        if isVouched(mark, memory) { return false }
         return abs(Double(drift) + step) <= tolerance / 2
     }
 

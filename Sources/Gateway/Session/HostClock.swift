@@ -46,7 +46,9 @@ enum HostClock {
         if mark.isSynchronized == true { return isFarOff ? .bottleIsWrong : .believed }
         let echoes = BottleEcho.found(in: memory.clockSettings, host: mark, drift: nil)
         let own = ownDrift(drift, mark, memory)
-        let log = log.filter { record in !echoes.contains { $0.isWrong && $0.time.contains(record.instant) } }
+        // What a clock told that somebody agreed with is evidence: not it was wrong, but this one is.
+        let wrong = BottleEcho.found(in: memory.clockSettings.filter { !isVouched($0.mark, memory) }, host: mark, drift: nil).filter(\.isWrong)
+        let log = log.filter { record in !wrong.contains { $0.time.contains(record.instant) } }
         // Where nobody but this clock shows the time, a year that it tells is no evidence for it.
         let told = own == nil ? log.filter(\.hasYear) : log
         var verdict = judge(host: host, drift: own, Voices(memory, mark), log: told.map(\.instant))
