@@ -34,7 +34,7 @@ public struct HTTPServer: Sendable {
     }
 
     private let household: Household
-    private let names: [String]
+    private let names: @Sendable () -> [String]
     private let log: Logger
     private let pairing: PairingDesk
     private let metrics: @Sendable () async -> String
@@ -45,7 +45,7 @@ public struct HTTPServer: Sendable {
     ///   - addresses: where other machines find the page, as URLs; empty where only this one does.
     ///   - metrics: what the program has to tell in Prometheus' format, beside what the server knows.
     public init(
-        _ household: Household, names: [String], log: Logger, random: @escaping @Sendable () -> UInt32,
+        _ household: Household, names: @escaping @Sendable () -> [String], log: Logger, random: @escaping @Sendable () -> UInt32,
         addresses: @escaping @Sendable () -> [String] = { [] }, metrics: @escaping @Sendable () async -> String = { "" }
     ) {
         self.household = household
@@ -62,7 +62,7 @@ public struct HTTPServer: Sendable {
         let counts = RequestCounts()
         let isPrivate = if case .unix = endpoint { true } else { false }
         let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: Door(rule: HostRule(names: names), household: household, isPrivate: isPrivate, counts: counts))
+        router.add(middleware: Door(names: names, household: household, isPrivate: isPrivate, counts: counts))
         enter(RouteTable(router, household), counts).finish()
 
         let address: BindAddress
@@ -100,7 +100,7 @@ public struct HTTPServer: Sendable {
 
     /// Every path with its methods, for whoever checks the description against them.
     static var routes: [String: Set<HTTPRequest.Method>] {
-        let nobody = HTTPServer(Household([]), names: [], log: Logger(label: "routes"), random: { 0 })
+        let nobody = HTTPServer(Household([]), names: { [] }, log: Logger(label: "routes"), random: { 0 })
         return nobody.enter(RouteTable(Router(context: Visit.self), Household([])), RequestCounts()).entered
     }
 }

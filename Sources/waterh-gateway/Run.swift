@@ -30,6 +30,7 @@ struct Run: AsyncParsableCommand {
         // First of all: what comes while the store and the link are opened is heard, too.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
         let plan = try ServicePlan(link, place, keep: keep, listen: listen)
+        FileLimit.raise()
         let central = try plan.link.open()
         let depot = try Depot(plan.store, zone: plan.zone)
         let supervisor = Supervisor()

@@ -64,6 +64,9 @@ actor ServiceDesk {
         if new.link.link != plan.link.link || new.store.path != plan.store.path {
             log.warning("A changed link or store takes effect at the next start of the service.")
         }
+        if new.listen != plan.listen {
+            log.warning("The page stays where it is: another place takes effect at the next start of the service.")
+        }
         plan = new
     }
 

@@ -25,6 +25,8 @@ struct ServicePages: Sendable {
         private let plan: Mutex<ServicePlan>
         init(_ plan: ServicePlan) { self.plan = Mutex(plan) }
         var zone: String? { plan.withLock { $0.zone } }
+        var names: [String] { plan.withLock { $0.names } }
+        var sharesWaterline: Bool { plan.withLock { $0.sharesWaterline } }
         func change(to new: ServicePlan) { plan.withLock { $0 = new } }
     }
 
@@ -33,7 +35,7 @@ struct ServicePages: Sendable {
         let store = depot.store
         let reminders = reminders
         let person = Person(
-            name: "me", service: serviceDoor, sharesWaterline: plan.sharesWaterline, wrote: { await reminders.poke() }
+            name: "me", service: serviceDoor, sharesWaterline: { inForce.sharesWaterline }, wrote: { await reminders.poke() }
         ) {
             try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(inForce.zone), source: "http")
         }
@@ -43,8 +45,9 @@ struct ServicePages: Sendable {
         if let endpoint = HTTPServer.Endpoint(listen) { endpoints.append(endpoint) }
         let reachable = endpoints
         let board = board
+        let host = ProcessInfo.processInfo.hostName
         let server = HTTPServer(
-            Household([person]), names: plan.names + [ProcessInfo.processInfo.hostName, ProcessInfo.processInfo.hostName + ".local"], log: log,
+            Household([person]), names: { inForce.names + [host, host + ".local"] }, log: log,
             random: { UInt32.random(in: 0...UInt32.max) }, addresses: { reachable.flatMap(Self.addresses) }, metrics: { await board.metrics })
         let socket = ServiceSocket.path(forStore: store.path)
         if store.path != ":memory:", let endpoint = HTTPServer.Endpoint("unix:\(socket)") { endpoints.append(endpoint) }
@@ -62,7 +65,13 @@ struct ServicePages: Sendable {
             pollNow: { await service.hurry() },
             recentPolls: { await board.recent },
             send: { words in
-                let report = await service.run(try await desk.commandOptions(words))
+                let options: PollOptions
+                do {
+                    options = try await desk.commandOptions(words)
+                } catch let failure as CommandFailure {
+                    throw WrongInput("notACommand", failure.sentence)
+                }
+                let report = await service.run(options)
                 if let failure = report.failure { throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))") }
                 return report.answers.map { $0.sent ? Send.words($0) : "The bottle refused to be written to." }.joined(separator: " ")
             })

@@ -2,6 +2,7 @@ import CommandKit
 import Foundation
 import HTTPAPI
 import Logging
+import Synchronization
 import TrackerDesk
 
 /// The service's web server on all its addresses. A place that is taken, or a name that is not this machine's, is told and tried again: the
@@ -24,22 +25,25 @@ struct WebPages: Sendable {
 
     private func serve(_ endpoint: HTTPServer.Endpoint) async {
         var pause = Self.firstPause
+        let bound = Mutex(false)
         while !Task.isCancelled {
             do {
                 if case .unix(let path) = endpoint { try Self.clear(path) }
                 try await server.run(on: endpoint) { port in
                     if case .unix(let path) = endpoint { _ = chmod(path, 0o600) }
+                    bound.withLock { $0 = true }
                     await ready(Self.words(endpoint, port))
                 }
-                return
+                break
             } catch {
-                guard !Task.isCancelled else { return }
+                guard !Task.isCancelled else { break }
                 if pause == Self.firstPause { log.warning("The page cannot be shown at \(Self.words(endpoint, nil)): \(error). It is tried again.") }
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
             }
         }
-        if case .unix(let path) = endpoint { unlink(path) }
+        // Only our own: another service may listen there.
+        if case .unix(let path) = endpoint, bound.withLock({ $0 }) { unlink(path) }
     }
 
     /// Takes the socket of a service that is no more out of the way; one that answers is left alone.

@@ -87,6 +87,17 @@ import Testing
         #expect(try await served.service.finish().exitCode == 0)
     }
 
+    @Test func aSecondServiceOnOneStoreLeavesTheSocketOfTheFirst() async throws {
+        let served = try await Served()
+        let second = try Program("waterh-gateway").start(
+            ["run", "--link", served.pair.socket, "--store", served.pair.store, "--listen", "off"], environment: served.environment)
+        #expect(await event { second.error.contains("another service listens there") ? true : nil } == true, "\(second.error)")
+        second.send(signal: SIGTERM)
+        #expect(try await second.finish().exitCode == 0)
+        let nudge = try await served.gateway(["nudge"])
+        #expect(nudge.exitCode == 0, "\(nudge.error)")
+    }
+
     @Test func aCommandReachesTheBottleThroughTheService() async throws {
         let served = try await Served()
         let reply = try await served.curl("api/v1/bottle/commands", [

@@ -57,6 +57,11 @@ import TrackerCore
                 let drink = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: away)
                 #expect(((drink.json["state"] as? [String: Any])?["waterline"] is NSNull) == !shares)
                 #expect(try await house.ask("GET", "/widget/small.svg", headers: away).body.contains("No Session") == !shares)
+                #expect(try await house.ask("GET", "/api/v1/why", headers: away).body.contains("waterline-") == shares)
+                // Not by way of an answer that was given before, either.
+                let water = ["Idempotency-Key": "w"]
+                #expect(try await house.ask("POST", "/api/v1/session/water", headers: house.page.merging(water) { $1 }).status == 201)
+                #expect(try await house.ask("POST", "/api/v1/session/water", headers: away.merging(water) { $1 }).status == (shares ? 201 : 403))
             }
         }
     }
@@ -75,6 +80,19 @@ import TrackerCore
             #expect(try await house.ask("POST", "/api/v1/pair", #"{"code": "\#(code)"}"#).status == 403)
             #expect(try await house.ask("POST", "/api/v1/pair", #"{"code": "00000000"}"#).status == 429)
             #expect(try await house.ask("GET", "/api/v1/state", headers: ["Cookie": "waterh=wt_00000000000000000000000", "X-Forwarded-For": "203.0.113.9"]).status == 401)
+        }
+    }
+
+    @Test func whoIsLetInNoMoreHearsNothingMore() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let token = try house.token(.read)
+            let client = try RawHTTP(port: house.port)
+            client.send("GET /api/v1/events?fields=dailyTotalMl HTTP/1.1\r\nHost: localhost\r\nAuthorization: \(token["Authorization"] ?? "")\r\n\r\n")
+            _ = try await client.read { $0.contains("dailyTotalMl") }
+            client.forget()
+            _ = try house.store.revokeTokens(nil, WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { "x" }))
+            _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page)
+            #expect(try await !client.read { $0.contains("250") || $0.hasSuffix("0\r\n\r\n") }.contains("250"))
         }
     }
 

@@ -16,12 +16,12 @@ struct ServedHousehold {
         now: @escaping @Sendable () -> Instant = { noon }, _ body: (ServedHousehold) async throws -> Void
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
-        let person = Person(name: "anna", service: service, sharesWaterline: sharesWaterline) {
+        let person = Person(name: "anna", service: service, sharesWaterline: { sharesWaterline }) {
             try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
         }
         var log = Logger(label: "test")
         log.logLevel = .critical
-        let server = HTTPServer(Household([person]), names: names, log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { ["http://192.0.2.1:8077/"] })
+        let server = HTTPServer(Household([person]), names: { names }, log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { ["http://192.0.2.1:8077/"] })
         let (ready, tell) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
             try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { tell.yield($0 ?? 0) }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPAPI
 import Store
+import Synchronization
 import Testing
 import TrackerCore
 
@@ -44,6 +45,56 @@ import TrackerCore
             let reply = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page.merging(["Idempotency-Key": "tap-9"]) { $1 })
             #expect(reply.status == 200 && reply.headers["idempotent-replayed"] == "true")
             #expect((reply.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 250)
+        }
+    }
+
+    @Test func aPurgeSentAgainTakesNothingMore() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let headers = house.page.merging(["Idempotency-Key": "purge-1"]) { $1 }
+            #expect(try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: headers).status == 200)
+            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 300}"#, headers: house.page).status == 201)
+            #expect(try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: headers).headers["idempotent-replayed"] == "true")
+            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 300)
+        }
+    }
+
+    @Test func aCommandSentAgainReachesTheBottleOnceAndARefusedOneMayBeTriedAgain() async throws {
+        let sent = Mutex<[[String]]>([])
+        let door = ServiceDoor(
+            status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
+            send: { words in
+                guard words != ["nonsense"] else { throw WrongInput("notACommand", "That is no command.") }
+                sent.withLock { $0.append(words) }
+                return "done"
+            })
+        try await ServedHousehold.serve(service: door) { house async throws in
+            for (key, command, status) in [("a", "flash", 200), ("a", "flash", 200), ("b", "nonsense", 422), ("b", "nonsense", 422)] {
+                let headers = house.page.merging(["Idempotency-Key": key]) { $1 }
+                let reply = try await house.ask("POST", "/api/v1/bottle/commands", "{\"command\": \"\(command)\"}", headers: headers)
+                #expect(reply.status == status)
+            }
+        }
+        #expect(sent.withLock { $0 } == [["flash"]])
+    }
+
+    @Test func keysHoldWhateverTheClockSaid() async throws {
+        let store = try TrackerStore(inMemory: "Etc/UTC")
+        for count in 0..<5000 { try store.begin(Errand(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600))) }
+        try await ServedHousehold.serve(store) { house async throws in
+            for tap in ["1", "2", "1", "2"] {
+                let headers = house.page.merging(["Idempotency-Key": "tap-\(tap)"]) { $1 }
+                #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers).status == 201)
+            }
+            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 500)
+        }
+    }
+
+    @Test func aTokenIsInItsAnswerAndNowhereElse() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let made = try await house.ask("POST", "/api/v1/tokens", #"{"label": "x"}"#, headers: house.page.merging(["Idempotency-Key": "tk"]) { $1 })
+            #expect(made.json["token"] != nil)
+            let known = try #require(try house.store.request("tk"))
+            #expect(known.answer == nil)
         }
     }
 

@@ -41,9 +41,16 @@ def main():
         sys.exit(f"page_tests: no test is called {' '.join(options.only)}")
     try:
         result = unittest.TextTestRunner(verbosity=2).run(suite)
+        failed = [case for case, _ in result.failures + result.errors]
+        # A browser on a busy machine is slow now and then: what fails once and then passes is named, what fails twice is wrong.
+        if failed and len(failed) <= 5:
+            again = unittest.TextTestRunner(verbosity=2).run(unittest.TestSuite(type(case)(case._testMethodName) for case in failed))
+            if again.wasSuccessful():
+                print("page_tests: flaky: " + ", ".join(f"{type(case).__name__}.{case._testMethodName}" for case in failed), file=sys.stderr)
+                failed = []
     finally:
         browser.close()
-    sys.exit(0 if result.wasSuccessful() else 1)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

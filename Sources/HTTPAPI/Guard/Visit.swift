@@ -11,6 +11,8 @@ struct Visit: RequestContext {
     var scope: Scope?
     /// What an answer to this caller may say beyond the day: whether the caller sits at this machine.
     var isLocal = false
+    /// What the caller was let in by, where it was a token or a cookie.
+    var token: String?
     /// Nobody knows who asks: what may be done follows from where the request comes from.
     var isUnnamed = true
 

@@ -9,14 +9,14 @@ public struct Person: Sendable {
     /// The service that polls this person's bottles; `nil` where none does.
     public let service: ServiceDoor?
     /// Whether Waterline is shown beyond this machine.
-    public let sharesWaterline: Bool
+    public let sharesWaterline: @Sendable () -> Bool
     let feed: StateFeed
 
     /// Called after a write: what it changed may be worth telling at once.
     let wrote: @Sendable () async -> Void
 
     public init(
-        name: String, service: ServiceDoor? = nil, sharesWaterline: Bool = false, wrote: @escaping @Sendable () async -> Void = {},
+        name: String, service: ServiceDoor? = nil, sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
         desk: @escaping @Sendable () throws -> TrackerDesk
     ) {
         self.name = name

@@ -11,7 +11,7 @@ enum AccountRoutes {
             try ask.allowQuery([])
             return .json(try ask.person.desk().tokens())
         }
-        table.write(.post, "tokens", needs: .admin) { _, desk, fields in
+        table.write(.post, "tokens", needs: .admin, way: .secret) { _, desk, fields in
             let (label, scope) = (try fields.text("label") ?? "http", try fields.scope("scope") ?? .control)
             try fields.finish()
             return .json(try desk.makeToken(label: String(label.prefix(64)), scope: scope.rawValue), status: .created)
@@ -26,7 +26,7 @@ enum AccountRoutes {
             guard word == "purge" else { throw HTTPProblem.wrong("confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.") }
             return .json(try await desk.purge())
         }
-        table.write(.post, "pairings", needs: .admin) { _, desk, fields in
+        table.write(.post, "pairings", needs: .admin, way: .secret) { _, desk, fields in
             let grant = PairingCodes.Grant(scope: try fields.scope("scope") ?? .control, label: String((try fields.text("label") ?? "browser").prefix(64)))
             try fields.finish()
             let code = await pairing.issue(grant, at: desk.now)

@@ -15,7 +15,7 @@ struct Ask: Sendable {
     let person: Person
 
     /// Whether Waterline is this caller's business: on this machine always, beyond it where it was switched on.
-    var seesWaterline: Bool { visit.isLocal || person.sharesWaterline }
+    var seesWaterline: Bool { visit.isLocal || person.sharesWaterline() }
 
     /// A part of the path, by its name in the route.
     func part(_ name: String) throws -> String {
@@ -72,11 +72,15 @@ struct Ask: Sendable {
     /// The answer as this caller may see it: the states in it without a session that is no business of the caller's.
     func veiled(_ answer: Answer) -> Answer {
         guard !seesWaterline, answer.type == "application/json",
-            var object = try? JSONSerialization.jsonObject(with: Data(answer.bytes.readableBytesView)) as? [String: Any],
-            var state = object["state"] as? [String: Any]
+            var object = try? JSONSerialization.jsonObject(with: Data(answer.bytes.readableBytesView)) as? [String: Any]
         else { return answer }
-        state["waterline"] = NSNull()
-        object["state"] = state
+        if var state = object["state"] as? [String: Any] {
+            state["waterline"] = NSNull()
+            object["state"] = state
+        }
+        if let reminders = object["reminders"] as? [[String: Any]] {
+            object["reminders"] = reminders.filter { ($0["kind"] as? String)?.hasPrefix("waterline") != true }
+        }
         guard let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes]) else { return answer }
         var veiled = answer
         veiled.bytes = ByteBuffer(bytes: data)

@@ -5,7 +5,7 @@ import TrackerDesk
 /// The bottle and the service that polls it, and the records that it brought.
 enum BottleRoutes {
     static func add(to table: RouteTable) {
-        table.write(.post, "poll", needs: .log) { ask, _, fields in
+        table.write(.post, "poll", needs: .log, way: .outside) { ask, _, fields in
             try fields.finish()
             await (try service(ask)).pollNow()
             return .json(["asked": true], status: .accepted)
@@ -14,7 +14,7 @@ enum BottleRoutes {
             try ask.allowQuery([])
             return .json(["polls": await ask.person.service?.recentPolls() ?? []])
         }
-        table.write(.post, "bottle/commands", needs: .control) { ask, _, fields in
+        table.write(.post, "bottle/commands", needs: .control, way: .outside) { ask, _, fields in
             guard let command = try fields.text("command") else { throw HTTPProblem.wrong("missingField", "\"command\" is missing.") }
             let arguments = try fields.texts("arguments") ?? []
             try fields.finish()

@@ -11,7 +11,7 @@ struct Door: RouterMiddleware {
 
     static let cookie = "waterh"
 
-    let rule: HostRule
+    let names: @Sendable () -> [String]
     let household: Household
     /// Everything that arrives here comes through a socket that only this user can open.
     let isPrivate: Bool
@@ -34,9 +34,9 @@ struct Door: RouterMiddleware {
 
     private func admit(_ request: Request, _ visit: inout Visit) throws {
         let authority = request.head.authority ?? ""
-        let isBehindProxy = request.headers.contains { [.xForwardedFor, .forwarded, .xRealIP].contains($0.name) }
+        let isBehindProxy = request.headers.contains { [.xForwardedFor, .xForwardedHost, .forwarded, .xRealIP, .via].contains($0.name) }
         let isLoopback = !isBehindProxy && (isPrivate || visit.remote.map(Self.isLoopback) == true)
-        if !isPrivate, !rule.allows(authority) {
+        if !isPrivate, !HostRule(names: names()).allows(authority) {
             throw HTTPProblem(
                 .misdirectedRequest, "unknownHost",
                 "This machine does not go by the name \"\(authority.prefix(64))\" here. Use its address, or add the name to the configuration.")
@@ -54,7 +54,8 @@ struct Door: RouterMiddleware {
             return
         }
         if let given = try credential(request) {
-            visit.scope = given
+            visit.scope = given.scope
+            visit.token = given.token
             visit.isUnnamed = false
             return
         }
@@ -66,17 +67,17 @@ struct Door: RouterMiddleware {
     }
 
     /// What a bearer token or the browser's cookie is good for; `nil` without either.
-    private func credential(_ request: Request) throws -> Scope? {
+    private func credential(_ request: Request) throws -> (scope: Scope, token: String)? {
         if let field = request.headers[.authorization] {
             let parts = field.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, parts[0].lowercased() == "bearer", let scope = try scope(of: String(parts[1])) else {
                 throw Self.unknownToken
             }
-            return scope
+            return (scope, String(parts[1]))
         }
         guard let token = request.cookies[Self.cookie]?.value else { return nil }
         // A cookie that is good no more is as none: the page asks to be let in again.
-        return try scope(of: token)
+        return try scope(of: token).map { ($0, token) }
     }
 
     private func scope(of token: String) throws -> Scope? {
@@ -109,6 +110,7 @@ struct Door: RouterMiddleware {
 extension HTTPField.Name {
     static let xForwardedFor = Self("X-Forwarded-For")!
     static let forwarded = Self("Forwarded")!
+    static let xForwardedHost = Self("X-Forwarded-Host")!
     static let xRealIP = Self("X-Real-IP")!
     static let secFetchSite = Self("Sec-Fetch-Site")!
     static let referrerPolicy = Self("Referrer-Policy")!

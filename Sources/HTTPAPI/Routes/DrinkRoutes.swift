@@ -16,11 +16,11 @@ enum DrinkRoutes {
             let change = EntryChange(ml: try fields.whole("ml"), at: try fields.moment("at", desk))
             try fields.finish()
             guard change.ml != nil || change.at != nil else { throw HTTPProblem.wrong("missingField", "Say what to change: \"ml\" or \"at\".") }
-            return .json(try desk.edit(drink(ask), change))
+            return .json(try desk.edit(drink(ask, desk), change))
         }
         table.write(.delete, "drinks/:drink", needs: .log) { ask, desk, fields in
             try fields.finish()
-            return .json(try desk.delete(drink(ask)))
+            return .json(try desk.delete(drink(ask, desk)))
         }
         table.write(.post, "undo", needs: .log) { _, desk, fields in
             try fields.finish()
@@ -44,9 +44,9 @@ enum DrinkRoutes {
     }
 
     /// A drink's name in our lists. An entry of a session has an address of its own.
-    private static func drink(_ ask: Ask) throws -> String {
+    private static func drink(_ ask: Ask, _ desk: TrackerDesk) throws -> String {
         let name = try ask.part("drink")
-        guard !name.hasPrefix("w") else { throw HTTPProblem.missing("There is no drink \(name).") }
+        guard try !desk.store.drinks(named: name).isEmpty else { throw Refusal("noSuchDrink", "There is no drink \(name).", category: .notFound) }
         return name
     }
 }

@@ -10,13 +10,17 @@ enum EventRoutes {
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 { throw HTTPProblem.wrong("fields", "\"fields\" names 1 to 64 keys of the state, with commas between.") }
             let lastID = ask.request.headers[.lastEventID].flatMap { UInt64($0) }
-            let (feed, channel, seesWaterline) = (ask.person.feed, ask.visit.channel, ask.seesWaterline)
+            let (person, feed, channel, token, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.token, ask.visit.isLocal)
             let showsNotifications = ask.query("shows") == "notifications"
             let body = ResponseBody { writer in
                 let (id, events) = try await feed.watch(after: lastID, showsNotifications: showsNotifications) { channel.close(promise: nil) }
                 do {
                     try await writer.write(EventFrame.retry)
-                    for await event in events { try await writer.write(frame(event, fields, seesWaterline)) }
+                    for await event in events {
+                        // Who is let in no more hears nothing more.
+                        guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
+                        try await writer.write(frame(event, fields, person.sharesWaterline() || isLocal))
+                    }
                 } catch {
                     await feed.leave(id)
                     throw error

@@ -8,7 +8,17 @@ import TrackerDesk
 /// Does what a write asks for once for each key: a tap that is sent again, because its answer was lost or the service was started anew in
 /// between, counts once and is answered as the first time.
 enum Once {
-    static func answer(_ ask: Ask, _ act: @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer) async throws -> Answer {
+    /// How a write and its key belong together.
+    enum Way: Sendable {
+        /// The write notes the key in its own transaction.
+        case stored
+        /// What is done is no write to the store: the key is noted before.
+        case outside
+        /// As `outside`, and the answer holds a secret: it is given once and kept nowhere.
+        case secret
+    }
+
+    static func answer(_ ask: Ask, _ way: Way, _ act: @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer) async throws -> Answer {
         let body = try await ask.body()
         try checkType(ask.request, body)
         var desk = try ask.person.desk()
@@ -17,12 +27,18 @@ enum Once {
         let what = Array("\(ask.request.method.rawValue) \(ask.request.head.path ?? "") ".utf8) + Array(body.readableBytesView)
         let errand = Errand(key: key, asking: what, at: desk.context.now)
         if let known = try replay(errand, desk) { return known }
-        desk = desk.running(errand)
         do {
+            if way != .stored { try desk.store.begin(errand) }
+            desk = desk.running(errand)
             let answer = try await perform(ask, desk, body, act)
             // The write stands; that its answer could not be kept only makes a second answer shorter.
-            try? desk.store.keep(.init(status: answer.status.code, body: Array(answer.bytes.readableBytesView)), to: errand)
+            let kept = TrackerStore.KnownRequest.Answer(status: answer.status.code, body: Array(answer.bytes.readableBytesView))
+            try? desk.store.keep(way == .secret ? nil : kept, to: errand)
             return answer
+        } catch let problem where way != .stored && !(problem is Errand.Repeated) {
+            // Nothing was done: it may be tried again.
+            try? desk.store.forget(errand)
+            throw problem
         } catch is Errand.Repeated {
             // Somebody else was doing the same a moment ago.
             guard let known = try replay(errand, desk) else { throw HTTPProblem(.conflict, "underWay", "The same is under way.") }

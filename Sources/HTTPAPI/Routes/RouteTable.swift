@@ -29,11 +29,14 @@ final class RouteTable {
     }
 
     /// A route that changes something: done once for each `Idempotency-Key`.
+    /// - Parameter mayAsk: whether this is any business of the caller's; asked before an earlier answer is given again, too.
     func write(
-        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, _ act: @escaping @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
+        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: Once.Way = .stored,
+        mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in }, _ act: @escaping @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
     ) {
         enter(method, path, scope) { ask in
-            let answer = try await Once.answer(ask, act)
+            try mayAsk(ask)
+            let answer = try await Once.answer(ask, way, act)
             await ask.person.wrote()
             return ask.veiled(answer).response
         }
@@ -90,7 +93,10 @@ final class RouteTable {
 
     private func on(_ path: String, _ method: HTTPRequest.Method, _ answer: @escaping Plain) {
         methods[path, default: []].insert(method)
-        router.on(RouterPath(path), method: method) { request, visit in try await answer(request, visit) }
+        router.on(RouterPath(path), method: method) { request, visit in
+            // A store that waits for another process must not hold up what needs no store.
+            try await withTaskExecutorPreference(WaitingThreads.shared) { try await answer(request, visit) }
+        }
     }
 }
 

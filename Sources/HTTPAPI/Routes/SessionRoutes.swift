@@ -26,10 +26,7 @@ enum SessionRoutes {
             _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
             _ act: @escaping @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
         ) {
-            table.write(method, path, needs: scope) { ask, desk, fields in
-                try SessionRoutes.check(ask)
-                return try await act(ask, desk, &fields)
-            }
+            table.write(method, path, needs: scope, mayAsk: { try SessionRoutes.check($0) }, act)
         }
     }
 

@@ -41,13 +41,26 @@ extension TrackerStore {
         }
     }
 
-    /// Keeps what was answered to an errand that wrote something; the next who asks the same gets the same.
-    public func keep(_ answer: KnownRequest.Answer, to errand: Errand) throws {
+    /// Notes an errand before it is done, where what it does is no write to the store: sending a command to a bottle, for example.
+    public func begin(_ errand: Errand) throws { try running(errand).write { _ in } }
+
+    /// Forgets an errand that was begun and refused: nothing was done, and it may be tried again.
+    public func forget(_ errand: Errand) throws {
         guard errand.isNoted else { return }
+        try write { db in try db.execute(sql: "DELETE FROM request WHERE key = ?", arguments: [errand.key]) }
+    }
+
+    /// Keeps what was answered to an errand that is done; the next who asks the same gets the same.
+    /// - Parameter answer: `nil` for an answer with a secret in it, which is given once.
+    public func keep(_ answer: KnownRequest.Answer?, to errand: Errand) throws {
+        // Also where what was done has removed the note itself, as a purge does.
         try write { db in
             try db.execute(
-                sql: "UPDATE request SET status = ?, body = ? WHERE key = ?",
-                arguments: [answer.status, Data(answer.body), errand.key])
+                sql: """
+                    INSERT INTO request (key, fingerprint, at, status, body) VALUES (?, ?, ?, ?, ?)
+                    ON CONFLICT (key) DO UPDATE SET status = excluded.status, body = excluded.body
+                    """,
+                arguments: [errand.key, errand.fingerprint, errand.now.milliseconds, answer?.status, answer.map { Data($0.body) }])
         }
     }
 

@@ -39,7 +39,6 @@ public final class Errand: Sendable {
             sql: "INSERT INTO request (key, fingerprint, at) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
             arguments: [key, fingerprint, now.milliseconds])
         guard db.changesCount == 1 else { throw Repeated() }
-        try db.execute(
-            sql: "DELETE FROM request WHERE key IN (SELECT key FROM request ORDER BY at DESC, key LIMIT -1 OFFSET ?)", arguments: [Self.limit])
+        try db.execute(sql: "DELETE FROM request WHERE seq <= ?", arguments: [db.lastInsertedRowID - Int64(Self.limit)])
     }
 }

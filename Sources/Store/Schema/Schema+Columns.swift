@@ -23,7 +23,7 @@ extension Schema {
         preset: id userId name drinkType sizeOz abv standardDrinkEstimate position deleted updatedAt deviceId
         profile: id deviceId createdAt onboardedAt
         quarantine: id bottle bytes length reason received times
-        request: key fingerprint at status body
+        request: seq key fingerprint at status body
         session: id userId startTime endTime isActive sealed ruleN bottleWater waterOz threshold reminders computedSummary updatedAt deviceId
         setting: name value
         sync_refusal: entity id reason
