@@ -6,7 +6,7 @@ import NIOCore
 
 /// The web server of the service: the API, the stream of events, and the pages.
 public struct HTTPServer: Sendable {
-    /// So many connections at once, over all addresses; more wait in the kernel's queue.
+    /// So many connections at once on each address; more wait in the kernel's queue.
     public static let connectionLimit = 2500
     /// A connection on which nothing arrives for so long is closed; one whose answer goes on is not.
     static let idleSeconds: Int64 = 60

@@ -19,7 +19,6 @@ actor PollBoard {
 
     /// Newest first.
     var recent: [PollLine] { lines }
-    var isPolling: Bool { stage != "idle" }
 
     /// The same surroundings, with every poll noted here.
     nonisolated func watching(_ surroundings: PollService.Surroundings) -> PollService.Surroundings {

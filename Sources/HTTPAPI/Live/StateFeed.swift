@@ -62,11 +62,10 @@ actor StateFeed {
     private var watchers: [UInt64: Watcher] = [:]
     private var nextWatcher: UInt64 = 0
     private var watching: Task<Void, Never>?
-    private var lastLook: ContinuousClock.Instant?
     private var notifications: [(id: UInt64, bytes: ByteBuffer, isWaterline: Bool)] = []
     private var nextNotification: UInt64
 
-    private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text, snapshot: TrackerSnapshot)?
+    private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
     private var told: (snapshot: TrackerSnapshot, status: ServiceStatus?, tag: String)?
     /// What those who watch were told last.
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String)?
@@ -81,19 +80,11 @@ actor StateFeed {
         nextNotification = born
     }
 
-    /// When somebody looked last: at the state, or at the stream.
-    var lastSeen: ContinuousClock.Instant? { watchers.isEmpty ? lastLook : .now }
-
     /// So many watch right now.
     var watcherCount: Int { watchers.count }
 
     /// The state of this moment.
     func current() async throws -> Text {
-        lastLook = .now
-        return try await refreshed()
-    }
-
-    private func refreshed() async throws -> Text {
         let status = await service?.status()
         let desk = try desk()
         let mark = try desk.store.changeMark()
@@ -104,7 +95,7 @@ actor StateFeed {
         if isNews { tags += 1 }
         let tag = "W/\"\(born)-\(tags)\""
         let text = try Text(snapshot, status, tag: tag)
-        known = (mark, second, status, text, snapshot)
+        known = (mark, second, status, text)
         // The tag stands for what was said under it.
         if isNews { told = (snapshot, status, tag) }
         return text
@@ -121,10 +112,10 @@ actor StateFeed {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
         let id = nextWatcher
         nextWatcher += 1
-        continuation.yield(.state(try await refreshed()))
+        continuation.yield(.state(try await current()))
         if let session = try session() { continuation.yield(.session(session)) }
         if let lastID {
-            for notification in notifications where notification.id > lastID { 
+            for notification in notifications where notification.id > lastID {
                 continuation.yield(.notify(id: notification.id, bytes: notification.bytes, isWaterline: notification.isWaterline))
             }
         }
@@ -143,7 +134,6 @@ actor StateFeed {
     func leave(_ id: UInt64) {
         watchers.removeValue(forKey: id)?.stream.finish()
         if watchers.isEmpty {
-            lastLook = .now
             watching?.cancel()
             watching = nil
         }
@@ -185,7 +175,7 @@ actor StateFeed {
         let status = await service?.status()
         let mark = try desk().store.changeMark()
         guard isTick || mark != followed?.mark || status != followed?.status else { return }
-        let text = try await refreshed()
+        let text = try await current()
         if text.tag != followed?.tag {
             for watcher in watchers.values { watcher.tell(.state(text)) }
         }

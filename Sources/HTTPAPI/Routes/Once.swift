@@ -36,7 +36,7 @@ enum Once {
             try? desk.store.keep(way == .secret ? nil : kept, to: errand)
             return answer
         } catch let problem where way != .stored && !(problem is Errand.Repeated) {
-            // Nothing was done: it may be tried again.
+            // It failed, and whoever asked hears so: the same may be tried again.
             try? desk.store.forget(errand)
             throw problem
         } catch is Errand.Repeated {

@@ -20,8 +20,6 @@ struct Answer: Sendable {
         Answer(status: status, type: "application/json", bytes: Wire.json(report))
     }
 
-    static func empty(_ status: HTTPResponse.Status) -> Answer { Answer(status: status, type: "", bytes: ByteBuffer()) }
-
     var response: Response {
         var fields = headers
         if !type.isEmpty { fields[.contentType] = type }

@@ -6,8 +6,6 @@ import NIOCore
 enum Wire {
     /// The largest body that any request may have, bytes.
     static let bodyLimit = 64 * 1024
-    /// The largest backup or file of drinks that is taken in, bytes.
-    static let fileLimit = 32 * 1024 * 1024
 
     static func json(_ value: some Encodable) -> ByteBuffer {
         let encoder = JSONEncoder()

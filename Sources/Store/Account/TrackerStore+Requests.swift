@@ -44,7 +44,7 @@ extension TrackerStore {
     /// Notes an errand before it is done, where what it does is no write to the store: sending a command to a bottle, for example.
     public func begin(_ errand: Errand) throws { try running(errand).write { _ in } }
 
-    /// Forgets an errand that was begun and refused: nothing was done, and it may be tried again.
+    /// Forgets an errand that was begun and failed: the same may be tried again.
     public func forget(_ errand: Errand) throws {
         guard errand.isNoted else { return }
         try write { db in try db.execute(sql: "DELETE FROM request WHERE key = ?", arguments: [errand.key]) }
