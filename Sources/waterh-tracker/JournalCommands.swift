@@ -107,7 +107,7 @@ enum Doubts {
         case JournalDoubt.refused: "refused by the dialect"
         case JournalDoubt.hostClock: "received while this computer's clock was wrong"
         case JournalDoubt.bottleClock: "written while the bottle's clock was wrong"
-        case JournalDoubt.pieced: "received once, in pieces that may be of two records"
+        case JournalDoubt.pieced: "received in pieces that may be of two records"
         case RecordResolver.Doubt.impossibleDate.rawValue: "without a possible date"
         case RecordResolver.Doubt.implausibleYear.rawValue: "of an impossible year"
         case RecordResolver.Doubt.implausibleTimestamp.rawValue: "too old or too far ahead"
@@ -119,7 +119,7 @@ enum Doubts {
         switch reason {
         case JournalDoubt.refused: "\(short(reason)); with another bottle.recordDialect it is read again"
         case JournalDoubt.hostClock, RecordResolver.Doubt.implausibleTimestamp.rawValue: "\(short(reason)); it is tried again at each poll"
-        case JournalDoubt.pieced: "\(short(reason)); it counts when the bottle sends it again alike"
+        case JournalDoubt.pieced: "\(short(reason)); it counts when the bottle sends it alike in another reading of its whole log"
         case JournalDoubt.bottleClock: "\(short(reason)), so its date is not believed: waterh-tracker journal set dates it"
         case "byHand": "dated by hand"
         default: short(reason)

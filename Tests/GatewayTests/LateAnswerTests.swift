@@ -136,6 +136,34 @@ import TrackerCore
         }
     }
 
+    /// Simulation, seed 50162: on a bad link the same values were lost twice, and the same record that nobody drank came twice.
+    @Test(arguments: BottleProfile.allCases, [36, 37, 38, 63, 64]) func theSameLossTwiceInDumpsThatBrokeOffMakesNoDrink(_ profile: BottleProfile, pieceSize: Int) throws {
+        let drunk = (0..<24).map { record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0) }
+        let perFrame = (110 + pieceSize - 1) / pieceSize
+        // One value around the frames: what a retail bottle says first, or the draft bottle's end.
+        let (perDump, first) = (3 * perFrame + 1, profile == .draft ? 0 : 1)
+        for badDumps in 1...5 {
+            var bottle = ScriptedBottle(profile, records: drunk, properties: [.notify])
+            (bottle.recordsPerFrame, bottle.pieceSize) = (8, pieceSize)
+            for dump in 0..<badDumps {
+                // The end of one frame and the beginning of the next, and something of the third.
+                let start = dump * perDump + first
+                bottle.lost.formUnion((start + 1)...(start + perFrame))
+                bottle.lost.insert(start + 2 * perFrame + 1)
+            }
+            let journal = MemoryJournal()
+            for poll in 0..<4 {
+                var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(60 * poll)))
+                let report = try rig.run()
+                bottle = rig.peer
+                let made = journal.entries.filter { !drunk.contains($0.raw) && $0.verdict != .quarantined(reason: JournalDoubt.pieced) }
+                #expect(made.isEmpty && report.contradiction == nil, "\(profile.rawValue) in pieces of \(pieceSize), \(badDumps) bad dumps, poll \(poll): \(made.map(\.raw))")
+            }
+            let counted = journal.entries.count { if case .drink = $0.verdict { true } else { false } }
+            #expect(bottle.records.isEmpty && counted == 24, "\(profile.rawValue) in pieces of \(pieceSize), \(badDumps) bad dumps: \(counted) count, \(bottle.records.count) wait")
+        }
+    }
+
     /// In pieces, and all of it arrives: once is no proof, twice is; counted once, and no longer suspect.
     @Test(arguments: BottleProfile.allCases) func whatCameInPiecesCountsWhenItComesAgain(_ profile: BottleProfile) throws {
         var bottle = ScriptedBottle(profile, records: drinks(20), properties: [.notify])

@@ -114,7 +114,7 @@ extension BottleSession {
         guard let round = drain?.takeRound() else { return }
         if let recognition { return compare(round.all, recognition, &work) }
         judgeClock(round.all, &work)
-        keeper.store(round.all, unproven: round.unproven, bottle: work.bottle, &work)
+        keeper.store(round.all, doubts: drain?.evidence.doubts(of: round) ?? PieceDoubts(), bottle: work.bottle, &work)
         if keeper.isSettled { settled(&work) }
     }
 
@@ -142,7 +142,7 @@ extension BottleSession {
         work.report.complete = drain.complete
         judgeClock([], &work)
         if !work.unproven.isEmpty {
-            work.say(.info, "About the log: \(counted(work.unproven.count, "record")) came in pieces, and once; such a record counts when the bottle sends it again alike.")
+            work.say(.info, "About the log: \(counted(work.unproven.count, "record")) came in pieces that may be of two records; such a record counts when the bottle sends it alike in another reading of its whole log.")
         }
         if let note = drain.note { work.say(drain.complete ? .info : .warning, "About the log: \(note).") }
         if isCut, !drain.complete {

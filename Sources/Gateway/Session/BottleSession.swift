@@ -251,7 +251,8 @@ struct BottleSession {
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
         judgeClock(round.all, &work)
-        keeper.store(round.all, unproven: round.unproven, bottle: work.bottle, &work)
+        // Nobody knows what of it is missing.
+        keeper.store(round.all, doubts: PieceDoubts(unproven: round.unproven), bottle: work.bottle, &work)
     }
 
     @discardableResult

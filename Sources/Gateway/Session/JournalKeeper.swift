@@ -6,8 +6,8 @@ import TrackerCore
 struct JournalKeeper {
     private enum Pending {
         case recall, adopt
-        /// With what those of them are that are stored with a doubt.
-        case append([JournalEntry], [[UInt8]: JournalEntry])
+        /// With what those of them are that are stored with a doubt, and what is lacking to dispel it.
+        case append([JournalEntry], [[UInt8]: JournalEntry], PieceDoubts)
         /// Records that were stored with a doubt before.
         case confirm([JournalEntry])
         /// Bytes that are no record.
@@ -55,9 +55,9 @@ struct JournalKeeper {
         }
     }
 
-    /// Journals the records that this poll has not journaled yet, in the order in which the bottle sent them. Those that are `unproven` are
-    /// stored with a doubt when they come first, and as what they are when they come again, in this poll or a later one.
-    mutating func store(_ records: [[UInt8]], unproven: Set<[UInt8]> = [], bottle: String, _ work: inout PollWork) {
+    /// Journals the records that this poll has not journaled yet, in the order in which the bottle sent them. Those with `doubts` are
+    /// stored with a doubt, and as what they are once it is dispelled, in this poll or a later one.
+    mutating func store(_ records: [[UInt8]], doubts: PieceDoubts = PieceDoubts(), bottle: String, _ work: inout PollWork) {
         var dating = RecordDating(
             bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll, clock: work.clock ?? .believed,
             drift: work.report.clockDriftSeconds, echoes: work.echoes(memory))
@@ -67,12 +67,13 @@ struct JournalKeeper {
             var entry = dating.date(raw)
             guard !work.journaled.contains(raw) else { continue }
             if work.unproven.contains(raw) {
-                if !proven.contains(where: { $0.raw == raw }) { proven.append(entry) }
+                let isProven = doubts.areDispelled(of: raw, wasKnown: work.known.contains(raw))
+                if isProven, !proven.contains(where: { $0.raw == raw }) { proven.append(entry) }
                 continue
             }
             if doubted[raw] != nil { continue }
             work.report.received += 1
-            if unproven.contains(raw) {
+            if doubts.concern(raw) {
                 doubted[raw] = entry
                 entry.verdict = .quarantined(reason: JournalDoubt.pieced)
                 entry.about = nil
@@ -80,14 +81,14 @@ struct JournalKeeper {
             entries.append(entry)
         }
         if !entries.isEmpty {
-            pending.append(.append(entries, doubted))
+            pending.append(.append(entries, doubted, doubts))
             work.show(.storing)
             work.emit(.journal(.append(entries)))
         }
         confirm(proven, &work)
     }
 
-    /// What was stored with a doubt has come again.
+    /// What was stored with a doubt is proven.
     private mutating func confirm(_ entries: [JournalEntry], _ work: inout PollWork) {
         guard !entries.isEmpty else { return }
         work.unproven.subtract(entries.map(\.raw))
@@ -136,14 +137,17 @@ struct JournalKeeper {
             break
         case (.likeness, .likeness(let likeness)):
             likenesses.append(likeness)
-        case (.append(let entries, let doubted), .appended(let outcomes)) where outcomes.count == entries.count:
+        case (.append(let entries, let doubted, let doubts), .appended(let outcomes)) where outcomes.count == entries.count:
             count(entries, outcomes, &work)
             note(entries, outcomes, &work)
             work.journaled.formUnion(entries.map(\.raw).filter { doubted[$0] == nil })
             work.emit(.journaled(entries, outcomes))
             work.unproven.formUnion(doubted.keys)
-            // Those that an earlier poll has brought have come again by that.
-            confirm(entries.filter { work.known.contains($0.raw) }.compactMap { doubted[$0.raw] }, &work)
+            // What counts already needs no proof; what an earlier poll has brought has come again by that.
+            let proven = zip(entries, outcomes).filter { entry, outcome in
+                outcome == .duplicate || doubts.areDispelled(of: entry.raw, wasKnown: work.known.contains(entry.raw))
+            }
+            confirm(proven.compactMap { doubted[$0.0.raw] }, &work)
         case (.confirm(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
             work.journaled.formUnion(entries.map(\.raw))
             work.report.suspect -= outcomes.count { $0 == .promoted }

@@ -26,7 +26,7 @@ struct LogEvidence: Hashable {
 
     private static let readingsKept = 12
     /// The records of each whole reading, latest last.
-    private var readings: [Set<[UInt8]>] = []
+    private(set) var readings: [Set<[UInt8]>] = []
     /// The last whole reading, oldest record first.
     private(set) var latest: [[UInt8]] = []
     /// The most records that came in one reading: the bottle's ring holds that many at least.

@@ -19,7 +19,7 @@ struct PollWork {
     var journaled: Set<[UInt8]> = []
     /// Of those, the ones that it had before this poll.
     var known: Set<[UInt8]> = []
-    /// Records that it has with a doubt (`JournalDoubt.pieced`) since this poll, until they come again.
+    /// Records that it has with a doubt (`JournalDoubt.pieced`) since this poll, until that is dispelled (`PieceDoubts`).
     var unproven: Set<[UInt8]> = []
     /// What the readings of this poll have shown of the log, over all connections.
     var evidence = LogEvidence()

@@ -66,7 +66,7 @@ public enum JournalDoubt {
     public static let hostClock = "hostClock"
     /// The bottle's clock was wrong when it wrote this: its date is not to be believed, whatever it says.
     public static let bottleClock = "bottleClock"
-    /// It came once, cut into pieces that may be of two records: it counts when it comes again alike.
+    /// It came cut into pieces that may be of two records: it counts when readings of the whole log agree on it.
     public static let pieced = "pieced"
 }
 
