@@ -72,6 +72,7 @@ public struct HTTPServer: Sendable {
         }
         var quiet = log
         quiet.logLevel = .error
+        quiet.handler = RunningLog(quiet.handler)
         let application = Application(
             responder: router.buildResponder(),
             server: .http1(configuration: .init(

@@ -1,4 +1,5 @@
 import Bluetooth
+import CBluetooth  // As in the files beside it: built as one module, its SOCK_RAW and SOCK_CLOEXEC are the only ones.
 import Glibc
 
 /// The kernel's management channel (BlueZ doc/mgmt-api.txt), for the one thing that bluetoothd takes its time with.

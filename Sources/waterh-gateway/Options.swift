@@ -85,7 +85,7 @@ struct StoreOptions: ParsableArguments {
     @Option(help: "How byte 0 of a record is read: calendar (its year) or strict (always 1A). Default: the setting bottle.recordDialect.")
     var dialect: RecordDialect?
 
-    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: $WATERH_ZONE, else what waterh.toml says, else the settings day.zone and bottle.timeZone, else the system's.", valueName: "zone"))
+    @Option(help: ArgumentHelp("The time zone of the days, e.g. Europe/Berlin, and of the bottle's clock where the setting bottle.timeZone names no other. Default: $WATERH_ZONE, else what waterh.toml says, else the setting day.zone, else the system's.", valueName: "zone"))
     var zone: String?
 
     /// Where the store is, by flags, environment and configuration.

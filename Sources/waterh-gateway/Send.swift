@@ -17,7 +17,7 @@ struct Send: AsyncParsableCommand {
     @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
     var config: String?
 
-    @Option(help: ArgumentHelp("The time zone of the bottle's clock. Default: $WATERH_ZONE, else what waterh.toml says, else the settings bottle.timeZone and day.zone, else the system's.", valueName: "zone"))
+    @Option(help: ArgumentHelp("The time zone of the bottle's clock. Default: the setting bottle.timeZone, else $WATERH_ZONE, else what waterh.toml says, else the setting day.zone, else the system's.", valueName: "zone"))
     var zone: String?
 
     @Flag(help: "One JSON object on standard output.")
@@ -31,7 +31,8 @@ struct Send: AsyncParsableCommand {
         var link = link
         link.fill(file)
         let place = try StorePlace.find(store, file)
-        let zone = try Depot.zones(zone ?? Machine.variable("WATERH_ZONE") ?? file.zone, place).bottle
+        // Whoever names a zone here means this clock; otherwise it is the one by which polls set it.
+        let zone = try zone.map { try Depot.choice($0).host } ?? Depot.zones(Machine.variable("WATERH_ZONE") ?? file.zone, place).bottle
         let command = try CommandWords.command(command, zone: zone, now: Machine.now())
         let central = try link.open()
         var options = PollOptions(zone: zone)

@@ -146,7 +146,8 @@ private enum Doctor {
 
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {
         let parked = outbox.items.compactMap(\.parkedReason)
-        var details = [outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(parked.count) of them refused. \(parked.first ?? "")"]
+        var details = [outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(parked.count) of them refused"]
+        if let reason = parked.first { details.append(reason) }
         if let trouble = report.trouble { details.append(trouble) }
         if report.refused > 0 {
             details.append("\(counted(report.refused, "row")) of the server not taken: " + report.refusals.joined(separator: "; "))

@@ -23,6 +23,7 @@ import Testing
         let result = try await service.finish(limit: 20)
         #expect(result.exitCode == 0)
         #expect(!result.signalled)
+        #expect(!result.error.contains("error: "), "a clean stop is no error: \(result.error)")
     }
 
     @Test func flagsComeBeforeTheFile() async throws {
