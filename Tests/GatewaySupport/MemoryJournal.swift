@@ -23,6 +23,7 @@ public final class MemoryJournal: Journal {
         var isOwn = false
         var lastCompletePoll: Instant?
         var clockSettings: [ClockSetting] = []
+        var agreement: ClockAgreement?
     }
 
     public struct WriteFailed: Error, CustomStringConvertible {
@@ -101,12 +102,12 @@ public final class MemoryJournal: Journal {
     /// Identities and aliases of the journal's own bottles.
     public var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }
 
-    public func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+    public func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         state.withLock { state in
             guard let bottle = state.known(bottle) else { return [] }
-            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max) }
+            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max || openYears && $0.isDrink && $0.entry.yearClock != nil) }
             return rows.prefix(limit).map {
-                UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt)
+                UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt, yearClock: $0.entry.openYear)
             }
         }
     }
@@ -127,6 +128,7 @@ public final class MemoryJournal: Journal {
             state.newestReceipt = report.endedAt
             state.receiptClock = report.clock
             if report.isClockWitnessed || report.clock == nil { state.witness = report.clock }
+            if let agreement = report.agreement { state.bottles[bottle].agreement = agreement }
             if report.isBottleClockRight { state.bottles[bottle].clockSettings = [] }
             if report.complete {
                 state.bottles[bottle].lastCompletePoll = report.endedAt
@@ -203,7 +205,7 @@ extension MemoryJournal.State {
         let bottle = known(name).map { bottles[$0] }
         return BottleMemory(
             lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt, receiptClock: receiptClock, witness: witness,
-            clockSettings: bottle?.clockSettings ?? [])
+            clockSettings: bottle?.clockSettings ?? [], agreement: bottle?.agreement)
     }
 
     fileprivate mutating func take(_ entry: JournalEntry) -> JournalOutcome {
@@ -227,7 +229,14 @@ extension MemoryJournal.State {
         } else if let dated {
             if let waiting { rows[waiting].isSuperseded = true }
             if let reading = entry.reading, reading != rows[dated].entry.reading { reread(dated, entry) }
-            if entry.isCorrection, rows[dated].isDrink, case .drink = entry.verdict { rows[dated].entry.verdict = entry.verdict }
+            if entry.isCorrection, rows[dated].isDrink, case .drink = entry.verdict {
+                rows[dated].entry.verdict = entry.verdict
+                rows[dated].entry.yearClock = nil
+            }
+            if entry.isYearAgreed, rows[dated].entry.openYear != nil {
+                if rows[dated].entry.wall != entry.wall { (rows[dated].entry.verdict, rows[dated].entry.wall) = (entry.verdict, entry.wall) }
+                rows[dated].entry.yearClock = nil
+            }
             return .duplicate
         } else if let waiting {
             rows[waiting].entry = entry

@@ -115,6 +115,9 @@ struct ClockWorld {
     var waiting: Int { bottle.inner.records.count }
     var isBottleRight: Bool { bottle.offset.map { abs($0) <= 130 } ?? false }
 
+    /// Its clock is right for that zone.
+    func bottle(shows zone: Zone) -> Bool { bottle.offset.map { abs($0 - Double(zone.offsetSeconds(at: truth))) <= 130 } ?? false }
+
     /// Sips that count on a day that is not theirs, that count nowhere though their date is right, or that are gone.
     var broken: [String] {
         var found: [String] = []

@@ -309,6 +309,111 @@ import TrackerCore
         #expect(world.isClockSet && world.isBottleRight && world.waiting == 0)
     }
 
+    /// A Raspberry Pi that nobody has told the time meets the bottle: each record takes its year from that clock.
+    @Test(arguments: [-200.0, -300, 400, 500, 800], [true, false])
+    func `a year from a clock that nobody agreed with is taken again once somebody agrees with one`(days: Double, isRestarted: Bool) throws {
+        for effects in [nil, 20, 30, 34, 38, 42, 46, 50] as [Int?] {
+            var world = ClockWorld()
+            (world.isYearless, world.dialect, world.showsClock, world.host) = (true, .strict, false, days * Self.day)
+            for _ in 0..<2 {
+                for _ in 0..<2 { world.sip() }
+                try world.poll()
+            }
+            #expect(world.waiting == 0 && world.broken.count == 4, "\(world.broken)")
+            world.pass(3600)
+            if isRestarted { world.restart() }
+            (world.host, world.hasTimeServer) = (0, true)
+            world.sip()
+            // Wherever that poll is killed.
+            if let effects { try world.poll(killAfter: effects) }
+            #expect(try world.poll().failure == nil)
+            #expect(world.waiting == 0 && world.broken.isEmpty, "killed after \(String(describing: effects)): \(world.broken)")
+        }
+    }
+
+    @Test(arguments: [0.0, 5, 400], [true, false])
+    func `a year from a clock that was right stays, however late somebody agrees with it`(days: Double, isRestarted: Bool) throws {
+        var world = ClockWorld()
+        (world.isYearless, world.dialect, world.showsClock) = (true, .strict, false)
+        var polls = 0
+        repeat {
+            world.sip()
+            try world.poll()
+            world.pass(30 * Self.day)
+            polls += 1
+        } while Double(polls * 30) < days
+        if isRestarted { world.restart() }
+        world.hasTimeServer = true
+        #expect(try world.poll().failure == nil)
+        #expect(world.waiting == 0 && world.broken.isEmpty, "\(world.broken)")
+    }
+
+    @Test func `a person who vouches for the clock has the years taken again`() throws {
+        var world = ClockWorld()
+        (world.isYearless, world.dialect, world.showsClock, world.host) = (true, .strict, false, -300 * Self.day)
+        world.sip()
+        try world.poll()
+        world.restart()
+        world.host = 0
+        #expect(world.broken.count == 1)
+        try world.poll { $0.trustsClock = true }
+        #expect(world.broken.isEmpty, "\(world.broken)")
+    }
+
+    @Test(arguments: [-0.2, -0.45, 0.3], [true, false])
+    func `a restarted host that lost hours sets no bottle whose clock was right, though nothing else shows the time`(days: Double, timeServer: Bool) throws {
+        var world = ClockWorld()
+        world.hasTimeServer = timeServer
+        world.sip()
+        for _ in 0..<2 { try world.poll() }
+        world.pass(2 * Self.day)
+        world.restart()
+        (world.host, world.hasTimeServer) = (days * Self.day, false)
+        for _ in 0..<2 {
+            #expect(try world.poll().failure == nil)
+            #expect(!world.isClockSet && world.isBottleRight)
+            #expect(world.warnings.contains { $0.contains("no clock is set") }, "\(world.warnings)")
+        }
+        world.host = 0
+        world.sip()
+        #expect(try world.poll().failure == nil)
+        #expect(world.warnings.isEmpty && world.waiting == 0 && world.broken.isEmpty, "\(world.warnings)")
+        // A person's word is enough.
+        world.restart()
+        world.setBottle(5 * 3600)
+        try world.poll()
+        #expect(!world.isClockSet)
+        try world.poll { $0.trustsClock = true }
+        #expect(world.isClockSet && world.isBottleRight)
+    }
+
+    /// Nobody vouches for anything, the computer is started in between, and yet a bottle's clock is kept right.
+    @Test(arguments: ["Europe/Berlin", "America/New_York", "Asia/Kathmandu"])
+    func `travel, a change to summer time, a new battery and months of drift are no loss of hours`(zone: String) throws {
+        let zone = try Zone(zone)
+        var world = ClockWorld()
+        for _ in 0..<2 { try world.poll() }
+        world.restart()
+        // The traveller's computer shows another zone, the bottle still the old one.
+        try world.poll { $0.zone = zone }
+        #expect(world.isClockSet)
+        for _ in 0..<2 { try world.poll { $0.zone = zone } }
+        // Summer time, or nothing where there is none.
+        world.pass(120 * Self.day)
+        world.restart()
+        for _ in 0..<2 { try world.poll { $0.zone = zone } }
+        #expect(world.bottle(shows: zone))
+        world.setBottle(Double(zone.offsetSeconds(at: world.truth)) - 500)
+        world.pass(90 * Self.day)
+        world.restart()
+        for _ in 0..<2 { try world.poll { $0.zone = zone } }
+        #expect(world.bottle(shows: zone))
+        world.losePower()
+        world.restart()
+        try world.poll { $0.zone = zone }
+        #expect(world.bottle(shows: zone))
+    }
+
     /// Random histories: clocks set right and wrong at will, power lost, answers about the bottle's clock lost, the dialect changed, sips and polls
     /// in between. At the end the computer is right, and then everything is. Where no record has a year, the first poll is by a right clock: one
     /// that was wrong from the beginning, told so by nobody, tells a wrong year, and nothing shows it.

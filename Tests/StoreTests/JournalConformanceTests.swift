@@ -197,10 +197,57 @@ import TrackerCore
         #expect(memory.receiptClock == nil && memory.witness == nil)
     }
 
+    @Test(arguments: Kind.allCases) func `a year from a clock that nobody agreed with stays open, until somebody agrees with one`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let clock = ClockMark(wall: sampleInstant, boot: 7, uptime: 5000)
+        func open(_ isAsked: Bool = true) throws -> [ClockMark?] {
+            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: isAsked, after: 0, limit: 10).map(\.yearClock)
+        }
+        var (moves, stays) = (read(), read(second: 16))
+        (moves.yearClock, moves.received, stays.yearClock, stays.received) = (clock, clock.wall, clock, clock.wall)
+        #expect(try journal.append([moves, stays, read(second: 17)]) == [.stored, .stored, .stored])
+        #expect(try open() == [clock, clock] && open(false).isEmpty)
+        // Delivered again, nothing moves.
+        #expect(try journal.append([moves]) == [.duplicate])
+        #expect(try open().count == 2)
+        (moves.yearClock, moves.isYearAgreed, stays.yearClock, stays.isYearAgreed) = (nil, true, nil, true)
+        moves.wall?.year += 1
+        moves.verdict = .drink(at: sampleInstant.advanced(seconds: 365 * 86_400), zone: "UTC")
+        // The same year: not even by an hour.
+        stays.verdict = .drink(at: sampleInstant.advanced(seconds: 3600), zone: "UTC")
+        #expect(try journal.append([moves, stays]) == [.duplicate, .duplicate])
+        #expect(try open().isEmpty)
+        if let store = journal as? TrackerStore {
+            #expect(try store.drinks(on: day("2026-02-02")).count == 2)
+            #expect(try store.drinks(on: day("2027-02-02")).count == 1)
+        }
+        if let memory = journal as? MemoryJournal {
+            #expect(memory.entries.contains { $0.verdict == moves.verdict } && !memory.entries.contains { $0.verdict == stays.verdict })
+        }
+        // Final now.
+        moves.wall?.year -= 1
+        moves.verdict = .drink(at: sampleInstant, zone: "UTC")
+        #expect(try journal.append([moves]) == [.duplicate])
+        if let store = journal as? TrackerStore { #expect(try store.drinks(on: day("2027-02-02")).count == 1) }
+    }
+
+    @Test(arguments: Kind.allCases) func `when a bottle's clock was right last stays with the bottle`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let agreement = ClockAgreement(at: Instant(seconds: 1_770_000_000), zoneOffset: -3600)
+        func end(_ agreement: ClockAgreement?) throws -> ClockAgreement? {
+            try journal.finishPoll(PollRecord(bottle: "b1", endedAt: Instant(seconds: 1_770_000_100), complete: true, agreement: agreement))
+            return try journal.recall(BottleNames("b1")).agreement
+        }
+        #expect(try end(nil) == nil)
+        #expect(try end(agreement) == agreement)
+        #expect(try end(nil) == agreement)
+        #expect(try journal.recall(BottleNames("b2")).agreement == nil)
+    }
+
     @Test(arguments: Kind.allCases) func `a drink moves only when the clock that dated it was wrong, and not when it came before`(_ kind: Kind) throws {
         let journal = try kind.make()
         _ = try journal.append([read(), read(second: 16)])
-        let rows = try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: 1, after: 0, limit: 10)
+        let rows = try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: 1, openYears: false, after: 0, limit: 10)
         #expect(rows.map(\.id) == [2] && rows.first?.doubt == nil)
         var moved = read(second: 16, verdict: .drink(at: sampleInstant.advanced(seconds: -51 * 86_400), zone: "UTC"))
         #expect(try journal.append([moved]) == [.duplicate])

@@ -208,7 +208,7 @@ public struct GatewayEngine {
                 clockDriftSeconds: report.clockDriftSeconds, endedAt: work.wall, complete: report.complete,
                 isClockDoubtful: work.clock?.isBelieved != true, clock: work.options.host == nil ? nil : work.clockMark,
                 isClockWitnessed: work.isClockWitnessed,
-                isBottleClockRight: work.isBottleClockRight)
+                isBottleClockRight: work.isBottleClockRight, agreement: work.agreement)
         work.emit(.journal(.finishPoll(record)))
     }
 

@@ -180,7 +180,7 @@ extension BottleSession {
         let (mark, drift) = (work.clockMark, work.report.clockDriftSeconds)
         let echoes = BottleEcho.found(in: keeper.memory.clockSettings, host: mark, drift: nil)
         let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall, drift: drift, echoes: echoes)
-        return HostClock.judge(host: mark, drift: drift, memory: keeper.memory, log: dating.times(records))
+        return HostClock.judge(host: mark, drift: drift, memory: keeper.memory, log: dating.times(records), zone: work.options.zone)
     }
 
     mutating func judgeClock(_ records: [[UInt8]], _ work: inout PollWork) {
@@ -188,6 +188,7 @@ extension BottleSession {
             work.clock = judge(records, work)
             work.isClockWitnessed = work.options.trustsClock || HostClock.isWitnessed(work.clockMark, drift: work.report.clockDriftSeconds, keeper.memory)
             work.isClockJudgedByLog = !records.isEmpty
+            work.memory = keeper.memory
             switch work.clock {
             case .undecided(let sentence), .near(let sentence): work.say(.warning, "\(sentence): no clock is set.", code: "clockUndecided")
             case .believed, .bottleIsWrong, .contradicted, nil: break

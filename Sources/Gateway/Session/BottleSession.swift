@@ -188,7 +188,7 @@ struct BottleSession {
             // Before the log is read nobody can say whose clock is right, where they are far apart.
             guard judge([], work).isBelieved, !SettingsPlan.isOfAnotherTime(work) else { return advance(&work) }
             guard let command = SettingsPlan.command(work) else { return advance(&work) }
-            isSettingDone = true
+            (isSettingDone, work.isClockSet) = (true, command.setsClock)
             SettingsPlan.announce(command, &work)
             start(command, &work)
         case .lookAgain:
@@ -197,6 +197,7 @@ struct BottleSession {
         case .settingsAfter:
             guard !isSettingDone, work.clock?.isBelieved == true, let command = SettingsPlan.command(work) else { return advance(&work) }
             SettingsPlan.announce(command, &work)
+            work.isClockSet = command.setsClock
             guard SettingsPlan.isOfAnotherTime(work), command.setsClock else { return start(command, &work) }
             isNotingClock = true
             keeper.noteClockSetting(bottle: work.bottle, &work)

@@ -43,7 +43,7 @@ extension HostClock {
 
     /// Near enough to date records by it, and yet the bottle is not set by it: this computer may have lost or gained some hours, and must not
     /// pass that on. What bottles' clocks drift stays below.
-    static func doubtOfHours(_ drift: Int, _ host: ClockMark, _ memory: BottleMemory, log: [Instant]) -> String? {
+    static func doubtOfHours(_ drift: Int, _ host: ClockMark, _ memory: BottleMemory, log: [Instant], _ zone: Zone) -> String? {
         guard Double(drift.magnitude) > small else { return nil }
         if let step = memory.witness?.step(to: host), abs(step) <= small { return nil }
         // It shows what this clock told it before it was set.
@@ -53,12 +53,26 @@ extension HostClock {
         if let step = (memory.witness ?? memory.receiptClock)?.step(to: host), abs(Double(drift) + step) <= small {
             return "\(clocks), as this computer's did before it was set"
         }
+        // It was right, and has gone on by itself: that this computer's did so too nobody knows, who was started since.
+        if let kept = memory.agreement, !isKept(drift, since: kept, host: host.wall, zone: zone) {
+            return "\(clocks), and that was right at \(kept.at)"
+        }
         guard drift > 0 else { return nil }
         if let newest = Voices(memory, host).newest, host.wall.seconds(to: newest) > small, bottle.seconds(to: newest) <= small {
             return "\(clocks), and the store has received something at \(newest)"
         }
         return log.contains { host.wall.seconds(to: $0) > small } ? "\(clocks), and the log has records that lie ahead of this computer's" : nil
     }
+
+    /// Whether the bottle shows what it would show by now, in this zone, had nobody touched its clock since it was right.
+    static func isKept(_ drift: Int, since kept: ClockAgreement, host: Instant, zone: Zone) -> Bool {
+        let moved = Double(kept.zoneOffset - zone.offsetSeconds(at: host))
+        let days = max(0, kept.at.seconds(to: host)) / 86_400
+        return abs(Double(drift) - moved) <= small + days * driftPerDay
+    }
+
+    /// Seconds: a poor quartz in the cold.
+    private static let driftPerDay: Double = 10
 
     /// The clock has been set since, by so much that only one of the two can be right. What a time server vouched for stays.
     private static func isOvertaken(_ mark: ClockMark, by host: ClockMark) -> Bool {

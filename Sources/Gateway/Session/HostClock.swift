@@ -37,7 +37,7 @@ enum HostClock {
     ///   - drift: bottle's clock minus the host's, seconds; `nil` where the bottle does not tell, or has lost it.
     ///   - memory: the last time of a believed clock that the store knows, and when this bottle's clock was set.
     ///   - log: when the log's records were made by their own account, in its order.
-    static func judge(host mark: ClockMark, drift: Int?, memory: BottleMemory, log: [LoggedTime]) -> Verdict {
+    static func judge(host mark: ClockMark, drift: Int?, memory: BottleMemory, log: [LoggedTime], zone: Zone) -> Verdict {
         let host = mark.wall
         guard host >= floor else {
             return .contradicted("this computer's clock says \(host), which is before this program was written")
@@ -58,7 +58,7 @@ enum HostClock {
                 verdict = .contradicted("this computer's clock has been set to \(host), nobody else shows that time, and the log's records have no year")
             }
         }
-        if verdict == .believed, let own, let sentence = doubtOfHours(own, mark, memory, log: told.map(\.instant)) { return .near(sentence) }
+        if verdict == .believed, let own, let sentence = doubtOfHours(own, mark, memory, log: told.map(\.instant), zone) { return .near(sentence) }
         return verdict == .believed && own == nil && drift != nil ? .bottleIsWrong : verdict
     }
 

@@ -60,7 +60,7 @@ struct JournalKeeper {
     mutating func store(_ records: [[UInt8]], doubts: PieceDoubts = PieceDoubts(), bottle: String, _ work: inout PollWork) {
         var dating = RecordDating(
             bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll, clock: work.clock ?? .believed,
-            drift: work.report.clockDriftSeconds, echoes: work.echoes(memory))
+            drift: work.report.clockDriftSeconds, echoes: work.echoes(memory), years: work.yearTeller(memory))
         var (entries, proven): ([JournalEntry], [JournalEntry]) = ([], [])
         var doubted: [[UInt8]: JournalEntry] = [:]
         for raw in records {
@@ -118,7 +118,8 @@ struct JournalKeeper {
 
     private mutating func lookAgain(bottle: String, since: Int64?, after id: Int64, _ work: inout PollWork) {
         pending.append(.unsettled(bottle: bottle, since: since))
-        work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, since: since, after: id, limit: SecondLook.page)))
+        let years = work.yearTeller(memory)
+        work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, since: since, openYears: years.isAgreed, after: id, limit: SecondLook.page)))
     }
 
     /// To be answered before the bottle's clock is set.
@@ -160,7 +161,7 @@ struct JournalKeeper {
             work.say(.warning, "The bottle's clock is not set: that could not be noted first (\(sentence)).")
         case (.unsettled(let bottle, let since), .unsettled(let rows)):
             let tellsYear = work.options.trustsClock || HostClock.tellsYear(work.clockMark, drift: work.report.clockDriftSeconds, memory)
-            let dating = RecordDating(bottle: bottle, options: work.options, received: work.wall, echoes: work.echoes(memory), tellsYear: tellsYear)
+            let dating = RecordDating(bottle: bottle, options: work.options, received: work.wall, echoes: work.echoes(memory), tellsYear: tellsYear, years: work.yearTeller(memory))
             let entries = SecondLook.entries(rows, dating)
             if !entries.isEmpty {
                 pending.append(.again(entries))

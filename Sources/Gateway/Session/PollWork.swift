@@ -29,6 +29,9 @@ struct PollWork {
     var clock: HostClock.Verdict?
     /// Somebody else agrees with it.
     var isClockWitnessed = true
+    /// What was remembered of the bottle when its clock was judged, and whether it was set after that.
+    var memory: BottleMemory?
+    var isClockSet = false
     /// Records took part in that.
     var isClockJudgedByLog = false
     /// Optional steps in which the connection was lost: left out on the next one.
@@ -60,6 +63,27 @@ struct PollWork {
     var isBottleClockRight: Bool {
         guard report.complete, clock == .believed, options.trustsClock || clockMark.isSynchronized == true, let drift = report.clockDriftSeconds else { return false }
         return Double(drift.magnitude) <= HostClock.tolerance
+    }
+
+    /// Whether the bottle's clock is right to the minute at the poll's end, so far as somebody can know: a time server or a person says that this
+    /// computer's is, or the bottle has gone on by itself and shows the same.
+    var agreement: ClockAgreement? {
+        guard clock?.isBelieved == true, options.host != nil, let memory, let drift = report.clockDriftSeconds else { return nil }
+        let isNear = Double(drift.magnitude) <= HostClock.small
+        let isOwn = isNear && memory.agreement == nil && memory.clockSettings.isEmpty
+        let kept = memory.agreement.flatMap { kept in
+            let isUntouched = kept.at <= wall && memory.clockSettings.allSatisfy { $0.mark.wall <= kept.at }
+            return isUntouched && HostClock.isKept(drift, since: kept, host: wall, zone: options.zone) ? kept : nil
+        }
+        let isVouched = options.trustsClock || clockMark.isSynchronized == true
+        guard isVouched && (isNear || isClockSet) || isOwn || kept != nil else { return nil }
+        let now = options.zone.offsetSeconds(at: wall)
+        return ClockAgreement(at: wall, zoneOffset: isNear || isClockSet ? now : kept?.zoneOffset ?? now)
+    }
+
+    /// Who tells the year of a record that has none.
+    func yearTeller(_ memory: BottleMemory) -> YearTeller {
+        options.host == nil ? .notAsked : YearTeller(clockMark, isWitnessed: isClockWitnessed, memory)
     }
 
     /// The times in which this bottle's clock was an echo of this computer's.

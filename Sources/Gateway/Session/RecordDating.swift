@@ -15,6 +15,7 @@ struct RecordDating {
     let echoes: [BottleEcho]
     /// Where a record has no year: whether the clock of receipt may tell it.
     let tellsYear: Bool
+    let years: YearTeller
     /// Instant of the record before, in the order in which the bottle sends them (rule R2).
     private var previous: Instant?
     /// The records have gone back in time: from here on the bottle wrote them with another clock.
@@ -22,8 +23,9 @@ struct RecordDating {
 
     init(
         bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil,
-        echoes: [BottleEcho] = [], tellsYear: Bool = true
+        echoes: [BottleEcho] = [], tellsYear: Bool = true, years: YearTeller = .notAsked
     ) {
+        self.years = years
         self.bottle = bottle
         self.options = options
         self.received = received
@@ -46,6 +48,7 @@ struct RecordDating {
             if resolution.doubt == nil { previous = instant }
         }
         var entry = entry(raw, record, resolution)
+        if record.year == nil { entry.yearClock = years.lone }
         switch clock {
         case .contradicted:
             entry.verdict = .quarantined(reason: JournalDoubt.hostClock)
@@ -71,6 +74,14 @@ struct RecordDating {
             return entry
         }
         guard record.year != nil || tellsYear else { return nil }
+        if row.doubt == nil, record.year == nil, let clock = row.yearClock, let time = years.time(of: clock) {
+            let resolution = options.resolver.resolve(record.fields, received: time)
+            // Nobody can say better: it stays what it was.
+            guard resolution.doubt == nil else { return nil }
+            var entry = entry(row.raw, record, resolution)
+            (entry.received, entry.isYearAgreed) = (row.received, true)
+            return entry
+        }
         // A record without a year that waited for most of one would be taken for a fresh one.
         let limit = isReceiptWrong || record.year != nil ? received : min(received, row.received.advanced(seconds: Self.yearlessSeconds))
         var resolution = options.resolver.resolve(record.fields, received: row.doubt == nil ? row.received : limit)
@@ -82,6 +93,7 @@ struct RecordDating {
         }
         var entry = entry(row.raw, record, resolution)
         entry.received = isReceiptWrong ? received : row.received
+        if record.year == nil { entry.yearClock = row.doubt == nil ? row.yearClock : years.lone }
         return entry
     }
 

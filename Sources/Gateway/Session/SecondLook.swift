@@ -35,10 +35,11 @@ public enum SecondLook {
             var last: Int64 = 0
             let memory = try journal.recall(BottleNames(bottle))
             if let host = options.host, !mayDate(host, memory) { continue }
+            let years = options.host.map { YearTeller($0, isWitnessed: options.trustsClock || HostClock.isWitnessed($0, drift: nil, memory), memory) } ?? .notAsked
             let echoes = BottleEcho.found(in: memory.clockSettings, host: options.host ?? ClockMark(wall: now), drift: nil)
             while true {
-                let rows = try journal.unsettled(of: bottle, reading: options.reading, after: last, limit: page)
-                let entries = entries(rows, RecordDating(bottle: bottle, options: options, received: now, echoes: echoes))
+                let rows = try journal.unsettled(of: bottle, reading: options.reading, since: nil, openYears: years.isAgreed, after: last, limit: page)
+                let entries = entries(rows, RecordDating(bottle: bottle, options: options, received: now, echoes: echoes, years: years))
                 done += zip(entries, try journal.append(entries)).map { (entry: $0, outcome: $1) }
                 guard rows.count == page, let end = rows.last else { break }
                 last = end.id

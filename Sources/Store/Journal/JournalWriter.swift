@@ -28,12 +28,12 @@ struct JournalWriter {
         hasUndated = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_record WHERE verdict = 'quarantined')") ?? false
         findDated = try db.cachedStatement(sql: """
-            SELECT id, wall, amountMl, verdict, reason, reading, raw FROM bottle_record
+            SELECT id, wall, amountMl, verdict, reason, reading, raw, yearStart FROM bottle_record
             WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
             """)
         insertRecord = try db.cachedStatement(sql: """
-            INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about, yearBoot, yearStart)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         insertDrink = try db.cachedStatement(sql: """
             INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
@@ -55,6 +55,7 @@ struct JournalWriter {
         if let dated {
             try reread(dated, entry, bottle)
             if entry.isCorrection { try correct(dated, entry, bottle) }
+            if entry.isYearAgreed { try settleYear(dated, entry, bottle) }
             if hasUndated { try supersede(entry.raw, bottle.id) }
             return .duplicate
         }
@@ -98,11 +99,11 @@ struct JournalWriter {
     private func date(_ row: Int64, _ entry: JournalEntry) throws {
         let (verdict, reason) = Self.columns(entry.verdict)
         let update = try db.cachedStatement(sql: """
-            UPDATE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ?, reading = ?, about = NULL
+            UPDATE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ?, reading = ?, about = NULL, yearBoot = ?, yearStart = ?
             WHERE id = ?
             """)
         try update.execute(arguments: [
-            Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading, row,
+            Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading, entry.openYear?.boot, entry.openYear?.start, row,
         ])
     }
 
@@ -128,20 +129,7 @@ struct JournalWriter {
         let oldKey = Self.key(bottle.origin, before.wall ?? "", before.ml)
         switch (before.verdict, entry.verdict) {
         case ("drink", .drink(let instant, let zone)):
-            let old = try Row.fetchOne(db, sql: "SELECT instant, zone, localDay FROM drink WHERE key = ?", arguments: [oldKey])
-            guard let old else { return try addDrink(entry, bottle) }
-            // An untouched wall clock keeps its instant and its frozen day.
-            let isMoved = before.wall != wall
-            let newZone = isMoved ? dayZone ?? zone : old["zone"]
-            let newInstant = isMoved ? instant.milliseconds : old["instant"]
-            let day = isMoved ? try calendar(newZone).day(of: instant).description : old["localDay"]
-            try db.execute(sql: """
-                UPDATE OR IGNORE drink SET key = ?, ml = ?, instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?
-                """, arguments: [
-                    Self.key(bottle.origin, wall, entry.amountMl), entry.amountMl, newInstant, newZone, day,
-                    entry.received.milliseconds, oldKey,
-                ])
-            touched += [Instant(milliseconds: old["instant"]), Instant(milliseconds: newInstant)]
+            try rewrite(oldKey, entry, at: instant, zone, isMoved: before.wall != wall, bottle)
         case ("drink", _):
             if let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey]) {
                 touched.append(Instant(milliseconds: old))
@@ -153,10 +141,41 @@ struct JournalWriter {
         }
     }
 
+    /// The drink of a record that is read otherwise now. An untouched wall clock keeps its instant and its frozen day.
+    private mutating func rewrite(_ oldKey: String, _ entry: JournalEntry, at instant: Instant, _ zone: String, isMoved: Bool, _ bottle: (id: Int64, origin: String)) throws {
+        let old = try Row.fetchOne(db, sql: "SELECT instant, zone, localDay FROM drink WHERE key = ?", arguments: [oldKey])
+        guard let old else { return try addDrink(entry, bottle) }
+        let newZone = isMoved ? dayZone ?? zone : old["zone"]
+        let newInstant = isMoved ? instant.milliseconds : old["instant"]
+        let day = isMoved ? try calendar(newZone).day(of: instant).description : old["localDay"]
+        try db.execute(sql: """
+            UPDATE OR IGNORE drink SET key = ?, ml = ?, instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?
+            """, arguments: [
+                Self.key(bottle.origin, Self.wall(entry), entry.amountMl), entry.amountMl, newInstant, newZone, day,
+                entry.received.milliseconds, oldKey,
+            ])
+        touched += [Instant(milliseconds: old["instant"]), Instant(milliseconds: newInstant)]
+    }
+
+    /// A clock that somebody agrees with tells the year: an open one takes it, and is settled for good. The same year moves nothing.
+    private mutating func settleYear(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
+        guard row["yearStart"] != nil, row["verdict"] == "drink", row["reason"] as String? != "byHand", case .drink(let instant, let zone) = entry.verdict else { return }
+        let wall = row["wall"] as String? ?? ""
+        guard wall != Self.wall(entry) else { return try closeYear(row["id"]) }
+        try date(row["id"], entry)
+        hasRewritten = true
+        try rewrite(Self.key(bottle.origin, wall, row["amountMl"]), entry, at: instant, zone, isMoved: true, bottle)
+    }
+
+    private func closeYear(_ row: Int64) throws {
+        try db.cachedStatement(sql: "UPDATE bottle_record SET yearBoot = NULL, yearStart = NULL WHERE id = ?").execute(arguments: [row])
+    }
+
     /// The clock that dated it was wrong: the drink moves to its true time and day. What a person dated stays.
     private mutating func correct(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
         guard case .drink(let instant, let readIn) = entry.verdict, row["verdict"] == "drink", row["reason"] as String? != "byHand" else { return }
         let key = Self.key(bottle.origin, Self.wall(entry), entry.amountMl)
+        if row["yearStart"] != nil { try closeYear(row["id"]) }
         guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [key]), old != instant.milliseconds else { return }
         let zone = dayZone ?? readIn
         try db.execute(sql: "UPDATE drink SET instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?", arguments: [
@@ -187,7 +206,7 @@ struct JournalWriter {
         let wall = verdict == "quarantined" ? entry.wall?.description : Self.wall(entry)
         try insertRecord.execute(arguments: [
             bottle, DatabaseValue(bytes: entry.raw), wall, entry.amountMl, entry.isFlaggedDrink, verdict, reason,
-            entry.received.milliseconds, entry.reading, entry.about?.milliseconds,
+            entry.received.milliseconds, entry.reading, entry.about?.milliseconds, entry.openYear?.boot, entry.openYear?.start,
         ])
     }
 

@@ -59,10 +59,10 @@ extension TrackerStore: Journal {
         try read { db in try BottleTable.memory(of: bottle, db).lastCompletePoll }
     }
 
-    public func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+    public func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         try read { db in
-            // Three ranges of an index each: most records are settled, and must not be looked through at each poll.
-            let columns = "SELECT id, bottle, raw, received, reason, verdict FROM bottle_record"
+            // A range of an index each: most records are settled, and must not be looked through at each poll.
+            let columns = "SELECT id, bottle, raw, received, reason, verdict, yearBoot, yearStart FROM bottle_record"
             let rows = try Row.fetchAll(try db.cachedStatement(sql: """
                 SELECT r.*, b.origin FROM (
                     \(columns) WHERE bottle = :bottle AND id > :id AND verdict = 'quarantined' AND reason IS NOT 'bottleClock'
@@ -73,14 +73,18 @@ extension TrackerStore: Journal {
                         AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand'
                     UNION ALL \(columns) WHERE id > max(:id, :since) AND bottle = :bottle AND reading IS :reading
                         AND verdict = 'drink' AND reason IS NOT 'byHand'
+                    UNION ALL \(columns) WHERE :open AND bottle = :bottle AND id > :id AND id <= :since AND yearStart IS NOT NULL AND reading IS :reading
+                        AND verdict = 'drink' AND reason IS NOT 'byHand'
                 ) r JOIN bottle b ON b.id = r.bottle ORDER BY r.id LIMIT :limit
                 """), arguments: [
-                    "bottle": try BottleTable.known(bottle, db), "id": id, "reading": reading, "limit": limit, "since": since ?? .max,
+                    "bottle": try BottleTable.known(bottle, db), "id": id, "reading": reading, "limit": limit, "since": since ?? .max, "open": openYears,
                 ])
             return rows.map { row in
-                UnsettledRecord(
-                    id: row["id"], bottle: row["origin"], raw: row.bytes("raw"), received: Instant(milliseconds: row["received"]),
-                    doubt: row["verdict"] == "quarantined" ? row["reason"] : nil)
+                let received = Instant(milliseconds: row["received"])
+                let clock = (row["yearStart"] as Int64?).map { ClockMark(wall: received, boot: row["yearBoot"], start: $0) }
+                return UnsettledRecord(
+                    id: row["id"], bottle: row["origin"], raw: row.bytes("raw"), received: received,
+                    doubt: row["verdict"] == "quarantined" ? row["reason"] : nil, yearClock: clock)
             }
         }
     }
@@ -96,6 +100,7 @@ extension TrackerStore: Journal {
                     batteryPercent = coalesce(:battery, batteryPercent),
                     clockDriftSeconds = coalesce(:drift, clockDriftSeconds),
                     lastPoll = coalesce(:ended, lastPoll),
+                    agreedAt = coalesce(:agreed, agreedAt), agreedOffset = coalesce(:offset, agreedOffset),
                     lastCompletePoll = CASE WHEN :complete AND :ended IS NOT NULL THEN :ended
                         WHEN lastCompletePoll > :ended THEN NULL ELSE lastCompletePoll END
                 WHERE id = :bottle
@@ -103,6 +108,7 @@ extension TrackerStore: Journal {
                     "name": report.name, "model": report.model, "battery": report.batteryPercent,
                     "drift": report.clockDriftSeconds, "ended": ended,
                     "complete": report.complete, "bottle": bottle,
+                    "agreed": report.agreement?.at.milliseconds, "offset": report.agreement?.zoneOffset,
                 ])
             if let ended {
                 try Counter.set(BottleTable.newestReceipt, Int(ended), db)

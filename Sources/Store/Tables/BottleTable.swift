@@ -65,12 +65,21 @@ enum BottleTable {
             SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))
             """, arguments: [newestReceipt])
         let id = try known(bottle, db)
-        let complete = try Int64.fetchOne(db, sql: "SELECT lastCompletePoll FROM bottle WHERE id = ?", arguments: [id])
+        let row = try Row.fetchOne(db, sql: "SELECT lastCompletePoll, agreedAt, agreedOffset FROM bottle WHERE id = ?", arguments: [id])
+        let complete = row?["lastCompletePoll"] as Int64?
         return BottleMemory(
             lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
             newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
             receiptClock: try ClockMarks.receipt(db)?.mark, witness: try ClockMarks.witness(db)?.mark,
-            clockSettings: try id.map { try ClockMarks.settings(of: $0, db) } ?? [])
+            clockSettings: try id.map { try ClockMarks.settings(of: $0, db) } ?? [], agreement: row.flatMap(agreement))
+    }
+
+    /// What somebody else wrote and no clock can show says nothing.
+    private static func agreement(_ row: Row) -> ClockAgreement? {
+        guard let at = (row["agreedAt"] as Int64?).map(Instant.init(milliseconds:)), Instant.storable.contains(at),
+            let offset = row["agreedOffset"] as Int64?, (-86_400...86_400).contains(offset)
+        else { return nil }
+        return ClockAgreement(at: at, zoneOffset: Int(offset))
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {

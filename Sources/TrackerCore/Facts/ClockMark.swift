@@ -18,6 +18,14 @@ public struct ClockMark: Hashable, Sendable {
         self.isSynchronized = isSynchronized
     }
 
+    /// The same, where is known what the clock said that the computer's start was, ms UTC.
+    public init(wall: Instant, boot: Int64?, start: Int64) {
+        self.init(wall: wall, boot: boot, uptime: wall.milliseconds.saturatingSubtract(start))
+    }
+
+    /// What this clock says that the computer's start was, ms UTC.
+    public var start: Int64 { wall.milliseconds.saturatingSubtract(uptime) }
+
     /// What this clock shows after so many milliseconds in which nobody sets it.
     public func advanced(milliseconds: Int64) -> ClockMark {
         var mark = self
@@ -52,5 +60,18 @@ public struct ClockSetting: Hashable, Sendable {
         self.wasNear = wasNear
         self.mark = mark
         self.lastRecord = lastRecord
+    }
+}
+
+/// A moment at which a bottle's clock was right to the minute. It counts without a zone, so what it shows after a journey, or in
+/// summer, follows from the offset that it was right for.
+public struct ClockAgreement: Hashable, Sendable {
+    public var at: Instant
+    /// Seconds east of UTC.
+    public var zoneOffset: Int
+
+    public init(at: Instant, zoneOffset: Int) {
+        self.at = at
+        self.zoneOffset = zoneOffset
     }
 }

@@ -20,6 +20,10 @@ public struct JournalEntry: Hashable, Sendable {
     public var about: Instant?
     /// The clock that dated it has turned out wrong, and by how much is known: this date takes the place of an earlier one.
     public var isCorrection = false
+    /// The record has no year, and took it from this clock, with which nobody agreed.
+    public var yearClock: ClockMark?
+    /// Somebody agrees with the clock that this year is from: it takes the place of one from `yearClock`.
+    public var isYearAgreed = false
 
     public enum Verdict: Hashable, Sendable {
         /// A drink at this instant; counts. `zone` is the IANA id it was resolved in.
@@ -44,6 +48,9 @@ public struct JournalEntry: Hashable, Sendable {
         self.reading = reading
         self.about = about
     }
+
+    /// The clock to note beside the row: only a drink's year matters.
+    public var openYear: ClockMark? { if case .drink = verdict { yearClock } else { nil } }
 
     /// The part of the bytes that says which drink it is: date, time and amount. The rest is not known to stay.
     public static let identityLength = 8
@@ -91,7 +98,8 @@ public enum JournalOutcome: Hashable, Sendable {
 ///
 /// A record has one row for ever. Its first date is final; a row without one takes the first that is brought, and a row
 /// that was read in another way (`JournalEntry.reading`) takes what the new reading says; a drink that was dated by a clock
-/// that turned out wrong is moved to its true time (`JournalEntry.isCorrection`). Nothing takes a date away.
+/// that turned out wrong is moved to its true time (`JournalEntry.isCorrection`), and a year that only a clock told with which nobody agreed
+/// gives way once to one that somebody agrees with (`isYearAgreed`). Nothing takes a date away.
 public protocol Journal: Sendable {
     /// Appends a batch in one transaction. One outcome an entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
@@ -102,8 +110,10 @@ public protocol Journal: Sendable {
     func adopt(_ names: BottleNames) throws
     /// Records of a bottle that are worth another look when records are read as `reading` says: those without a date, and
     /// those that were read in another way. Ascending by `id`, after the given one.
-    /// - Parameter since: also those with a date that came after this row.
-    func unsettled(of bottle: String, reading: String, since: Int64?, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    /// - Parameters:
+    ///   - since: also those with a date that came after this row.
+    ///   - openYears: also those whose year was told by a clock that nobody agreed with.
+    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     /// Remembers that this bottle's clock is about to be set to what this computer's clock says. Noted first: a process may
     /// be killed between the two.
     /// - Parameter wasNear: it showed the right day, and is set by minutes or hours.
@@ -157,11 +167,14 @@ public struct BottleMemory: Hashable, Sendable {
     public var witness: ClockMark?
     /// When this bottle's clock was set by this computer's, oldest first, since it was last known to be right.
     public var clockSettings: [ClockSetting]
+    /// When this bottle's clock was right last.
+    public var agreement: ClockAgreement?
 
     public init(
         lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil, witness: ClockMark? = nil,
-        clockSettings: [ClockSetting] = []
+        clockSettings: [ClockSetting] = [], agreement: ClockAgreement? = nil
     ) {
+        self.agreement = agreement
         self.witness = witness
         self.lastCompletePoll = lastCompletePoll
         self.newestReceipt = newestReceipt
@@ -172,7 +185,7 @@ public struct BottleMemory: Hashable, Sendable {
 
 extension Journal {
     public func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
-        try unsettled(of: bottle, reading: reading, since: nil, after: id, limit: limit)
+        try unsettled(of: bottle, reading: reading, since: nil, openYears: false, after: id, limit: limit)
     }
 }
 
@@ -186,8 +199,11 @@ public struct UnsettledRecord: Hashable, Sendable {
     public var received: Instant
     /// Why it has no date; `nil` where it has one.
     public var doubt: String?
+    /// The clock that told its year, where nobody agreed with that clock.
+    public var yearClock: ClockMark?
 
-    public init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?) {
+    public init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?, yearClock: ClockMark? = nil) {
+        self.yearClock = yearClock
         self.id = id
         self.bottle = bottle
         self.raw = raw
@@ -215,12 +231,16 @@ public struct PollRecord: Hashable, Sendable {
     public var isClockWitnessed: Bool
     /// The bottle's clock agrees with one that is known to be right: how it was set before does not matter any more.
     public var isBottleClockRight: Bool
+    /// Bottle and computer showed the same time, and neither had it from the other, or somebody vouches for it.
+    public var agreement: ClockAgreement?
 
     public init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
         clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool,
-        isClockDoubtful: Bool = false, clock: ClockMark? = nil, isClockWitnessed: Bool = true, isBottleClockRight: Bool = false
+        isClockDoubtful: Bool = false, clock: ClockMark? = nil, isClockWitnessed: Bool = true, isBottleClockRight: Bool = false,
+        agreement: ClockAgreement? = nil
     ) {
+        self.agreement = agreement
         self.isClockWitnessed = isClockWitnessed
         self.clock = clock
         self.isBottleClockRight = isBottleClockRight
