@@ -148,3 +148,16 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Some test targets alone, with what they need: so `hardware/bench mutations` builds no more than it looks at.
+if let wanted = Context.environment["WATERH_TESTS"]?.split(separator: " ").map(String.init) {
+    var (names, waiting) = (Set<String>(), wanted)
+    while let name = waiting.popLast() {
+        guard names.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+        for dependency in target.dependencies {
+            if case .byNameItem(let other, _) = dependency { waiting.append(other) }
+        }
+    }
+    package.targets.removeAll { !names.contains($0.name) }
+    package.products.removeAll()
+}

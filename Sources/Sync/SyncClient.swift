@@ -154,8 +154,8 @@ extension SyncClient {
     /// The server that the settings name, with its credential; `nil` where they name none.
     /// - Throws: `SyncTrouble` where the credential's file cannot be read.
     public static func named(by settings: Settings, timeoutSeconds: Double = 10) throws -> SyncClient? {
-        guard let base = settings.syncURL.flatMap({ URL(string: $0) }) else { return nil }
-        let token = try settings.syncToken ?? settings.syncTokenFile.map(token(inFile:))
+        guard let base = settings.service.syncURL.flatMap({ URL(string: $0) }) else { return nil }
+        let token = try settings.service.syncToken ?? settings.service.syncTokenFile.map(token(inFile:))
         return SyncClient(base: base, token: token, timeoutSeconds: timeoutSeconds)
     }
 

@@ -40,7 +40,7 @@ struct Depot: Sendable {
         let choice = try choice(named)
         guard let settings = try? place.open(hostZone: choice.host.id, for: .looking).settings() else { return (choice.host, choice.host) }
         let day = choice.inForce(settings)
-        return (day, PollOptions(settings: settings, zone: day).zone)
+        return (day, PollOptions(settings: settings.bottle, zone: day).zone)
     }
 
     /// A desk at this moment.
@@ -53,7 +53,7 @@ struct Depot: Sendable {
     /// What a poll is to do, from the settings; flags come on top.
     func pollOptions(dialect: RecordDialect?) throws -> PollOptions {
         var options = try Self.explained { try desk().pollOptions(host: Machine.clockMark()) }
-        if let dialect { options.dialect = dialect }
+        if let dialect { (options.dialect, options.isReadingNamed) = (dialect, true) }
         return options
     }
 

@@ -41,7 +41,7 @@ struct ServicePages: Sendable {
         }
         screen.show(to: person)
         var endpoints: [HTTPServer.Endpoint] = []
-        let listen = plan.listen ?? (try? store.settings().httpListen) ?? Settings().httpListen
+        let listen = plan.listen ?? (try? store.settings().service.httpListen) ?? ServiceSettings().httpListen
         if let endpoint = HTTPServer.Endpoint(listen) { endpoints.append(endpoint) }
         let reachable = endpoints
         let board = board

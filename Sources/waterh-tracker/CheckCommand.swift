@@ -133,7 +133,7 @@ private enum Doctor {
                 name: "settings", ok: refused.isEmpty, detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
                 advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),
             sync(try desk.store.outbox(), try desk.store.syncReport().report),
-            Finding(name: "page", ok: true, detail: "a running service shows it at http://\(try desk.store.settings().httpListen)/", advice: nil),
+            Finding(name: "page", ok: true, detail: "a running service shows it at http://\(try desk.store.settings().service.httpListen)/", advice: nil),
             unused(try desk.store.settings()),
             Finding(name: "zone", ok: true, detail: "\(desk.zone.id), now \(desk.dateTime(desk.now))", advice: nil),
             Finding(

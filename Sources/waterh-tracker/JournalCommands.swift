@@ -8,7 +8,7 @@ struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",
         abstract: "What the bottle delivered and nobody counts: records without a believable date, and bytes that are no record.",
-        subcommands: [List.self, Show.self, Resolve.self, Set.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Show.self, Resolve.self, Set.self, Export.self, Import.self], defaultSubcommand: List.self)
 
     struct List: StoreCommand {
         static let configuration = CommandConfiguration(abstract: "Records that are kept and not counted, and undecodable bytes.")
@@ -57,6 +57,43 @@ struct JournalCommand: ParsableCommand {
                     "  read as  \(record.wall ?? "no date"), \(Amounts.millilitres(record.amountMl))\(record.reading.map { " (\($0))" } ?? "")",
                     "  stands   \(record.verdict)\(record.reason.map { ": \(Doubts.long($0))" } ?? "")",
                 ] + (record.about.map { ["  was      probably about \(desk.dateTime($0))"] } ?? [])
+            }
+        }
+    }
+
+    struct Export: StoreCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "The whole journal as lines of JSON, an entry each, with its bytes: for another store.",
+            discussion: "Read it there with: waterh-tracker journal import FILE")
+        @OptionGroup var options: StoreOptions
+        var access: TrackerStore.Access { .looking }
+        @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file()) var output: String?
+
+        func run(_ desk: Desk) throws {
+            let file = try OutputFile(output ?? "-", sparing: desk.storeFiles)
+            let report: JournalExportReport
+            do {
+                report = try desk.tracker.exportJournal { try file.write($0) }
+                try file.commit()
+            } catch is OutputFile.NobodyReads {
+                return
+            }
+            guard let output, output != "-" else { return }
+            try desk.say(report) { ["Wrote \(report.entries) \(report.entries == 1 ? "entry" : "entries") to \(output)."] }
+        }
+    }
+
+    struct Import: StoreCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take another store's journal in: all of it, or nothing.", discussion: "What is known already adds nothing, so a file may be read twice.")
+        @OptionGroup var options: StoreOptions
+        @Argument(help: "The file; - for standard input.", completion: .file()) var file: String
+
+        func run(_ desk: Desk) throws {
+            let input = try InputFile(file, sparing: desk.storeFiles)
+            let report = try desk.tracker.importJournal { feed in try input.read(feed) }
+            try desk.say(report) {
+                ["Added \(report.added) \(report.added == 1 ? "entry" : "entries"), \(report.known) known already.", desk.standing(report.state)]
             }
         }
     }

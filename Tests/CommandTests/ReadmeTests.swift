@@ -100,6 +100,31 @@ import Testing
         }
     }
 
+    /// "To change … look at … then run": what is to be run names tests that there are, and so are part of `hardware/bench test`, or a verb of
+    /// the bench; what is to be looked at is there.
+    @Test func everyRowOfTheTableOfChangesNamesWhatThereIs() async throws {
+        let readme = try String(contentsOfFile: Program.repository + "/README.md", encoding: .utf8)
+        let table = try #require(readme.components(separatedBy: "| to change | look at | then run |\n|---|---|---|\n").last)
+        let rows = table.components(separatedBy: "\n").prefix { $0.hasPrefix("| ") }.map { $0.components(separatedBy: " | ") }
+        #expect(rows.count >= 14)
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let tests = try await Program(path: own).run(["--testing-library", "swift-testing", "--list-tests"]).lines
+        #expect(tests.count > 100)
+        let help = try await Program(path: Program.repository + "/hardware/bench").run(["help"]).output
+        for row in rows {
+            try #require(row.count == 3, "\(row)")
+            let command = row[2].replacing("`", with: "").replacing(" |", with: "").split(separator: " ").map(String.init)
+            try #require(command.count >= 2 && command[0] == "hardware/bench", "\(row)")
+            #expect(help.contains("\n  \(command[1]) "), "\(row)")
+            for word in command.dropFirst(2) { #expect(tests.contains { $0.contains(word) }, "no test is called '\(word)'") }
+            let places = row[1].components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 && $0.element.contains("/") }.map(\.element)
+            for place in places {
+                let isThere = ["/", "/Sources/"].contains { FileManager.default.fileExists(atPath: Program.repository + $0 + place) }
+                #expect(isThere, "\(place) is not there")
+            }
+        }
+    }
+
     @Test func theBenchKnowsItsVerbs() async throws {
         let bench = Program(path: Program.repository + "/hardware/bench")
         let help = try await bench.run(["help"])

@@ -53,12 +53,12 @@ enum SettingEffects {
         },
         "bottle.readDelayS": engine("2") { settings in
             let bottle = ScriptedBottle(.draft, records: [drink], properties: [.read])
-            var rig = EngineRig(options: PollOptions(settings: settings, zone: .utc), peer: bottle, start: after)
+            var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc), peer: bottle, start: after)
             return try "\(rig.run().duration)"
         },
         "bottle.pollWhenIdle": SettingEffect(value: "false", observation: .service("Next poll")),
         "bottle.maxRecordAgeDays": engine("1") { settings in
-            var rig = EngineRig(options: PollOptions(settings: settings, zone: .utc), peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 3 * 86_400))
+            var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc), peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 3 * 86_400))
             return try "\(rig.run().suspect) suspect"
         },
 
@@ -93,7 +93,7 @@ enum SettingEffects {
         var bottle = ScriptedBottle(records: [drink])
         bottle.isSilent = isSilent
         bottle.advertisement = Advertisement(peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz")
-        var rig = EngineRig(options: PollOptions(settings: settings, zone: .utc), peer: bottle, start: after, hasRadio: true)
+        var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc), peer: bottle, start: after, hasRadio: true)
         try rig.run()
         return rig
     }

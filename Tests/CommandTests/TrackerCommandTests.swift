@@ -37,6 +37,7 @@ import Testing
         ("session end --yes", 3), ("session show", 3), ("session show nope", 3), ("preset delete Beer", 3),
         ("preset add X --estimate 0.05", 3), ("preset add X --estimate nan", 3), ("preset add '' ", 3), ("preset add X --abv 101", 3),
         ("settings set pace.thresholdPercent 0", 3), ("settings set pace.thresholdPercent", 2), ("settings get nothing", 2),
+        ("settings get --bottle nobody", 3), ("settings set --bottle nobody bottle.readDelayS 1", 3),
         ("settings set schedule.wake 12:00", 3), ("settings set day.zone Mars/Olympus", 3), ("import no-such-file.xml", 1),
         ("history --day 2026-02-30", 2), ("history --month 2026-13", 2), ("history --day today --month 2026-01", 2),
         ("token revoke abc", 3), ("token revoke", 2), ("purge", 3), ("export --output no-such-folder/x.csv", 1),

@@ -48,6 +48,25 @@ import TrackerCore
         }
     }
 
+    @Test func aBottleHasSettingsOfItsOwn() async throws {
+        let store = try TrackerStore(inMemory: "Etc/UTC")
+        try store.adoptBottle("A4:C1:38:00:00:01")
+        try await ServedHousehold.serve(store) { house async throws in
+            let path = "/api/v1/bottles/A4:C1:38:00:00:01/settings"
+            let bottles = try await house.ask("GET", "/api/v1/bottles").json["bottles"] as? [[String: Any]]
+            #expect(bottles?.map { $0["name"] as? String } == ["A4:C1:38:00:00:01"])
+            #expect(try await house.ask("GET", path).json["own"] as? [String] == [])
+            let changed = try await house.ask("PATCH", path, #"{"bottle.recordDialect": "strict", "bottle.readDelayS": 1.5}"#, headers: house.page)
+            #expect(changed.status == 200 && changed.json["own"] as? [String] == ["bottle.recordDialect", "bottle.readDelayS"])
+            #expect((changed.json["settings"] as? [String: Any])?["bottle.recordDialect"] as? String == "strict")
+            #expect(try await house.ask("GET", "/api/v1/settings").json["bottle.recordDialect"] as? String == "calendar")
+            let back = try await house.ask("PATCH", path, #"{"bottle.recordDialect": null}"#, headers: house.page)
+            #expect(back.json["own"] as? [String] == ["bottle.readDelayS"])
+            #expect(try await house.ask("PATCH", path, #"{"hydration.goalMl": 2000}"#, headers: house.page).code == "settingRule")
+            #expect(try await house.ask("GET", "/api/v1/bottles/nobody/settings").status == 404)
+        }
+    }
+
     @Test func aPurgeSentAgainTakesNothingMore() async throws {
         try await ServedHousehold.serve { house async throws in
             let headers = house.page.merging(["Idempotency-Key": "purge-1"]) { $1 }

@@ -178,8 +178,8 @@ import TrackerCore
     /// The credential is set and never shown.
     @Test func theCredentialIsNeverShown() throws {
         let settings = try store.changeSettings([("sync.token", "s3cret")], context())
-        #expect(settings.value(of: "sync.token") == .text("(set)") && settings.syncToken == "s3cret")
-        #expect(try store.settings().syncToken == "s3cret")
+        #expect(settings.value(of: "sync.token") == .text("(set)") && settings.service.syncToken == "s3cret")
+        #expect(try store.settings().service.syncToken == "s3cret")
         let refusal = #expect(throws: SettingRefusal.self) { try store.changeSettings([("sync.token", "s3cret with blanks")], context()) }
         #expect(refusal.map { !"\($0)".contains("s3cret") } == true, "\(String(describing: refusal))")
     }

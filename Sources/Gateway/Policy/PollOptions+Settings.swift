@@ -2,16 +2,31 @@ import BottleProtocol
 import TrackerCore
 
 extension PollOptions {
-    /// What a poll is to do by the settings of a store.
+    /// What a poll is to do by the settings of its store; an own bottle that has settings of its own (`OwnBottle.settings`) is read by those.
     /// - Parameter zone: the zone of days, where the settings name none for the bottle.
-    public init(settings: Settings, zone: Zone) {
-        self.init(zone: settings.bottleZone.flatMap { try? Zone($0) } ?? zone)
-        dialect = BottleProtocol.RecordDialect(rawValue: settings.recordDialect.rawValue) ?? .calendar
+    public init(settings: BottleSettings, zone: Zone) {
+        self.init(zone: zone)
+        dayZone = zone
+        alias = settings.alias
+        follow(settings)
+        (limits.scan, limits.connect) = (.seconds(settings.scanTimeoutSeconds), .seconds(settings.connectTimeoutSeconds))
+    }
+
+    /// Takes what one bottle's settings say, but not what a person has named for this poll.
+    mutating func follow(_ settings: BottleSettings) {
+        if !isReadingNamed {
+            dialect = BottleProtocol.RecordDialect(rawValue: settings.recordDialect.rawValue) ?? .calendar
+        }
         amountWidth = settings.amountWidth.flatMap { BottleProtocol.AmountWidth(rawValue: $0.rawValue) }
-        alias = settings.bottleAlias
+        if let dayZone { zone = settings.zone.flatMap { try? Zone($0) } ?? dayZone }
         maxRecordAgeDays = settings.maxRecordAgeDays
-        limits.scan = .seconds(settings.scanTimeoutSeconds)
-        limits.connect = .seconds(settings.connectTimeoutSeconds)
         limits.beforeRead = .seconds(settings.readDelaySeconds)
+    }
+
+    /// The same options for one of the store's own bottles, by its own settings.
+    public func following(_ bottle: OwnBottle?) -> PollOptions {
+        var options = self
+        if let settings = bottle?.settings { options.follow(settings) }
+        return options
     }
 }

@@ -21,10 +21,14 @@ public struct PollOptions: Sendable {
     /// Bottles of this store that this poll is not for: they are nobody else's, and left to their own polls.
     public var others: [OwnBottle] = []
     public var dialect = BottleProtocol.RecordDialect.calendar
+    /// A person named the dialect for this poll: no bottle's own setting changes it.
+    public var isReadingNamed = false
     /// `nil`: what the dialect says.
     public var amountWidth: BottleProtocol.AmountWidth?
     /// The zone in which the bottle's clock is read and set.
     public var zone: Zone
+    /// The zone of days, where the bottle's follows from it; `nil`: `zone` was named as it is.
+    public internal(set) var dayZone: Zone?
     /// Records older than this are kept as suspects; days, 1–360.
     public var maxRecordAgeDays = 180
     /// Acknowledge nothing: the bottle keeps its log.
@@ -71,8 +75,11 @@ public struct OwnBottle: Hashable, Sendable {
     public var aliases: Set<String>
     /// The name that it shows on the air.
     public var advertisedName: String?
+    /// How it is read, where it has settings of its own; `nil`: as the store's settings say.
+    public var settings: BottleSettings?
 
-    public init(identities: Set<String>, aliases: Set<String> = [], advertisedName: String? = nil) {
+    public init(identities: Set<String>, aliases: Set<String> = [], advertisedName: String? = nil, settings: BottleSettings? = nil) {
+        self.settings = settings
         self.identities = identities
         self.aliases = aliases
         self.advertisedName = advertisedName

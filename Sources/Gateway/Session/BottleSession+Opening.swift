@@ -97,9 +97,10 @@ extension BottleSession {
         keeper.adopt(work.names, &work)
     }
 
-    /// Under which name the report speaks of it. Two bottles never share an alias: the other one of this store keeps it.
+    /// Who it is, is certain. Under which name the report speaks of it. Two bottles never share an alias: the other one of this store keeps it.
     func call(_ identity: String, _ work: inout PollWork) {
         work.report.bottle = identity
+        work.followSettings(of: identity)
         if let alias = work.options.alias, !work.options.own.contains(where: { $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias) }) {
             work.report.bottle = alias
         }

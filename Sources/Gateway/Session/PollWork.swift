@@ -4,7 +4,7 @@ import TrackerCore
 
 /// What the parts of one poll share: the options, the report as it grows, and the effects of the event at hand.
 struct PollWork {
-    let options: PollOptions
+    private(set) var options: PollOptions
     /// For people: `unix:/tmp/b.sock`.
     let linkName: String
     let hasRadio: Bool
@@ -108,6 +108,11 @@ struct PollWork {
     /// What the bottle's records are kept under.
     var bottle: String { report.identity ?? linkName }
     var limits: PollLimits { options.limits }
+
+    /// Who the bottle is, is certain: from here on it is read by its own settings, where it has any.
+    mutating func followSettings(of identity: String) {
+        options = options.following(options.own.first { $0.answers(to: identity, alias: options.alias) })
+    }
 
     mutating func emit(_ effect: EngineEffect) { effects.append(effect) }
 

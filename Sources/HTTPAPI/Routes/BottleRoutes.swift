@@ -21,6 +21,19 @@ enum BottleRoutes {
             guard arguments.count <= 16 else { throw HTTPProblem.wrong("tooMany", "A command has 16 arguments at most.") }
             return .json(["answer": try await service(ask).send([command] + arguments)])
         }
+        table.get("bottles") { ask in
+            try ask.allowQuery([])
+            return .json(["bottles": try ask.person.desk().bottles()])
+        }
+        table.get("bottles/:bottle/settings") { ask in
+            try ask.allowQuery([])
+            return .json(try ask.person.desk().settings(ofBottle: try ask.part("bottle")))
+        }
+        table.write(.patch, "bottles/:bottle/settings", needs: .control) { ask, desk, fields in
+            let changes = try fields.all().sorted { $0.key < $1.key }.map { (name: $0.key, text: try SettingRoutes.textIfAny($0.value, of: $0.key)) }
+            guard !changes.isEmpty else { throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.") }
+            return .json(try desk.set(changes, ofBottle: try ask.part("bottle")))
+        }
         table.get("journal") { ask in
             try ask.allowQuery(["limit"])
             return .json(try ask.person.desk().journal(limit: try ask.wholeQuery("limit", in: 1...10_000, otherwise: 100)))

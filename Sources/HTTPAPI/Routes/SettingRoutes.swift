@@ -52,6 +52,9 @@ enum SettingRoutes {
         }
     }
 
+    /// The same, where null takes a bottle's own value back.
+    static func textIfAny(_ value: Fields.Value, of name: String) throws -> String? { value == .null ? nil : try text(value, of: name) }
+
     /// A setting as the page shows it.
     private struct Entry: Encodable {
         var name: String

@@ -13,11 +13,6 @@ public struct UnreadableRow: Error, Hashable, Sendable, CustomStringConvertible 
     public var description: String { "\(table) \(name): \(reason)" }
 }
 
-extension Instant {
-    /// What a store may hold: the years 1 to 9999, so that every instant can be written as text and reckoned with.
-    static let storable = Instant(milliseconds: -62_135_596_800_000)...Instant(milliseconds: 253_402_300_799_999)
-}
-
 extension Row {
     /// A column's value, where it is of that type.
     func checked<Value: DatabaseValueConvertible>(_ column: String, _ type: Value.Type = Value.self) throws -> Value {

@@ -185,6 +185,13 @@ struct JournalWriter {
         touched += [Instant(milliseconds: old), instant]
     }
 
+    /// A drink that was deleted where it came from: its key stays taken, and it does not count.
+    func bury(_ entry: JournalEntry) throws {
+        guard let origin = bottles[entry.bottle]?.origin else { return }
+        try db.execute(
+            sql: "UPDATE drink SET deleted = 1 WHERE key = ?", arguments: [Self.key(origin, Self.wall(entry), entry.amountMl)])
+    }
+
     private func noteReading(_ row: Row, _ entry: JournalEntry) throws {
         guard let reading = entry.reading, row["reading"] as String? != reading else { return }
         try db.cachedStatement(sql: "UPDATE bottle_record SET reading = ? WHERE id = ?").execute(arguments: [reading, row["id"] as Int64])

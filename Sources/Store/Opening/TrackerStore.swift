@@ -10,7 +10,7 @@ import TrackerCore
 /// killed; a writer waits at most `busySeconds` for another. The store reads no clock and no time zone: callers pass both.
 public struct TrackerStore: Sendable {
     /// How long a write waits for another process before it fails with `StoreError.Kind.busy`, in seconds.
-    public static let busySeconds: Double = 5
+    public static let busySeconds: Double = 15
 
     /// What a store is opened for.
     public enum Access: Sendable {

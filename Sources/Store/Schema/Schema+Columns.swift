@@ -6,6 +6,7 @@ extension Schema {
     static let columns = """
         bottle: id origin name advertisedName model batteryPercent clockDriftSeconds lastPoll lastCompletePoll isOwn agreedAt agreedOffset
         bottle_name: name bottle isAlias
+        bottle_setting: bottle name value
         bottle_record: id bottle raw wall amountMl isDrink verdict reason received reading about yearBoot yearStart
         change: id at what before
         claim: id claimant claimedAt

@@ -30,11 +30,11 @@ extension TrackerStore {
                 try DayGoals.change(from: old.goalMl, to: new.goalMl, on: today, isFirstChoice: isFirstChoice, db)
             }
             try restartGrid(from: old, to: new, at: context.now, db)
-            if let alias = new.bottleAlias, alias != old.bottleAlias {
+            if let alias = new.bottle.alias, alias != old.bottle.alias {
                 let names = try String.fetchAll(db, sql: "SELECT name FROM bottle WHERE isOwn LIMIT 2")
                 if names.count == 1, names[0] != alias { try renameBottle(names[0], to: alias, db) }
             }
-            if new.syncURL != old.syncURL {
+            if new.service.syncURL != old.service.syncURL {
                 try db.execute(sql: "DELETE FROM outbox")
                 try SyncStateTable.forget(db)
                 try OutboxWriter.putAll(at: context.now, db)

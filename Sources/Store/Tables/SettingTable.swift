@@ -7,6 +7,20 @@ enum SettingTable {
         return Dictionary(rows.map { ($0["name"] as String, $0["value"] as String) }, uniquingKeysWith: { _, last in last })
     }
 
+    /// What a bottle has of its own.
+    static func texts(ofBottle bottle: Int64, _ db: Database) throws -> [String: String] {
+        let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?"), arguments: [bottle])
+        return Dictionary(rows.map { ($0["name"] as String, $0["value"] as String) }, uniquingKeysWith: { _, last in last })
+    }
+
+    /// Gives a bottle a setting of its own, or takes it back.
+    static func save(_ text: String?, as name: String, ofBottle bottle: Int64, _ db: Database) throws {
+        guard let text else {
+            return try db.execute(sql: "DELETE FROM bottle_setting WHERE bottle = ? AND name = ?", arguments: [bottle, name])
+        }
+        try db.execute(sql: "INSERT OR REPLACE INTO bottle_setting (bottle, name, value) VALUES (?, ?, ?)", arguments: [bottle, name, text])
+    }
+
     /// Keeps what differs from the defaults.
     static func save(_ settings: Settings, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM setting")

@@ -12,7 +12,7 @@ public enum PollPlan {
     public static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollRhythm {
         let intake = facts.today(at: now)
         let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
-        if nextDrink.phase != .outsideHours || facts.settings.pollWhenIdle {
+        if nextDrink.phase != .outsideHours || facts.settings.bottle.pollWhenIdle {
             return .every(seconds: PollInterval.calculatePollInterval(secondsToDue: nextDrink.secondsLeft))
         }
         let wake = facts.settings.intervalHours.wake

@@ -52,6 +52,8 @@ public struct JournalEntry: Hashable, Sendable {
     /// The clock to note beside the row: only a drink's year matters.
     public var openYear: ClockMark? { if case .drink = verdict { yearClock } else { nil } }
 
+    /// A record's bytes.
+    public static let length = 13
     /// The part of the bytes that says which drink it is: date, time and amount. The rest is not known to stay.
     public static let identityLength = 8
 

@@ -41,6 +41,13 @@ public struct SettingRefusal: Problem, Hashable {
     /// What the setting still is, as text.
     public var kept: String?
 
+    public init(name: String, given: String, rule: String, kept: String?) {
+        self.name = name
+        self.given = given
+        self.rule = rule
+        self.kept = kept
+    }
+
     public var code: String { kept == nil ? "noSuchSetting" : "settingRule" }
     public var category: ProblemCategory { kept == nil ? .notFound : .refused }
     public var values: [String: String] { ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 } }

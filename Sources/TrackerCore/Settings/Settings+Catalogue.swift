@@ -27,18 +27,18 @@ extension Settings {
         .flag("notify.sound", \.sound),
         .flag("notify.timeSensitiveCritical", \.timeSensitiveCritical),
         .optionalText(
-            "bottle.alias", \.bottleAlias, rule: "It must be a name of 1 to 64 printable characters, or unset.",
+            "bottle.alias", \.bottle.alias, rule: "It must be a name of 1 to 64 printable characters, or unset.",
             accepts: isName),
-        .zone("bottle.timeZone", \.bottleZone),
-        .choice("bottle.recordDialect", \.recordDialect),
+        .zone("bottle.timeZone", \.bottle.zone),
+        .choice("bottle.recordDialect", \.bottle.recordDialect),
         .optional(
-            "bottle.amountWidth", \.amountWidth, rule: "It must be u8 or u16be, or unset to follow the dialect.",
+            "bottle.amountWidth", \.bottle.amountWidth, rule: "It must be u8 or u16be, or unset to follow the dialect.",
             words: { .text($0.rawValue) }, parse: { AmountWidth(rawValue: $0) }),
-        .decimal("bottle.scanTimeoutS", \.scanTimeoutSeconds, 1...60, "seconds"),
-        .decimal("bottle.connectTimeoutS", \.connectTimeoutSeconds, 1...60, "seconds"),
-        .decimal("bottle.readDelayS", \.readDelaySeconds, 0...5, "seconds"),
-        .flag("bottle.pollWhenIdle", \.pollWhenIdle),
-        .integer("bottle.maxRecordAgeDays", \.maxRecordAgeDays, 1...360, "days"),
+        .decimal("bottle.scanTimeoutS", \.bottle.scanTimeoutSeconds, 1...60, "seconds"),
+        .decimal("bottle.connectTimeoutS", \.bottle.connectTimeoutSeconds, 1...60, "seconds"),
+        .decimal("bottle.readDelayS", \.bottle.readDelaySeconds, 0...5, "seconds"),
+        .flag("bottle.pollWhenIdle", \.bottle.pollWhenIdle),
+        .integer("bottle.maxRecordAgeDays", \.bottle.maxRecordAgeDays, 1...360, "days"),
         .integer("waterline.waterEveryNDrinks", \.waterEveryNDrinks, 1...10),
         .flag("waterline.timeReminders", \.timeReminders),
         .oneOf("waterline.intervalMinutes", \.intervalMinutes, [10, 15, 20, 30, 45, 60], "minutes"),
@@ -53,24 +53,24 @@ extension Settings {
         .choice("week.firstDay", \.weekFirstDay),
         .flag("health.enabled", \.healthEnabled),
         .optionalText(
-            "sync.url", \.syncURL, rule: "It must be an address that begins with http:// or https://, or unset.",
+            "sync.url", \.service.syncURL, rule: "It must be an address that begins with http:// or https://, or unset.",
             accepts: { isURL($0, ["http", "https"]) }),
         .optionalText(
-            "sync.token", \.syncToken, rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.",
+            "sync.token", \.service.syncToken, rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.",
             accepts: isToken
         ).secret,
         .optionalText(
-            "sync.tokenFile", \.syncTokenFile, rule: "It must be the whole path of a file that begins with /, or unset.",
+            "sync.tokenFile", \.service.syncTokenFile, rule: "It must be the whole path of a file that begins with /, or unset.",
             accepts: { $0.hasPrefix("/") && $0.utf8.count <= 4096 && $0.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 } }),
-        .text("http.listen", \.httpListen, rule: "It must be an address and a port, such as 127.0.0.1:8077.", accepts: isEndpoint),
+        .text("http.listen", \.service.httpListen, rule: "It must be an address and a port, such as 127.0.0.1:8077.", accepts: isEndpoint),
         .optionalText(
-            "mqtt.url", \.mqttURL, rule: "It must be an address that begins with mqtt:// or mqtts://, or unset.",
+            "mqtt.url", \.service.mqttURL, rule: "It must be an address that begins with mqtt:// or mqtts://, or unset.",
             accepts: { isURL($0, ["mqtt", "mqtts"]) }),
         .text(
-            "mqtt.prefix", \.mqttPrefix,
+            "mqtt.prefix", \.service.mqttPrefix,
             rule: "It must be a topic of 1 to 64 printable characters without +, # and without / at its ends.",
             accepts: { isName($0) && !$0.contains("+") && !$0.contains("#") && !$0.hasPrefix("/") && !$0.hasSuffix("/") }),
-        .flag("mqtt.commands", \.mqttCommands),
+        .flag("mqtt.commands", \.service.mqttCommands),
     ]
 
     private static let quickAdd = SettingEntry(

@@ -37,6 +37,20 @@ extension Settings {
         self = changed
     }
 
+    /// The name of a setting that a bottle may have of its own, as it is written.
+    public static func bottleSetting(_ name: String) throws(SettingRefusal) -> String {
+        guard let entry = entry(name) else { throw unknown(name, "") }
+        guard entry.name.hasPrefix(BottleSettings.prefix) else {
+            throw SettingRefusal(
+                name: entry.name, given: "", rule: "It belongs to a person's day or to the service: one bottle cannot have its own.",
+                kept: "as it is for all bottles")
+        }
+        return entry.name
+    }
+
+    /// The setting that names a bottle: a bottle's own one is its name.
+    public static let aliasName = BottleSettings.prefix + "alias"
+
     /// The value of a setting as it may be shown: of a secret one only that it is set. `nil` for a name that is none.
     public func value(of name: String) -> SettingValue? { Self.entry(name)?.shown(self) }
 

@@ -1,5 +1,5 @@
-/// Every setting of tracker law Section 11, typed, with its default. The way in is `set(_:to:)`: whatever it
-/// refuses leaves the old value. Names, ranges and rules stand in `Settings.catalogue`.
+/// Every setting of tracker law Section 11, typed, with its default: of a person's day, of the bottles, and of the service. The way in is
+/// `set(_:to:)`: whatever it refuses leaves the old value. Names, ranges and rules stand in `Settings.catalogue`.
 public struct Settings: Hashable, Sendable {
     // day
     public internal(set) var boundaryHour = 4
@@ -40,19 +40,8 @@ public struct Settings: Hashable, Sendable {
     public internal(set) var sound = true
     public internal(set) var timeSensitiveCritical = true
 
-    // bottle
-    /// Shares or separates histories; `nil` is the bottle's address.
-    public internal(set) var bottleAlias: String?
-    /// IANA id; `nil` is the system's zone.
-    public internal(set) var bottleZone: String?
-    public internal(set) var recordDialect = RecordDialectSetting.calendar
-    /// `nil` follows the dialect: `u8` when strict, `u16be` in calendar.
-    public internal(set) var amountWidth: AmountWidth?
-    public internal(set) var scanTimeoutSeconds = 10.0
-    public internal(set) var connectTimeoutSeconds = 5.0
-    public internal(set) var readDelaySeconds = 0.5
-    public internal(set) var pollWhenIdle = true
-    public internal(set) var maxRecordAgeDays = 180
+    /// Of every bottle that has no settings of its own.
+    public internal(set) var bottle = BottleSettings()
 
     // waterline
     public internal(set) var waterEveryNDrinks = 1
@@ -65,17 +54,11 @@ public struct Settings: Hashable, Sendable {
     public internal(set) var defaultPreset: String?
     public internal(set) var bottleWater = BottleWaterMode.accumulate
 
-    // week, files, network
+    // week, files
     public internal(set) var weekFirstDay = WeekStart.monday
     public internal(set) var healthEnabled = false
-    public internal(set) var syncURL: String?
-    /// The credential for `syncURL`: itself, or the file it stands in. Never shown.
-    public internal(set) var syncToken: String?
-    public internal(set) var syncTokenFile: String?
-    public internal(set) var httpListen = "127.0.0.1:8077"
-    public internal(set) var mqttURL: String?
-    public internal(set) var mqttPrefix = "hydration"
-    public internal(set) var mqttCommands = false
+    /// Where the service listens, and to whom it speaks.
+    public internal(set) var service = ServiceSettings()
 
     /// Everything at its default.
     public init() {}
@@ -88,18 +71,9 @@ public struct Settings: Hashable, Sendable {
     public var adaptiveHours: (start: TimeOfDay, end: TimeOfDay) { (adaptiveStart ?? wake, adaptiveEnd ?? sleep) }
     /// Percent of the goal at which being behind turns red; test mode makes it 5.
     public var effectiveThresholdPercent: Int { testMode ? 5 : thresholdPercent }
-    public var effectiveAmountWidth: AmountWidth { amountWidth ?? (recordDialect == .strict ? .u8 : .u16be) }
 }
 
 public enum ReminderEngine: String, Hashable, Sendable, CaseIterable { case pace, interval, adaptive, all }
-public enum RecordDialectSetting: String, Hashable, Sendable, CaseIterable { case calendar, strict }
-public enum AmountWidth: String, Hashable, Sendable, CaseIterable {
-    case u8, u16be
-
-    /// The amount in bytes 6 and 7 of a record, ml (tracker law A1).
-    public func amountMl(byte6: UInt8, byte7: UInt8) -> Int { self == .u8 ? Int(byte7) : Int(byte6) << 8 | Int(byte7) }
-}
-
 public enum VolumeUnits: String, Hashable, Sendable, CaseIterable { case oz, ml }
 public enum BottleWaterMode: String, Hashable, Sendable, CaseIterable { case accumulate, perSip, off }
 public enum WeekStart: String, Hashable, Sendable, CaseIterable {

@@ -55,3 +55,8 @@ public struct UnsupportedInstant: Problem, Hashable {
         "\(instant) is outside the time that can be counted here: 1970-01-01T00:00:00Z to 2109-12-31T23:59:59Z."
     }
 }
+
+extension Instant {
+    /// What a store may hold: the years 1 to 9999, so that every instant can be written as text and reckoned with.
+    public static let storable = Instant(milliseconds: -62_135_596_800_000)...Instant(milliseconds: 253_402_300_799_999)
+}

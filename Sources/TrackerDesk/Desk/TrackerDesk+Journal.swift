@@ -29,8 +29,8 @@ extension TrackerDesk {
             if let newest = try store.newestReceipt(), now.seconds(to: newest) > RecordResolver.aheadSeconds {
                 throw Refusal("clock", "This computer's clock says \(now), but the store has received something at \(newest): nothing is dated by it.")
             }
-            let options = PollOptions(settings: try store.settings(), zone: zone)
-            let done = try SecondLook.run(store, bottles: try store.bottles().map(\.name), options: options, now: now)
+            let options = PollOptions(settings: try store.settings().bottle, zone: zone)
+            let done = try secondLook(options)
             let resolved = done.count { $0.outcome == .promoted }
             return ResolveOutcome(
                 resolved: resolved, changed: done.count - resolved, waiting: try store.doubts().reduce(0) { $0 + $1.count }, state: try state())

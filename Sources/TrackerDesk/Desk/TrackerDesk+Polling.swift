@@ -6,11 +6,14 @@ extension TrackerDesk {
     /// What a poll is to do, by the settings of the store.
     /// - Parameter host: this computer's clock, with all that is known of it.
     public func pollOptions(host: ClockMark) throws -> PollOptions {
-        var options = PollOptions(settings: try store.settings(), zone: zone)
+        var options = PollOptions(settings: try store.settings().bottle, zone: zone)
         options.own = try ownBottles()
         options.host = host
         return options
     }
+
+    /// All bottles that the store knows, in the order in which they were first seen.
+    public func bottles() throws -> [BottleReport] { try store.bottles().map(BottleReport.init) }
 
     /// The bottles of the store, as a poll tells them.
     public func ownBottles() throws -> [OwnBottle] { try Self.ownBottles(of: store) }
@@ -18,7 +21,9 @@ extension TrackerDesk {
     /// The same where no moment matters.
     public static func ownBottles(of store: TrackerStore) throws -> [OwnBottle] {
         try store.bottles().filter(\.isOwn).map {
-            OwnBottle(identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities), advertisedName: $0.advertisedName)
+            OwnBottle(
+                identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities), advertisedName: $0.advertisedName,
+                settings: try store.ownSettings(ofBottle: $0.name))
         }
     }
 
@@ -43,11 +48,19 @@ extension TrackerDesk {
         store.afterCommit(context).forEach(remark)
     }
 
+    /// Looks again at the records of every bottle, each by its own settings.
+    func secondLook(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
+        try store.bottles().flatMap { bottle in
+            let own = OwnBottle(identities: [], settings: try store.ownSettings(ofBottle: bottle.name))
+            return try SecondLook.run(store, bottles: [bottle.name], options: options.following(own), now: now)
+        }
+    }
+
     /// Looks again at what is stored without a date, where no bottle answered whose session would have done so.
     /// - Returns: how many records have a date now.
     public func lookAgain(_ options: PollOptions) throws -> Int {
         try change {
-            try SecondLook.run(store, bottles: store.bottles().map(\.name), options: options, now: now).count { $0.outcome == .promoted }
+            try secondLook(options).count { $0.outcome == .promoted }
         }
     }
 }

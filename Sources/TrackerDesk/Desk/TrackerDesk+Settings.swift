@@ -27,6 +27,22 @@ extension TrackerDesk {
         }
     }
 
+    /// How one bottle is found, read and understood: its own settings, over those of the store.
+    public func settings(ofBottle bottle: String) throws -> BottleSettingsReport {
+        Self.report(bottle, try store.settings(ofBottle: bottle))
+    }
+
+    /// Gives one bottle settings of its own: all that are named or, where a rule refuses one, none.
+    /// - Parameter changes: `nil` takes a bottle's own setting back: it follows the store's again.
+    public func set(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> BottleSettingsReport {
+        try change { Self.report(bottle, try store.changeSettings(changes, ofBottle: bottle)) }
+    }
+
+    private static func report(_ bottle: String, _ found: (settings: Settings, own: Set<String>)) -> BottleSettingsReport {
+        let names = Settings.catalogue.map(\.name).filter { $0.hasPrefix(BottleSettings.prefix) && $0 != Settings.aliasName }
+        return BottleSettingsReport(bottle: bottle, settings: SettingsReport(names.map { line($0, found.settings) }), own: names.filter(found.own.contains))
+    }
+
     /// The goal and schedule form (tracker law A11): commits what was touched, all or nothing.
     /// - Returns: the settings that were touched, as they are now.
     public func save(_ form: GoalForm) throws -> SettingsReport { try set(try form.changes(of: store.settings())) }

@@ -21,6 +21,15 @@ public struct SettingsReport: Hashable, Sendable, Encodable {
     }
 }
 
+/// The settings by which one bottle is read.
+public struct BottleSettingsReport: Hashable, Sendable, Encodable {
+    /// The bottle, as it was named.
+    public let bottle: String
+    public let settings: SettingsReport
+    /// Names of those that are the bottle's own; the others are the store's.
+    public let own: [String]
+}
+
 /// What the welcome answers.
 public struct SetupReport: Hashable, Sendable, Encodable {
     /// Nobody was welcomed before.

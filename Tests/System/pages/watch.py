@@ -3,6 +3,20 @@ from .browser import PageCase, tracker
 
 
 class Watch(PageCase):
+    def setUp(self):
+        super().setUp()
+        # A reminder lies over the whole face until somebody puts it away: here only where a test asks for one.
+        tracker("settings", "set", "reminders.enabled", "false", "waterline.timeReminders", "false")
+
+    def test_a_reminder_lies_over_the_face_until_it_is_put_away(self):
+        self.emulate(240, 240)
+        self.show()
+        tracker("settings", "set", "reminders.enabled", "true")
+        self.button("Dismiss", ".notices")
+        self.until(lambda: not self.all(".notices .notice"), "put away")
+        self.click(".watch-buttons button")
+        self.totals(250)
+
     def show(self, path="/watch"):
         self.open(path, ".watch-litres")
         self.until(lambda: self.text(".watch-litres") != "--", "no state")

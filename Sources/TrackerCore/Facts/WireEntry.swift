@@ -1,0 +1,135 @@
+/// A journal entry with its passport, as it travels from one journal to another: who received it, and all that is needed to count it there
+/// once. As JSON one object; times are whole milliseconds since 1970 UTC, so that nothing is rounded on the way.
+///
+/// ```json
+/// {"version": 1, "gateway": "6f1c…", "bottle": "A4:C1:38:01:02:03", "raw": "1A020216151500100000016100",
+///  "wall": "2026-02-02T22:21:15", "ml": 16, "verdict": "drink", "at": 1770070875000, "zone": "Europe/Berlin",
+///  "received": 1770070900000, "reading": "calendar/u16be"}
+/// ```
+///
+/// Keys that a reader does not know are passed over; a greater `version` is refused, since what it means is not known.
+public struct WireEntry: Hashable, Sendable {
+    /// Of what `init(from:)` reads and `encode(to:)` writes.
+    public static let version = 1
+    /// What may stand in a name or a reason, characters.
+    public static let textLimit = 128
+
+    /// Who received it from the bottle: the id of that store's owner's device.
+    public var gateway: String
+    public var entry: JournalEntry
+    /// A person deleted the drink: it is known, and does not count.
+    public var isDeleted: Bool
+
+    public init(gateway: String, entry: JournalEntry, isDeleted: Bool = false) {
+        self.gateway = gateway
+        self.entry = entry
+        self.isDeleted = isDeleted
+    }
+
+    /// Why a text is no entry.
+    public struct Malformed: Error, Hashable, CustomStringConvertible {
+        public var description: String
+    }
+}
+
+extension WireEntry: Codable {
+    private enum Key: String, CodingKey {
+        case version, gateway, bottle, raw, wall, ml, verdict, reason, at, zone, received, reading, about, deleted
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Key.self)
+        try fields.encode(Self.version, forKey: .version)
+        try fields.encode(gateway, forKey: .gateway)
+        try fields.encode(entry.bottle, forKey: .bottle)
+        try fields.encode(Self.hex(entry.raw), forKey: .raw)
+        try fields.encodeIfPresent(entry.wall?.description, forKey: .wall)
+        try fields.encode(entry.amountMl, forKey: .ml)
+        switch entry.verdict {
+        case .drink(let at, let zone):
+            try fields.encode("drink", forKey: .verdict)
+            try fields.encode(at.milliseconds, forKey: .at)
+            try fields.encode(zone, forKey: .zone)
+        case .notADrink(let reason):
+            try fields.encode("notADrink", forKey: .verdict)
+            try fields.encode(reason, forKey: .reason)
+        case .quarantined(let reason):
+            try fields.encode("quarantined", forKey: .verdict)
+            try fields.encode(reason, forKey: .reason)
+        }
+        try fields.encode(entry.received.milliseconds, forKey: .received)
+        try fields.encodeIfPresent(entry.reading, forKey: .reading)
+        try fields.encodeIfPresent(entry.about?.milliseconds, forKey: .about)
+        if isDeleted { try fields.encode(true, forKey: .deleted) }
+    }
+
+    /// - Throws: `Malformed`, or `DecodingError` where a field is missing or of another type.
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: Key.self)
+        let version = try fields.decode(Int.self, forKey: .version)
+        guard version >= 1 else { throw Malformed(description: "there is no version \(version) of an entry") }
+        guard version <= Self.version else { throw Malformed(description: "it is of version \(version), and this program reads up to \(Self.version)") }
+        let verdict: JournalEntry.Verdict
+        switch try fields.decode(String.self, forKey: .verdict) {
+        case "drink":
+            let zone = try Self.text(fields, .zone)
+            guard (try? Zone(zone)) != nil else { throw Malformed(description: "there is no time zone \"\(zone)\"") }
+            verdict = .drink(at: try Self.instant(fields.decode(Int64.self, forKey: .at), .at), zone: zone)
+        case "notADrink": verdict = .notADrink(reason: try Self.text(fields, .reason))
+        case "quarantined": verdict = .quarantined(reason: try Self.text(fields, .reason))
+        case let other: throw Malformed(description: "\"\(other.prefix(32))\" is no verdict")
+        }
+        let wall = try fields.decodeIfPresent(String.self, forKey: .wall)
+        guard let raw = Self.bytes(try fields.decode(String.self, forKey: .raw)) else {
+            throw Malformed(description: "raw is not \(JournalEntry.length) bytes in hexadecimal")
+        }
+        let ml = try fields.decode(Int.self, forKey: .ml)
+        guard (0...0xFFFF).contains(ml) else { throw Malformed(description: "\(ml) ml fit no record") }
+        let wallTime = try wall.map { text in
+            guard let time = WallTime(text) else { throw Malformed(description: "wall is no date and time") }
+            return time
+        }
+        if case .drink = verdict, ml == 0 { throw Malformed(description: "a drink of 0 ml is none") }
+        entry = JournalEntry(
+            bottle: try Self.text(fields, .bottle), raw: raw, wall: wallTime, amountMl: ml,
+            received: try Self.instant(fields.decode(Int64.self, forKey: .received), .received), verdict: verdict,
+            reading: try fields.contains(.reading) ? Self.text(fields, .reading) : nil,
+            about: try fields.decodeIfPresent(Int64.self, forKey: .about).map { try Self.instant($0, .about) })
+        gateway = try Self.text(fields, .gateway)
+        isDeleted = try fields.decodeIfPresent(Bool.self, forKey: .deleted) ?? false
+    }
+
+    private static func text(_ fields: KeyedDecodingContainer<Key>, _ key: Key) throws -> String {
+        let text = try fields.decode(String.self, forKey: key)
+        guard (1...textLimit).contains(text.count), text.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 }) else {
+            throw Malformed(description: "\(key.rawValue) is not a text of 1 to \(textLimit) printable characters")
+        }
+        return text
+    }
+
+    private static func instant(_ milliseconds: Int64, _ key: Key) throws -> Instant {
+        let instant = Instant(milliseconds: milliseconds)
+        guard Instant.storable.contains(instant) else { throw Malformed(description: "\(key.rawValue) is outside of the years that can be stored") }
+        return instant
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+    }
+
+    /// The bytes of a record; `nil` for anything else.
+    private static func bytes(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count == 2 * JournalEntry.length else { return nil }
+        let values = digits.map { digit -> UInt8? in
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+            default: nil
+            }
+        }
+        guard !values.contains(nil) else { return nil }
+        return stride(from: 0, to: values.count, by: 2).map { (values[$0] ?? 0) << 4 | (values[$0 + 1] ?? 0) }
+    }
+}

@@ -1,0 +1,32 @@
+/// How a bottle is found, read and understood: the settings `bottle.…` of tracker law Section 11. A bottle may have its own, over
+/// those of the store; what it does not say itself it takes from there.
+public struct BottleSettings: Hashable, Sendable {
+    /// Shares or separates histories; `nil` is the bottle's address.
+    public internal(set) var alias: String?
+    /// IANA id of the zone of its clock; `nil` is the zone of days.
+    public internal(set) var zone: String?
+    public internal(set) var recordDialect = RecordDialectSetting.calendar
+    /// `nil` follows the dialect: `u8` when strict, `u16be` in calendar.
+    public internal(set) var amountWidth: AmountWidth?
+    public internal(set) var scanTimeoutSeconds = 10.0
+    public internal(set) var connectTimeoutSeconds = 5.0
+    public internal(set) var readDelaySeconds = 0.5
+    public internal(set) var pollWhenIdle = true
+    public internal(set) var maxRecordAgeDays = 180
+
+    /// Everything at its default.
+    public init() {}
+
+    /// What every name of a bottle's setting begins with.
+    public static let prefix = "bottle."
+
+    public var effectiveAmountWidth: AmountWidth { amountWidth ?? (recordDialect == .strict ? .u8 : .u16be) }
+}
+
+public enum RecordDialectSetting: String, Hashable, Sendable, CaseIterable { case calendar, strict }
+public enum AmountWidth: String, Hashable, Sendable, CaseIterable {
+    case u8, u16be
+
+    /// The amount in bytes 6 and 7 of a record, ml (tracker law A1).
+    public func amountMl(byte6: UInt8, byte7: UInt8) -> Int { self == .u8 ? Int(byte7) : Int(byte6) << 8 | Int(byte7) }
+}

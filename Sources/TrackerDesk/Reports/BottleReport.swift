@@ -1,0 +1,31 @@
+import Store
+import TrackerCore
+
+/// What the store knows of one bottle.
+public struct BottleReport: Hashable, Sendable, Encodable {
+    public let name: String
+    /// Every name that it goes by or went by, `name` among them.
+    public let names: [String]
+    /// It answered a poll, or a person said so; `false` of one whose records came from a recording.
+    public let isOwn: Bool
+    public let advertisedName: String?
+    public let model: String?
+    public let batteryPercent: Int?
+    /// Bottle's clock minus this computer's, seconds.
+    public let clockDriftSeconds: Int?
+    /// UTC: the end of the last poll, and of the last one that read the whole log.
+    public let lastPoll: String?
+    public let lastCompletePoll: String?
+
+    init(_ bottle: KnownBottle) {
+        (name, names, isOwn) = (bottle.name, bottle.names, bottle.isOwn)
+        (advertisedName, model, batteryPercent) = (bottle.advertisedName, bottle.model, bottle.batteryPercent)
+        clockDriftSeconds = bottle.clockDriftSeconds
+        lastPoll = Self.words(bottle.lastPollMilliseconds)
+        lastCompletePoll = Self.words(bottle.lastCompletePollMilliseconds)
+    }
+
+    private static func words(_ milliseconds: Int64?) -> String? {
+        milliseconds.map { "\(Instant(milliseconds: $0))" }
+    }
+}

@@ -1,0 +1,61 @@
+import GRDB
+import Store
+import Support
+import Testing
+import TrackerCore
+
+/// Settings of one bottle over those of all.
+@Suite struct BottleSettingsTests {
+    let scratch: ScratchStore
+    let store: TrackerStore
+    let context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { "id" })
+
+    init() throws {
+        scratch = try ScratchStore()
+        store = try TrackerStore(path: scratch.path)
+        _ = try store.append([entry("A4:C1:38:00:00:01"), entry("A4:C1:38:00:00:02")])
+    }
+
+    @Test func `what a bottle says itself goes before the store's, and the rest follows it`() throws {
+        try store.changeSettings([("bottle.timeZone", "Asia/Tokyo"), ("bottle.maxRecordAgeDays", "90")], context)
+        #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01") == nil)
+        let changed = try store.changeSettings([("bottle.recorddialect", "strict"), ("bottle.timeZone", "")], ofBottle: "A4:C1:38:00:00:01")
+        #expect(changed.own == ["bottle.recordDialect", "bottle.timeZone"])
+        let own = try #require(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01"))
+        #expect(own.recordDialect == .strict && own.zone == nil && own.maxRecordAgeDays == 90)
+        #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:02") == nil)
+        // The store's settings go on, and reach what the bottle does not say itself.
+        try store.changeSettings([("bottle.maxRecordAgeDays", "30")], context)
+        #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01")?.maxRecordAgeDays == 30)
+        #expect(try store.settings().bottle.recordDialect == .calendar)
+        let back = try store.changeSettings([("bottle.recordDialect", nil), ("bottle.timeZone", nil)], ofBottle: "A4:C1:38:00:00:01")
+        let all = try store.settings().bottle
+        #expect(back.own.isEmpty && back.settings.bottle == all)
+        #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01") == nil)
+    }
+
+    @Test(arguments: [
+        ("hydration.goalMl", "2000", "settingRule"), ("bottle.recordDialect", "loose", "settingRule"), ("bottle.colour", "red", "noSuchSetting"),
+        ("bottle.alias", "", "settingRule"),
+    ]) func `what is refused changes nothing`(name: String, text: String, code: String) throws {
+        let problem = #expect(throws: SettingRefusal.self) {
+            try store.changeSettings([("bottle.maxRecordAgeDays", "30"), (name, text)], ofBottle: "A4:C1:38:00:00:01")
+        }
+        #expect(problem?.code == code)
+        #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01") == nil)
+    }
+
+    @Test func `nobody's settings are refused, and a name is as good as an address`() throws {
+        #expect(throws: Refusal.self) { try store.changeSettings([("bottle.readDelayS", "1")], ofBottle: "kitchen") }
+        try store.changeSettings([("bottle.alias", "kitchen")], ofBottle: "A4:C1:38:00:00:02")
+        try store.changeSettings([("bottle.readDelayS", "1")], ofBottle: "kitchen")
+        #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:02")?.readDelaySeconds == 1)
+        #expect(try store.bottles().map(\.name) == ["A4:C1:38:00:00:01", "kitchen"])
+    }
+
+    @Test func `a stored value that no longer fits is the store's`() throws {
+        try store.changeSettings([("bottle.maxRecordAgeDays", "30")], ofBottle: "A4:C1:38:00:00:01")
+        try DatabaseQueue(path: scratch.path).write { try $0.execute(sql: "UPDATE bottle_setting SET value = '9223372036854775808'") }
+        #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01")?.maxRecordAgeDays == 180)
+    }
+}
