@@ -99,8 +99,11 @@ enum PollText {
         return "\(report.received) received: " + parts.joined(separator: ", ")
     }
 
-    /// The drinks that came, oldest first, as their bottle's clock says; of many the newest.
-    static func drinks(_ entries: [JournalEntry], limit: Int = 60) -> [String] {
+    /// The drinks that came, oldest first, as their bottle's clock says; of many the newest. What was in doubt and was settled in the
+    /// same poll is told once, as it stands now.
+    static func drinks(_ told: [JournalEntry], limit: Int = 60) -> [String] {
+        let newest = Dictionary(told.enumerated().map { ($1.raw, $0) }, uniquingKeysWith: max)
+        let entries = told.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
         let shown = entries.suffix(limit).map { entry in
             let time = entry.wall?.description.replacing("T", with: " ") ?? "no date           "
             let word: String =

@@ -32,6 +32,15 @@ import Testing
         try await poll(pair, until: { $0 == 0 }, sips: kept, limit: 3)
     }
 
+    /// What came in pieces first and whole afterwards, in one poll, is told to a person once.
+    @Test func whatIsSettledInThePollIsToldOnce() async throws {
+        let pair = try await Pair(["--profile", "retail", "--faults", "split=20,drop=3", "--seed", "3"])
+        for ml in 100..<115 { try await pair.sip(ml) }
+        let poll = try await Program("waterh-gateway").run(pair.pollArguments)
+        let told = poll.lines.filter { $0.contains(/1[01]\d ml/) && !$0.contains("Today") }
+        #expect(told.count == 15 && !told.contains { $0.contains("suspect") }, "\(poll.output)")
+    }
+
     /// 250 records at 15 s a dump, in pieces: the first poll reads and stores them, the next one, where they come again alike, counts and acknowledges.
     @Test func aSlowBottleGetsThroughOverSeveralPolls() async throws {
         let pair = try await Pair(["--profile", "retail", "--faults", "split=20,gap=90"])

@@ -6,8 +6,8 @@ extension Schema {
     static let columns = """
         bottle: id origin name advertisedName model batteryPercent clockDriftSeconds lastPoll lastCompletePoll isOwn agreedAt agreedOffset
         bottle_name: name bottle isAlias
-        bottle_setting: bottle name value
         bottle_record: id bottle raw wall amountMl isDrink verdict reason received reading about yearBoot yearStart
+        bottle_setting: bottle name value
         change: id at what before
         claim: id claimant claimedAt
         clock_mark: id bottle wall boot uptime isSynchronized lastRecord isWitnessed wasNear
