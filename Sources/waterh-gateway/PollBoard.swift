@@ -1,6 +1,7 @@
 import CommandStore
 import Gateway
 import HTTPAPI
+import Synchronization
 import TrackerCore
 
 /// What the service did lately, for pages and metrics: polls that are over, and whether one is under way.
@@ -11,7 +12,19 @@ actor PollBoard {
     private static let buckets: [Double] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
     private var lines: [PollLine] = []
-    private var stage = "idle"
+    /// The poll under way, as it goes.
+    private struct Course {
+        var stage = "idle"
+        var trying: String?
+        /// A connection is kept.
+        var isConnected = false
+        /// The poll goes on with the connection that was kept: nobody needs to hear of each.
+        var isLook = false
+    }
+
+    private let course = Mutex(Course())
+    private var lastPoll: Instant?
+    private var storedRecords: Int?
     private var results: [String: Int] = [:]
     private var totals = (received: 0, new: 0, duplicates: 0, suspect: 0, acknowledged: 0)
     private var seconds = (sum: 0.0, counts: [Int](repeating: 0, count: 8))
@@ -24,7 +37,7 @@ actor PollBoard {
     nonisolated func watching(_ surroundings: PollService.Surroundings) -> PollService.Surroundings {
         var watched = surroundings
         watched.poll = { options in
-            await self.begin()
+            self.begin()
             let report = await surroundings.poll(options)
             await self.end(report, isPoll: options.job == .poll, at: Machine.now())
             return report
@@ -33,18 +46,48 @@ actor PollBoard {
     }
 
     func status(next: Duration?, setupDone: Bool, version: String) -> ServiceStatus {
-        ServiceStatus(
-            version: version, stage: stage, lastPoll: lines.first?.at,
+        let course = course.withLock { $0 }
+        return ServiceStatus(
+            version: version, stage: course.stage, lastPoll: lastPoll,
             nextPoll: next.map { Machine.now().advanced(seconds: $0 / .seconds(1)) }.map { Instant(seconds: $0.wholeSeconds) },
-            pollSentence: lines.first?.sentence, setupDone: setupDone)
+            pollSentence: lines.first?.sentence, trying: course.trying, storedRecords: storedRecords, setupDone: setupDone)
     }
 
-    private func begin() { stage = "polling" }
+    /// Where the poll under way stands.
+    nonisolated func show(_ progress: PollProgress) {
+        course.withLock { course in
+            switch progress.stage {
+            case .scanning, .connecting: (course.stage, course.isLook) = (progress.stage.rawValue, false)
+            case .connected, .polling, .storing, .disconnecting: if !course.isLook { course.stage = "polling" }
+            }
+        }
+    }
+
+    nonisolated func show(_ diagnostic: Diagnostic) {
+        if diagnostic.code == "recovery" { course.withLock { $0.trying = diagnostic.sentence } }
+    }
+
+    /// A connection that was kept has ended by itself.
+    nonisolated func lost() { course.withLock { $0 = Course() } }
+
+    private nonisolated func begin() {
+        course.withLock { course in
+            course.isLook = course.isConnected
+            if !course.isLook { course.stage = "polling" }
+        }
+    }
 
     private func end(_ report: PollReport, isPoll: Bool, at now: Instant) {
-        stage = "idle"
+        let wasLook = course.withLock { course in
+            defer { course = Course(stage: report.isConnected ? "connected" : "idle", isConnected: report.isConnected) }
+            return course.isLook
+        }
         guard isPoll else { return }
+        lastPoll = now
+        if let stored = report.storedRecords { storedRecords = stored }
         let result = report.failure?.kind.rawValue ?? "done"
+        count(report, result)
+        if wasLook, report.failure == nil, report.received == 0, report.quarantined == 0 { return }
         let words = report.failure.map { "\($0.kind.text): \(sentence($0.sentence))" } ?? PollText.lines(report, state: nil).joined(separator: ". ")
         lines.insert(
             PollLine(
@@ -52,6 +95,9 @@ actor PollBoard {
                 suspect: report.suspect, acknowledged: report.acknowledged, seconds: report.seconds),
             at: 0)
         if lines.count > Self.limit { lines.removeLast() }
+    }
+
+    private func count(_ report: PollReport, _ result: String) {
         results[result, default: 0] += 1
         totals.received += report.received
         totals.new += report.new
@@ -81,6 +127,10 @@ actor PollBoard {
         lines += [
             "waterh_poll_duration_seconds_bucket{le=\"+Inf\"} \(polls)", "waterh_poll_duration_seconds_sum \(seconds.sum)",
             "waterh_poll_duration_seconds_count \(polls)",
+        ]
+        lines += [
+            "# HELP waterh_link_connected Whether a bottle's connection is kept right now.", "# TYPE waterh_link_connected gauge",
+            "waterh_link_connected \(course.withLock { $0.isConnected } ? 1 : 0)",
         ]
         if !battery.isEmpty {
             lines += ["# HELP waterh_battery_ratio A bottle's battery, 0 to 1.", "# TYPE waterh_battery_ratio gauge"]

@@ -13,7 +13,7 @@ struct PollJSON: Encodable {
 
     enum CodingKeys: String, CodingKey {
         case bottle, name, profile, model, batteryPercent, clockDriftSeconds, received, new, duplicates, suspect, quarantined
-        case acknowledged, unconfirmed, complete, seconds, state, address, resolved, adopted, recovery, error, reason, hint
+        case acknowledged, unconfirmed, complete, storedRecords, seconds, state, address, resolved, adopted, recovery, error, reason, hint
     }
 
     private struct Step: Encodable {
@@ -38,6 +38,7 @@ struct PollJSON: Encodable {
         try keys.encode(report.acknowledged, forKey: .acknowledged)
         try keys.encode(report.unconfirmed, forKey: .unconfirmed)
         try keys.encode(report.complete, forKey: .complete)
+        try keys.encode(report.storedRecords, forKey: .storedRecords)
         try keys.encode(report.seconds, forKey: .seconds)
         try keys.encode(state, forKey: .state)
         try keys.encode(report.identity, forKey: .address)

@@ -37,17 +37,31 @@ struct Run: AsyncParsableCommand {
         let log = speech.logger(link: "\(try plan.link.name)", isTalkative: link.verbose || Diagnostics.isLively)
         let mark = PollMark()
         var outlets = depot.outlets()
-        outlets.diagnostic = { log.log(level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata) }
+        let board = PollBoard()
+        outlets.diagnostic = {
+            board.show($0)
+            log.log(level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata)
+        }
+        outlets.progress = { board.show($0) }
+        let (stirrings, stir) = AsyncStream.makeStream(of: HeldConnection.News.self, bufferingPolicy: .bufferingNewest(16))
+        outlets.stirred = { stir.yield(.stirred) }
+        outlets.lost = {
+            board.lost()
+            stir.yield(.lost)
+        }
         let clock = DriverClock.system(wall: { Machine.now() })
         let driver = GatewayDriver(link: central, journal: depot.store, clock: clock, outlets: outlets)
-        let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark)
+        let onlookers = Onlookers(now: clock.now)
+        let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now)
         // Sinks of the service's own: the pages that are open. What is said in its log is no notification.
         let screen = EventSink()
         let reminders = ReminderLoop(sinks: [screen], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") })
-        let board = PollBoard()
         let service = PollService(board.watching(desk.surroundings(driver, reminders)), clock: clock)
         let work = Task { await service.run() }
-        let door = ServicePages(depot: depot, desk: desk, service: service, board: board, screen: screen, reminders: reminders, log: log)
+        let listening = Task {
+            for await news in stirrings { await news == .lost ? service.connectionLost() : service.bottleStirred() }
+        }
+        let door = ServicePages(depot: depot, desk: desk, service: service, board: board, screen: screen, reminders: reminders, onlookers: onlookers, log: log)
         let inForce = ServicePages.Plan(plan)
         let pages = Task { await door.run(plan, inForce) }
         let sync = SyncLoop(
@@ -84,6 +98,7 @@ struct Run: AsyncParsableCommand {
         await syncing.value
         await telling.value
         watchdog.cancel()
+        listening.cancel()
         await driver.close()
         if stopped != .done { throw ExitCode(stopped.rawValue) }
     }

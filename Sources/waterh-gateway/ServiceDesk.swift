@@ -1,3 +1,4 @@
+import Bluetooth
 import BottleProtocol
 import CommandKit
 import CommandStore
@@ -16,18 +17,22 @@ actor ServiceDesk {
     private let supervisor: Supervisor
     private let log: Logger
     private let mark: PollMark
+    private let onlookers: Onlookers
+    private let now: @Sendable () -> MonotonicInstant
     private var settingsTrouble: String?
     /// How the last poll of each plan failed, where it did.
     private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
     /// The plans as they were when the store could be read last.
     private var plans: [BottlePlan] = []
 
-    init(depot: Depot, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark) {
+    init(depot: Depot, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers, now: @escaping @Sendable () -> MonotonicInstant) {
         self.depot = depot
         self.plan = plan
         self.supervisor = supervisor
         self.log = log
         self.mark = mark
+        self.onlookers = onlookers
+        self.now = now
     }
 
     nonisolated func surroundings(_ driver: GatewayDriver, _ reminders: ReminderLoop) -> PollService.Surroundings {
@@ -35,6 +40,7 @@ actor ServiceDesk {
             look: { await self.look() },
             options: { await self.options($0) },
             poll: { await driver.poll($0) },
+            isConnected: { await driver.isHolding },
             isPollOnTime: { await driver.isOnTime(grace: $0) },
             afterPoll: {
                 await self.afterPoll($0, $1)
@@ -70,7 +76,7 @@ actor ServiceDesk {
         plan = new
     }
 
-    private func look() -> [(plan: BottlePlan, rhythm: PollRhythm?)] {
+    private func look() -> [BottleDay] {
         reread()
         if isRecording {
             plans = BottlePlan.plans(wanted: plan.link.wantedBottle, own: [])
@@ -81,7 +87,14 @@ actor ServiceDesk {
             plans = BottlePlan.plans(wanted: plan.link.wantedBottle, own: [])
         }
         let rhythm = try? depot.desk().pollRhythm()
-        return plans.map { ($0, rhythm) }
+        return plans.map { BottleDay($0, rhythm: rhythm, wish: wish($0, rhythm)) }
+    }
+
+    /// Whether a bottle's connection is wanted beyond its polls (`bottle.hold`).
+    private func wish(_ bottle: BottlePlan, _ rhythm: PollRhythm?) -> HoldWish? {
+        let own = bottle.own.count == 1 ? bottle.own[0].settings : nil
+        guard !isRecording, let hold = own?.hold ?? (try? depot.store.settings().bottle.hold) else { return nil }
+        return HoldWish(hold, onlookers: onlookers.until, rhythm: rhythm, now: now())
     }
 
     /// `nil` where the store cannot be read: another's bottle might be drained.

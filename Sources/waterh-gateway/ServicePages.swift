@@ -18,6 +18,7 @@ struct ServicePages: Sendable {
     let board: PollBoard
     let screen: EventSink
     let reminders: ReminderLoop
+    let onlookers: Onlookers
     let log: Logger
 
     /// The plan in force, for requests of any moment.
@@ -56,7 +57,7 @@ struct ServicePages: Sendable {
     }
 
     private var serviceDoor: ServiceDoor {
-        let (service, board, desk, store) = (service, board, desk, depot.store)
+        let (service, board, desk, store, onlookers) = (service, board, desk, depot.store, onlookers)
         return ServiceDoor(
             status: {
                 let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
@@ -74,6 +75,13 @@ struct ServicePages: Sendable {
                 let report = await service.run(options)
                 if let failure = report.failure { throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))") }
                 return report.answers.map { $0.sent ? Send.words($0) : "The bottle refused to be written to." }.joined(separator: " ")
+            },
+            look: { look in
+                switch look {
+                case .begins: if onlookers.begin() { await service.wake() }
+                case .once: if onlookers.glance() { await service.wake() }
+                case .ends: onlookers.end()
+                }
             })
     }
 

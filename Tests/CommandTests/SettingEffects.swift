@@ -56,6 +56,10 @@ enum SettingEffects {
             var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc), peer: bottle, start: after)
             return try "\(rig.run().duration)"
         },
+        "bottle.hold": engine("always") { settings in
+            let now = MonotonicInstant(nanoseconds: 0)
+            return HoldWish(settings.bottle.hold, onlookers: nil, rhythm: .every(seconds: 600), now: now).map { "\($0)" } ?? "let go"
+        },
         "bottle.pollWhenIdle": SettingEffect(value: "false", observation: .service("Next poll")),
         "bottle.maxRecordAgeDays": engine("1") { settings in
             var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc), peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 3 * 86_400))

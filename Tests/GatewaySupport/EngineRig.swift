@@ -26,8 +26,8 @@ public struct EngineRig<Peer: ScriptedPeer> {
     /// Effects until the kill; never reached from -1.
     private var left = -1
 
-    public init(options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant, hasRadio: Bool = false) {
-        engine = GatewayEngine(options: options, linkName: "unix:test.sock", hasRadio: hasRadio)
+    public init(options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant, hasRadio: Bool = false, held: HeldConnection? = nil) {
+        engine = GatewayEngine(options: options, linkName: "unix:test.sock", hasRadio: hasRadio, held: held)
         self.peer = peer
         self.journal = journal
         self.start = start
@@ -36,6 +36,9 @@ public struct EngineRig<Peer: ScriptedPeer> {
     public var wall: Instant { Instant(milliseconds: start.milliseconds + now.nanoseconds / 1_000_000) }
     public var requests: [CentralRequest] { effects.compactMap { if case .link(let request) = $0 { request } else { nil } } }
     public var diagnostics: [Diagnostic] { effects.compactMap { if case .diagnostic(let diagnostic) = $0 { diagnostic } else { nil } } }
+
+    /// Time goes by before the poll begins.
+    public mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
 
     /// Queues an event of the test's own.
     public mutating func schedule(_ event: EngineEvent, after delay: Duration) {

@@ -35,7 +35,7 @@ import TrackerCore
         let moments = Mutex<[Double]>([])
         let (stream, done) = AsyncStream.makeStream(of: Void.self)
         let surroundings = PollService.Surroundings(
-            look: { [(BottlePlan(id: "b1"), .every(seconds: 600))] },
+            look: { [BottleDay(BottlePlan(id: "b1"), rhythm: .every(seconds: 600))] },
             options: { _ in PollOptions(zone: .utc) },
             poll: { _ in
                 let seen = moments.withLock { moments in

@@ -12,7 +12,7 @@ private func bottle(_ number: Int) -> BottlePlan {
 private func at(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds)) }
 
 private func polled(_ effects: [ServiceMachine.Effect]) -> BottlePlan.ID? {
-    effects.compactMap { if case .poll(let plan, _) = $0 { plan.id } else { nil } }.first
+    effects.compactMap { if case .poll(let plan, _, _) = $0 { plan.id } else { nil } }.first
 }
 
 private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
@@ -50,7 +50,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(polled(machine.handle(look, at: at(10))) == bottle(1).id)
         _ = machine.handle(.pollOver(PollReport()), at: at(20))
         #expect(polled(machine.handle(look, at: at(20))) == nil, "Once.")
-        _ = machine.handle(.liveReport(bottle(1).id), at: at(30))
+        _ = machine.handle(.poke(bottle(1).id), at: at(30))
         #expect(machine.nextDeadline == at(30))
         #expect(polled(machine.handle(look, at: at(30))) == bottle(1).id)
     }
@@ -132,7 +132,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 rhythms[one.id] = .every(seconds: [60, 120, 300, 600].randomElement(using: &random) ?? 60)
             }
             if Int.random(in: 0..<6, using: &random) == 0, let one = bottles.randomElement(using: &random) {
-                _ = machine.handle(Bool.random(using: &random) ? .poke(one.id) : .liveReport(one.id), at: now)
+                _ = machine.handle(.poke(one.id), at: now)
                 poked.insert(one.id)
             }
             let effects = polling != nil && pollEnds <= now ? machine.handle(.pollOver(PollReport()), at: now) : []

@@ -80,7 +80,7 @@ private struct Person {
         while now < end {
             let present = facts.map { PollPlan.rhythm($0, now: wall()) }
             let effects = machine.handle(.plans(plans, Dictionary(uniqueKeysWithValues: zip(plans.map(\.id), present))), at: now)
-            var polls = effects.compactMap { if case .poll(let plan, let history) = $0 { (plan, history) } else { nil } }
+            var polls = effects.compactMap { if case .poll(let plan, let history, _) = $0 { (plan, history) } else { nil } }
             guard let (plan, history) = polls.popLast() else {
                 now = try #require(machine.nextDeadline)
                 continue

@@ -40,7 +40,7 @@ final class RawHTTP: @unchecked Sendable {
     /// Reads until `isEnough` is content, or the other end closes. On a thread of its own: the server needs those of Swift's tasks.
     func read(until isEnough: @escaping @Sendable (String) -> Bool) async throws -> String {
         try await withCheckedThrowingContinuation { done in
-            DispatchQueue.global().async { done.resume(with: Result { try self.readBlocking(until: isEnough) }) }
+            Thread.detachNewThread { done.resume(with: Result { try self.readBlocking(until: isEnough) }) }
         }
     }
 

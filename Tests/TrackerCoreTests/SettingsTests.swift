@@ -20,6 +20,7 @@ import Testing
         ("notify.timeSensitiveCritical", "true", ["0"], ["x"]), ("bottle.alias", "", ["kitchen"], [String(repeating: "x", count: 65), "a\u{7}b"]),
         ("bottle.timeZone", "", ["Asia/Tokyo"], ["Nowhere"]), ("bottle.recordDialect", "calendar", ["strict"], ["loose"]), ("bottle.amountWidth", "", ["u8", "u16be"], ["u32"]),
         ("bottle.scanTimeoutS", "10", ["1", "60", "2.5"], ["0", "61", "inf"]), ("bottle.connectTimeoutS", "5", ["1", "60"], ["0.5"]), ("bottle.readDelayS", "0.5", ["0", "5"], ["-0.1", "5.1"]),
+        ("bottle.hold", "watching", ["never", "always"], ["sometimes", ""]),
         ("bottle.pollWhenIdle", "true", ["false"], ["x"]), ("bottle.maxRecordAgeDays", "180", ["1", "360"], ["0", "361"]), ("waterline.waterEveryNDrinks", "1", ["1", "10"], ["0", "11"]),
         ("waterline.timeReminders", "true", ["false"], ["x"]), ("waterline.intervalMinutes", "20", ["10", "15", "20", "30", "45", "60"], ["5", "25"]),
         ("waterline.warningThreshold", "2", ["1", "10"], ["0", "2.5"]), ("waterline.defaultWaterOz", "8", ["1", "32"], ["0", "33"]), ("waterline.units", "oz", ["ml"], ["cl"]),

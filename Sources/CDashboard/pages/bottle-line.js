@@ -53,8 +53,8 @@ export function bottleLine() {
     show(checking, isPolling);
     show(error, Boolean(state.connectionError ?? state.hint));
     setText(error, said(state.connectionError ?? state.hint));
-    show(hint, Boolean(state.hint && state.connectionError));
-    setText(hint, said(state.hint));
+    show(hint, Boolean(service?.trying || (state.hint && state.connectionError)));
+    setText(hint, said(service?.trying ?? state.hint));
     check.disabled = isPolling;
 
     const bottle = state.bottle;

@@ -27,6 +27,8 @@ export const live = {
 let source = null;
 let retry = null;
 let shows = false;
+/** Whether the stream that is open says that somebody looks: then the service keeps the bottle's connection. */
+let looks = false;
 /** The page was left: it may lie in the browser's back-forward cache, and becomes hidden only now. */
 let isLeft = false;
 let pause = 1000;
@@ -105,7 +107,9 @@ function listen() {
   source?.close();
   if (isLeft) return;
   shows = showsNotices();
-  source = new EventSource(`/api/v1/events${shows ? '?shows=notifications' : ''}`);
+  looks = !document.hidden;
+  const words = [shows && 'shows=notifications', !looks && 'looks=no'].filter(Boolean).join('&');
+  source = new EventSource(`/api/v1/events${words && `?${words}`}`);
   const take = (kind, use) => source.addEventListener(kind, (event) => {
     pause = 1000;
     heardNow();
@@ -145,7 +149,7 @@ export function start() {
   }, 5000);
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) ask();
-    if (shows !== showsNotices()) listen();
+    if (shows !== showsNotices() || looks === document.hidden) listen();
   });
   addEventListener('online', () => { ask(); listen(); });
   addEventListener('offline', () => ask());

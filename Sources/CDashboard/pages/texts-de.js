@@ -99,7 +99,7 @@ export default {
     'waterline.bottleWater': ['Schlucke am Abend', 'Zu Wassern zusammenzählen, einzeln zählen, oder nicht zählen.'],
     'bottle.alias': ['Name', 'Wie deine Flasche hier heißt.'],
     'bottle.timeZone': ['Zeitzone der Flasche', 'Die Zone ihrer eigenen Uhr; leer: die des Rechners.'],
-    'bottle.hold': ['Verbindung halten', 'Ob der Dienst verbunden bleibt, solange jemand hinsieht.'],
+    'bottle.hold': ['Verbindung halten', 'Ob der Dienst mit der Flasche verbunden bleibt: nie, solange jemand hinsieht (und eine Minute länger), oder immer.'],
     'bottle.pollWhenIdle': ['Auch nachts abfragen', 'Abfragen gehen außerhalb der Trinkzeiten weiter.'],
     'bottle.recordDialect': ['Art der Einträge', 'Wie die Einträge der Flasche ihr Jahr tragen.'],
     'bottle.amountWidth': ['Breite der Menge', 'Ein Byte oder zwei; nicht gesetzt folgt der Art.'],

@@ -102,7 +102,7 @@ export default {
     'waterline.bottleWater': ['Bottle sips in a session', 'Add up to waters, count one by one, or do not count.'],
     'bottle.alias': ['Name', 'What your bottle is called here.'],
     'bottle.timeZone': ['Bottle’s time zone', 'The zone of the bottle’s own clock; empty is the computer’s.'],
-    'bottle.hold': ['Hold the connection', 'Whether the service stays connected while somebody looks.'],
+    'bottle.hold': ['Hold the connection', 'Whether the service stays connected with the bottle: never, while somebody looks (then for a minute more), or always.'],
     'bottle.pollWhenIdle': ['Poll at night too', 'Polls go on outside drinking hours.'],
     'bottle.recordDialect': ['Record dialect', 'How the bottle’s records carry their year.'],
     'bottle.amountWidth': ['Amount width', 'One byte or two for an amount; not set follows the dialect.'],

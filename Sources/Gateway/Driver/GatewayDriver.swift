@@ -11,6 +11,10 @@ public actor GatewayDriver {
         public var progress: @Sendable (PollProgress) -> Void = { _ in }
         public var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
         public var report: @Sendable (Frame) -> Void = { _ in }
+        /// The bottle at the other end said something by itself, in a poll or on a connection that was kept.
+        public var stirred: @Sendable () -> Void = {}
+        /// A connection that was kept has ended by itself.
+        public var lost: @Sendable () -> Void = {}
         /// Today's counted total in ml, where somebody keeps one.
         public var todayTotal: @Sendable () throws -> Int? = { nil }
 
@@ -26,6 +30,8 @@ public actor GatewayDriver {
     private var pump: Task<Void, Never>?
     private var timer: (due: MonotonicInstant, task: Task<Void, Never>)?
     private var isLinkGone = false
+    /// The connection that the last poll kept.
+    private var held: HeldConnection?
 
     public init(link: any CentralLink, journal: any Journal, clock: DriverClock, outlets: Outlets = Outlets()) {
         self.link = link
@@ -34,12 +40,16 @@ public actor GatewayDriver {
         self.outlets = outlets
     }
 
-    /// One poll, from scan to disconnect. Never throws: what went wrong stands in the report. Cancelling the task stops
+    /// Whether a connection is kept right now.
+    public var isHolding: Bool { held != nil }
+
+    /// One poll, from scan to disconnect, or to a connection that is kept and taken up by the next poll of that bottle. Never throws: what went wrong stands in the report. Cancelling the task stops
     /// the poll politely: disconnect, keep what came, acknowledge nothing more. Polls of one driver never overlap.
     public func poll(_ options: PollOptions) async -> PollReport {
         precondition(engine == nil, "polls of one driver never overlap")
         startPump()
-        engine = GatewayEngine(options: options, linkName: link.name, hasRadio: link.hasRadio)
+        engine = GatewayEngine(options: options, linkName: link.name, hasRadio: link.hasRadio, held: held)
+        held = nil
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 waiter = continuation
@@ -80,7 +90,7 @@ public actor GatewayDriver {
 
     /// Hands an event to the engine and performs what it wants, and what the answers to that bring, until it rests.
     private func take(_ event: EngineEvent) {
-        guard var running = engine else { return }
+        guard var running = engine else { return between(event) }
         var events = [event][...]
         var done: PollReport?
         while let event = events.popFirst() {
@@ -90,7 +100,9 @@ public actor GatewayDriver {
                 case .journal(let request): events.append(.journal(journal.answer(request)))
                 case .askTodayTotal: events.append(.todayTotal(todayTotal()))
                 case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
-                case .report(let frame): outlets.report(frame)
+                case .report(let frame):
+                    outlets.report(frame)
+                    outlets.stirred()
                 case .diagnostic(let diagnostic): outlets.diagnostic(diagnostic)
                 case .progress(let progress): outlets.progress(progress)
                 case .done(let report): done = report
@@ -101,7 +113,20 @@ public actor GatewayDriver {
         if let done { finish(done) } else { arm(running.nextDeadline) }
     }
 
+    /// Something happens on a connection that is kept, and no poll is under way.
+    private func between(_ event: EngineEvent) {
+        guard case .link(let event) = event else { return }
+        switch held?.note(event) {
+        case .stirred: outlets.stirred()
+        case .lost:
+            held = nil
+            outlets.lost()
+        case nil: break
+        }
+    }
+
     private func finish(_ report: PollReport) {
+        held = engine?.held
         engine = nil
         timer?.task.cancel()
         timer = nil

@@ -116,7 +116,7 @@ extension GatewayEngine {
         case .finished:
             work.report.failure = nil
             work.report.history.suspectPeer = nil
-            disconnect(then: .finish)
+            if !keep(session) { disconnect(then: .finish) }
         case .failed(let failure):
             work.report.failure = failure
             disconnect(then: .finish)

@@ -19,7 +19,7 @@ extension GatewayEngine {
 
     mutating func climb(_ rung: RecoveryRung, _ peer: PeerID?, because reason: String, pause: Duration = .zero) {
         work.report.recovery.append(RecoveryStep(rung: rung, reason: reason))
-        work.say(.info, "\(reason) Next: \(rung.words).")
+        work.say(.info, "\(reason) Next: \(rung.words).", code: "recovery")
         switch rung {
         case .forget where peer != nil:
             phase = .recovering(peer)

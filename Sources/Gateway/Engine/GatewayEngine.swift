@@ -46,11 +46,17 @@ public struct GatewayEngine {
     var sessions = 0
     var isOutOfTime = false
     var heard = HeardPeers()
+    /// The connection that an earlier poll kept, until it is taken up or ended.
+    var resumed: HeldConnection?
+    /// The connection that this poll keeps, once it is over.
+    public internal(set) var held: HeldConnection?
 
     /// - Parameters:
     ///   - linkName: the link in words, `unix:/tmp/b.sock`; part of a bottle's stand-in identity.
     ///   - hasRadio: whether a scan finds peers by radio (`CentralLink.hasRadio`).
-    public init(options: PollOptions, linkName: String, hasRadio: Bool) {
+    ///   - held: the connection that an earlier poll kept, where it stands still.
+    public init(options: PollOptions, linkName: String, hasRadio: Bool, held: HeldConnection? = nil) {
+        resumed = held
         work = PollWork(options: options, linkName: linkName, hasRadio: hasRadio)
         work.report.history = options.history
     }
@@ -93,6 +99,7 @@ public struct GatewayEngine {
         guard phase == .idle else { return }
         started = work.now
         work.budgetEnd = work.now.advanced(by: work.limits.poll)
+        if startHeld() { return }
         if work.hasRadio, let stale = work.options.history.suspectPeer {
             climb(.forget, PeerID(stale), because: "the last session with it ended badly")
         } else {
@@ -102,6 +109,7 @@ public struct GatewayEngine {
 
     mutating func take(_ event: CentralEvent) {
         if case .remark(let sentence) = event { return remark(sentence) }
+        if held != nil { return noteHeld(event) }
         if case .unavailable(let error) = event {
             switch phase {
             case .scanning, .connecting, .recovering: return fail(error)

@@ -9,6 +9,8 @@ public struct PollOptions: Sendable {
         case poll
         /// Connect, send these commands one by one, show the answers, disconnect.
         case send([HostCommand])
+        /// Ends the connection that an earlier poll kept, and does nothing else.
+        case letGo
     }
 
     public var job = Job.poll
@@ -42,6 +44,8 @@ public struct PollOptions: Sendable {
     public var trustsClock = false
     /// A recording answers, of another day: see `answeredByRecording`.
     public private(set) var isRecording = false
+    /// Stay connected where all went well: `HeldConnection`.
+    public var keepsConnection = false
     /// Goal and reminder, where the owner wants the gateway to manage them.
     public var settings: ManagedSettings?
     /// Show the day's total on the bottle's screen, before and after the log, where somebody keeps one.

@@ -44,6 +44,10 @@ public struct PollReport: Hashable, Sendable {
     public var unconfirmed = 0
     /// The whole log was read.
     public var complete = false
+    /// Records that the bottle held when its log was last read to the end; `nil`: it was not.
+    public var storedRecords: Int?
+    /// The connection was kept (`PollOptions.keepsConnection`).
+    public var isConnected = false
     /// From start to end.
     public var duration = Duration.zero
     public var endedAt: Instant?

@@ -5,12 +5,14 @@ import TrackerCore
 public actor PollService {
     /// What the service needs of its surroundings. All but `poll` must return soon.
     public struct Surroundings: Sendable {
-        /// The bottles there are, and how often each is to be polled, read anew: other programs may have changed them.
-        public var look: @Sendable () async -> [(plan: BottlePlan, rhythm: PollRhythm?)]
+        /// The bottles there are, and what their days ask for, read anew: other programs may have changed them.
+        public var look: @Sendable () async -> [BottleDay]
         /// What a poll of this bottle is to do; `nil` where that cannot be told, and nothing must be taken from any bottle.
         public var options: @Sendable (BottlePlan) async -> PollOptions?
         /// One poll. Polls of one service never overlap.
         public var poll: @Sendable (PollOptions) async -> PollReport
+        /// Whether a connection is kept.
+        public var isConnected: @Sendable () async -> Bool
         /// Whether the poll under way gets on.
         public var isPollOnTime: @Sendable (_ grace: Duration) async -> Bool
         /// What follows the commits of a poll.
@@ -18,9 +20,10 @@ public actor PollService {
         public var say: @Sendable (ServiceNews) async -> Void
 
         public init(
-            look: @escaping @Sendable () async -> [(plan: BottlePlan, rhythm: PollRhythm?)],
+            look: @escaping @Sendable () async -> [BottleDay],
             options: @escaping @Sendable (BottlePlan) async -> PollOptions?,
             poll: @escaping @Sendable (PollOptions) async -> PollReport,
+            isConnected: @escaping @Sendable () async -> Bool = { false },
             isPollOnTime: @escaping @Sendable (Duration) async -> Bool = { _ in true },
             afterPoll: @escaping @Sendable (PollReport, PollOptions) async -> Void = { _, _ in },
             say: @escaping @Sendable (ServiceNews) async -> Void = { _ in }
@@ -28,6 +31,7 @@ public actor PollService {
             self.look = look
             self.options = options
             self.poll = poll
+            self.isConnected = isConnected
             self.isPollOnTime = isPollOnTime
             self.afterPoll = afterPoll
             self.say = say
@@ -47,6 +51,8 @@ public actor PollService {
     private var pauseEnds: MonotonicInstant?
     /// Somebody has poked since the last look.
     private var isPoked = false
+    /// Something has happened since the last look that may make another one due.
+    private var isStirred = false
     /// What else is to be done with a bottle, each between two polls.
     private var errands: [(options: PollOptions, done: CheckedContinuation<PollReport, Never>)] = []
     /// `run` has ended.
@@ -59,11 +65,12 @@ public actor PollService {
         self.clock = clock
     }
 
-    /// Polls until the task is cancelled. The poll under way is over when this returns.
+    /// Polls until the task is cancelled. The poll under way is over when this returns, and no connection is kept.
     public func run() async {
         var wall = WallClock(clock)
         while !Task.isCancelled {
             await runErrands()
+            isStirred = false
             let found = await surroundings.look()
             let rhythms = found.reduce(into: [:]) { $0[$1.plan.id] = $1.rhythm }
             // Where the clock has been set, what could not be dated is worth another look at once.
@@ -75,10 +82,12 @@ public actor PollService {
                 isPoked = false
                 _ = machine.handle(.poke(nil), at: clock.now())
             }
-            await perform(machine.handle(.plans(found.map(\.plan), rhythms), at: clock.now()))
-            if !isPoked, errands.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline { await rest(until: deadline, wall) }
+            let wishes = found.reduce(into: [:]) { $0[$1.plan.id] = $1.wish }
+            await perform(machine.handle(.plans(found.map(\.plan), rhythms, wishes: wishes), at: clock.now()))
+            if !isPoked, !isStirred, errands.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline { await rest(until: deadline, wall) }
         }
         isOver = true
+        if machine.isHolding { await letGo() }
         for errand in errands { errand.done.resume(returning: Self.notNow) }
         errands = []
     }
@@ -97,8 +106,11 @@ public actor PollService {
 
     private func runErrands() async {
         while !errands.isEmpty, !Task.isCancelled {
-            let errand = errands.removeFirst()
-            errand.done.resume(returning: await surroundings.poll(errand.options))
+            var errand = errands.removeFirst()
+            errand.options.keepsConnection = machine.isHolding
+            let report = await surroundings.poll(errand.options)
+            _ = machine.handle(.errandOver(report), at: clock.now())
+            errand.done.resume(returning: report)
         }
     }
 
@@ -110,6 +122,38 @@ public actor PollService {
     public func hurry() {
         isPoked = true
         pause?.cancel()
+    }
+
+    /// Somebody begins to look: connections may be wanted now.
+    public func wake() {
+        isStirred = true
+        pause?.cancel()
+    }
+
+    /// The bottle at the other end said something by itself.
+    public func bottleStirred() {
+        _ = machine.handle(.liveReport, at: clock.now())
+        wake()
+    }
+
+    /// A connection that was kept may have ended: word of it may be older than the connection of now.
+    public func connectionLost() async {
+        guard await !surroundings.isConnected() else { return }
+        _ = machine.handle(.connectionLost, at: clock.now())
+        wake()
+    }
+
+    /// A connection with a bottle is kept.
+    public var isHolding: Bool { machine.isHolding }
+
+    /// Ends the connection that is kept, also where this task is cancelled.
+    private func letGo() async {
+        let surroundings = surroundings
+        await Task {
+            var options = PollOptions(zone: .utc)
+            options.job = .letGo
+            _ = await surroundings.poll(options)
+        }.value
     }
 
     /// Whether work gets on: no deadline of a poll has passed without being served, and no pause is longer than meant. An actor that is
@@ -124,15 +168,16 @@ public actor PollService {
         while !effects.isEmpty {
             switch effects.removeFirst() {
             case .say(let news): await surroundings.say(news)
-            case .poll(let plan, let history):
-                let report = await poll(plan, history)
+            case .letGo: await letGo()
+            case .poll(let plan, let history, let keeps):
+                let report = await poll(plan, history, keeps)
                 if Task.isCancelled { _ = machine.handle(.stop, at: clock.now()) }
                 effects += machine.handle(.pollOver(report), at: clock.now())
             }
         }
     }
 
-    private func poll(_ plan: BottlePlan, _ history: PollHistory) async -> PollReport {
+    private func poll(_ plan: BottlePlan, _ history: PollHistory, _ keeps: Bool) async -> PollReport {
         guard var options = await surroundings.options(plan) else {
             var report = PollReport(
                 failure: PollFailure(.cannotStore, "the store cannot be read.", code: "storeCannotBeRead"))
@@ -141,6 +186,7 @@ public actor PollService {
         }
         plan.apply(to: &options)
         options.history = history
+        options.keepsConnection = keeps
         let report = await surroundings.poll(options)
         await surroundings.afterPoll(report, options)
         return report
@@ -159,6 +205,21 @@ public actor PollService {
         await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
         self.pause = nil
         pauseEnds = nil
+    }
+}
+
+/// A bottle, and what its person's day asks for at a moment.
+public struct BottleDay: Sendable {
+    public var plan: BottlePlan
+    /// How often it is to be polled; `nil` where that cannot be told.
+    public var rhythm: PollRhythm?
+    /// Whether its connection is wanted beyond the polls.
+    public var wish: HoldWish?
+
+    public init(_ plan: BottlePlan, rhythm: PollRhythm?, wish: HoldWish? = nil) {
+        self.plan = plan
+        self.rhythm = rhythm
+        self.wish = wish
     }
 }
 

@@ -5,31 +5,39 @@ import TrackerCore
 /// come out, time is handed in.
 ///
 /// A bottle is due when its person's day asks for it (tracker law A7), counted from the end of its last poll; at once when it is new,
-/// when a person asks, and when it reports something by itself. Of several that are due the one that has been due longest goes first, so
-/// no bottle waits for more than one poll of each other one, however often somebody asks.
+/// when a person asks. Of several that are due the one that has been due longest goes first, so no bottle waits for more than one poll of
+/// each other one, however often somebody asks. Where a connection is wanted for longer (`HoldWish`), it is kept after a poll, and read
+/// from as soon as the bottle reports something by itself.
 public struct ServiceMachine: Sendable {
     public enum Event: Sendable {
         /// The bottles there are, and how often each is to be polled, as far as that could be found out. Wanted at `nextDeadline`, and
         /// welcome at any time: this begins the next poll, where one is due.
-        case plans([BottlePlan], [BottlePlan.ID: PollRhythm])
+        case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldWish] = [:])
         /// A person asks, settings have changed, or the clock was set: poll at once. `nil`: every bottle.
         case poke(BottlePlan.ID?)
-        /// A bottle said something by itself: its log is worth a look.
-        case liveReport(BottlePlan.ID)
+        /// The bottle at the other end of the connection said something by itself: its log is worth a look.
+        case liveReport
+        /// The connection that was kept has ended by itself.
+        case connectionLost
         /// The poll that was asked for is over.
         case pollOver(PollReport)
+        /// Something else was done with a bottle, between two polls.
+        case errandOver(PollReport)
         /// No further poll is begun.
         case stop
     }
 
     public enum Effect: Sendable {
         /// Poll this bottle. Answered by exactly one `pollOver`; no other poll is asked for before it.
-        case poll(BottlePlan, PollHistory)
+        /// `keeps`: the connection is to be kept afterwards.
+        case poll(BottlePlan, PollHistory, keeps: Bool)
+        /// End the connection that was kept.
+        case letGo
         case say(ServiceNews)
     }
 
     /// What is known of one bottle, beside its plan.
-    private struct Standing {
+    struct Standing {
         var plan: BottlePlan
         var rhythm: PollRhythm?
         /// When `rhythm` was found out.
@@ -41,9 +49,10 @@ public struct ServiceMachine: Sendable {
         var failure: PollFailure.Kind?
         /// The bottle that answered last.
         var met: String?
+        var hold = Hold()
 
-        var due: MonotonicInstant {
-            if let urgentSince { return urgentSince }
+        /// When it is due by its person's day.
+        var dueByDay: MonotonicInstant {
             guard let lastEnded else { return asOf }
             if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.patience) }
             switch rhythm {
@@ -52,16 +61,25 @@ public struct ServiceMachine: Sendable {
             case nil: return lastEnded.advanced(by: ServiceMachine.patience)
             }
         }
+
+        /// Since when it has had its last turn.
+        var before: MonotonicInstant { lastEnded ?? asOf }
     }
 
     /// How long a bottle waits whose day is unknown, or whose drinks cannot be stored.
-    private static let patience = Duration.seconds(600)
+    static let patience = Duration.seconds(600)
     /// A drink, a setting, another zone may change the rhythm at any time: it is asked for again that often.
     private static let lookEvery = Duration.seconds(60)
 
-    private var standings: [Standing] = []
+    var standings: [Standing] = []
+    /// The connection that is kept, and since when.
+    var kept: (id: BottlePlan.ID, since: MonotonicInstant)?
+    /// When the bottle at the other end first said something that has not been looked at.
+    var stirredAt: MonotonicInstant?
+    /// The poll under way looks at what the bottle said.
+    var isLookAtReport = false
     private var polling: BottlePlan.ID?
-    private var lookedAt: MonotonicInstant?
+    var lookedAt: MonotonicInstant?
     private var isStopped = false
 
     public init() {}
@@ -70,11 +88,14 @@ public struct ServiceMachine: Sendable {
     public var nextDeadline: MonotonicInstant? {
         guard polling == nil, !isStopped else { return nil }
         let look = lookedAt?.advanced(by: Self.lookEvery)
-        return (standings.map(\.due) + [look].compactMap { $0 }).min()
+        return (standings.map(due) + [look, letGoDue].compactMap { $0 }).min()
     }
 
     /// When the next poll is due; `nil` during a poll, and where there is no bottle.
-    public var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(\.due).min() : nil }
+    public var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(due).min() : nil }
+
+    /// A connection is kept.
+    public var isHolding: Bool { kept != nil }
 
     /// The bottle that is being polled.
     public var current: BottlePlan.ID? { polling }
@@ -82,13 +103,21 @@ public struct ServiceMachine: Sendable {
     public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         var effects: [Effect] = []
         switch event {
-        case .plans(let plans, let rhythms):
-            take(plans, rhythms, now)
+        case .plans(let plans, let rhythms, let wishes):
+            take(plans, rhythms, wishes, now)
+            if let due = letGoDue, due <= now, polling == nil {
+                letGo(now)
+                effects.append(.letGo)
+            }
             if let next = next(now) { effects.append(next) }
         case .poke(let id):
             for index in standings.indices where id == nil || standings[index].plan.id == id { hurry(index, now) }
-        case .liveReport(let id):
-            for index in standings.indices where standings[index].plan.id == id { hurry(index, now) }
+        case .liveReport:
+            if kept != nil || polling != nil { stirredAt = stirredAt ?? now }
+        case .connectionLost:
+            if polling == nil { loseConnection(now) }
+        case .errandOver(let report):
+            if !report.isConnected { (kept, stirredAt) = (nil, nil) }
         case .pollOver(let report):
             effects += over(report, now)
         case .stop:
@@ -97,16 +126,18 @@ public struct ServiceMachine: Sendable {
         return effects
     }
 
-    private mutating func take(_ plans: [BottlePlan], _ rhythms: [BottlePlan.ID: PollRhythm], _ now: MonotonicInstant) {
+    private mutating func take(_ plans: [BottlePlan], _ rhythms: [BottlePlan.ID: PollRhythm], _ wishes: [BottlePlan.ID: HoldWish], _ now: MonotonicInstant) {
         lookedAt = now
         let before = standings
         standings = plans.map { plan in
             // A bottle that was adopted a moment ago was polled a moment ago, under the plan of whoever answers.
             let known = before.first { $0.plan.id == plan.id }
                 ?? before.first { old in old.met.map(plan.has) == true && !plans.contains { $0.id == old.plan.id } }
+            if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
             var standing = known ?? Standing(plan: plan, asOf: now)
             standing.plan = plan
             standing.rhythm = rhythms[plan.id]
+            standing.hold.take(wishes[plan.id])
             // An unpolled bottle has been due since it was first seen.
             if standing.lastEnded != nil { standing.asOf = now }
             return standing
@@ -116,17 +147,21 @@ public struct ServiceMachine: Sendable {
     private mutating func hurry(_ index: Int, _ now: MonotonicInstant) {
         guard standings[index].urgentSince == nil else { return }
         // Who is due already keeps the place; who is being polled has just had it.
-        standings[index].urgentSince = standings[index].plan.id == polling ? now : min(now, standings[index].due)
+        standings[index].urgentSince = standings[index].plan.id == polling ? now : min(now, due(standings[index]))
     }
 
     /// What has been asked since the poll began is asked still: it may have come too late for this one.
     private mutating func over(_ report: PollReport, _ now: MonotonicInstant) -> [Effect] {
         guard let id = polling else { return [] }
         polling = nil
-        guard let index = standings.firstIndex(where: { $0.plan.id == id }) else { return [] }
+        guard let index = standings.firstIndex(where: { $0.plan.id == id }) else {
+            kept = report.isConnected ? (id, now) : nil
+            return []
+        }
         let before = standings[index].failure
         standings[index].lastEnded = now
         standings[index].history = report.history
+        noteConnection(index, report, now)
         if report.failure?.kind != .notOurs, let met = report.identity { standings[index].met = met }
         if let failure = report.failure {
             guard failure.kind != .interrupted else { return [] }
@@ -143,14 +178,14 @@ public struct ServiceMachine: Sendable {
 
     private mutating func next(_ now: MonotonicInstant) -> Effect? {
         guard polling == nil, !isStopped else { return nil }
-        let due = standings.indices.filter { standings[$0].due <= now }
-        let first = due.min { left, right in
-            (standings[left].due, standings[left].lastEnded ?? standings[left].asOf) < (standings[right].due, standings[right].lastEnded ?? standings[right].asOf)
+        let first = standings.indices.filter { due(standings[$0]) <= now }.min { left, right in
+            (due(standings[left]), standings[left].before) < (due(standings[right]), standings[right].before)
         }
         guard let first else { return nil }
         polling = standings[first].plan.id
         standings[first].urgentSince = nil
-        return .poll(standings[first].plan, standings[first].history)
+        beginLook(first)
+        return .poll(standings[first].plan, standings[first].history, keeps: standings[first].isWanted(now))
     }
 }
 

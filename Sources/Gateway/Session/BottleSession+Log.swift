@@ -9,6 +9,7 @@ extension BottleSession {
         drain = LogDrain(
             profile: table.profile, reads: table.responseReads, isListening: isListening, keep: work.options.keep, hasRadio: work.hasRadio, limits: work.limits,
             evidence: work.evidence, budgetEnd: work.budgetEnd ?? work.now.advanced(by: work.limits.poll))
+        if wasBehind { drain?.isBehind = true }
         if let actions = drain?.begin(at: work.now) { follow(actions, &work) }
     }
 
@@ -137,7 +138,10 @@ extension BottleSession {
 
     mutating func finishLog(_ work: inout PollWork) {
         guard let drain else { return }
-        if drain.hasRead { noteAnswer(&work) }
+        if drain.hasRead {
+            noteAnswer(&work)
+            work.report.storedRecords = drain.evidence.latest.count
+        }
         noteEvidence(&work)
         work.report.complete = drain.complete
         judgeClock([], &work)
@@ -156,6 +160,9 @@ extension BottleSession {
                 PollFailure(
                     .unexpectedResponse, "what came back is not the WaterH protocol (\(junk) unreadable pieces were kept).",
                     code: "notTheProtocol"))
+        } else if drain.unanswered, isResumed {
+            // What was kept may be a link that is dead: only a new connection tells.
+            end = .lost(LinkError(.timeout, "The bottle said nothing on the connection that was kept.", isTransient: true))
         } else if drain.unanswered {
             end = .failed(
                 PollFailure(

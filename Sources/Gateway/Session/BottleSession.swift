@@ -58,6 +58,10 @@ struct BottleSession {
     var isCut = false
     /// The bottle took the subscription.
     var isListening = false
+    /// The connection was kept from an earlier poll.
+    var isResumed = false
+    /// And answers to its questions may still be on their way.
+    var wasBehind = false
     /// Values of this dump were cut in the middle of entries: a lost or late piece puts all behind it out of step.
     var isPieced = false
 
@@ -84,6 +88,23 @@ struct BottleSession {
     mutating func begin(_ work: inout PollWork) {
         work.show(.connected)
         expect(.discover, &work, within: work.limits.discover)
+    }
+
+    /// Goes on with a connection that was kept: who it is with is known, and it was subscribed to.
+    mutating func resume(_ held: HeldConnection, _ work: inout PollWork) {
+        table = held.table
+        isListening = held.isListening
+        (isResumed, wasBehind) = (true, held.isBehind)
+        work.report.profile = held.table.profile
+        if case .send(let list) = work.options.job { commands = list }
+        var known: Set<Step> = [.readName, .readSerial, .subscribe]
+        if let facts = held.facts, facts.isFresh(work) {
+            (work.report.snapshot, work.report.batteryPercent, work.report.clockDriftSeconds) = (facts.snapshot, facts.batteryPercent, facts.driftSeconds)
+            work.snapshotAt = (facts.now, facts.wall)
+            known.formUnion([.snapshot, .settings, .askTotal, .amount])
+        }
+        upcoming = plan(held.table, work).filter { !known.contains($0) }
+        advance(&work)
     }
 
     mutating func handle(_ event: CentralEvent, _ work: inout PollWork) {

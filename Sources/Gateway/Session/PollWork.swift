@@ -44,6 +44,8 @@ struct PollWork {
     var isRecalled = false
     /// The bottle has spoken, and the journal knows that it is its own.
     var isAnswered = false
+    /// When the snapshot came that the report shows.
+    var snapshotAt: (now: MonotonicInstant, wall: Instant)?
     /// What the scan showed of the peer.
     var seen: Advertisement?
     /// The peer's address, where it is one that stays.

@@ -50,6 +50,7 @@ enum SettingsPlan {
         switch message {
         case .snapshot(let snapshot):
             work.report.snapshot = snapshot
+            work.snapshotAt = (work.now, work.wall)
             work.report.model = snapshot.model ?? work.report.model
             if let percent = snapshot.batteryPercent, percent <= 100 { work.report.batteryPercent = percent }
             noteClock(snapshot.clock, &work)

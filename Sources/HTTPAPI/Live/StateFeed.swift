@@ -45,6 +45,8 @@ actor StateFeed {
     static let queueLimit = 64
 
     private struct Watcher {
+        /// A person has it before their eyes.
+        var looks: Bool
         var showsNotifications: Bool
         var stream: AsyncStream<Event>.Continuation
         var hangUp: @Sendable () -> Void
@@ -104,9 +106,11 @@ actor StateFeed {
     // MARK: - Watching
 
     /// Everything that happens from now on, beginning with the state; notifications after `lastID` come again.
-    /// - Parameter hangUp: ends the connection of a client that does not read.
-    func watch(after lastID: UInt64?, showsNotifications: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
-        await wakeService()
+    /// - Parameters:
+    ///   - looks: a person has it before their eyes, so that it is to be fresh.
+    ///   - hangUp: ends the connection of a client that does not read.
+    func watch(after lastID: UInt64?, showsNotifications: Bool, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
+        if looks { await wakeService() }
         // Whoever opens the page sees what there is: nothing is unread any more.
         if showsNotifications { try? desk().openNotifications() }
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
@@ -119,7 +123,8 @@ actor StateFeed {
                 continuation.yield(.notify(id: notification.id, bytes: notification.bytes, isWaterline: notification.isWaterline))
             }
         }
-        watchers[id] = Watcher(showsNotifications: showsNotifications, stream: continuation, hangUp: hangUp)
+        if looks { await service?.look(.begins) }
+        watchers[id] = Watcher(looks: looks, showsNotifications: showsNotifications, stream: continuation, hangUp: hangUp)
         if watching == nil { watching = Task { await self.follow() } }
         return (id, stream)
     }
@@ -131,8 +136,10 @@ actor StateFeed {
         if age > Self.freshSeconds { await service.pollNow() }
     }
 
-    func leave(_ id: UInt64) {
-        watchers.removeValue(forKey: id)?.stream.finish()
+    func leave(_ id: UInt64) async {
+        let watcher = watchers.removeValue(forKey: id)
+        watcher?.stream.finish()
+        if watcher?.looks == true { await service?.look(.ends) }
         if watchers.isEmpty {
             watching?.cancel()
             watching = nil

@@ -6,14 +6,15 @@ import NIOCore
 enum EventRoutes {
     static func add(to table: RouteTable) {
         table.stream("events") { ask in
-            try ask.allowQuery(["fields", "shows"])
+            try ask.allowQuery(["fields", "shows", "looks"])
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 { throw HTTPProblem.wrong("fields", "\"fields\" names 1 to 64 keys of the state, with commas between.") }
             let lastID = ask.request.headers[.lastEventID].flatMap { UInt64($0) }
             let (person, feed, channel, token, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.token, ask.visit.isLocal)
             let showsNotifications = ask.query("shows") == "notifications"
+            let looks = ask.query("looks") != "no"
             let body = ResponseBody { writer in
-                let (id, events) = try await feed.watch(after: lastID, showsNotifications: showsNotifications) { channel.close(promise: nil) }
+                let (id, events) = try await feed.watch(after: lastID, showsNotifications: showsNotifications, looks: looks) { channel.close(promise: nil) }
                 do {
                     try await writer.write(EventFrame.retry)
                     for await event in events {

@@ -1,5 +1,15 @@
 /// What the pages may ask of the service that polls the bottles.
 public struct ServiceDoor: Sendable {
+    /// How a person's day is looked at: what is seen is to be fresh.
+    public enum Look: Sendable {
+        /// Somebody follows what happens.
+        case begins
+        /// And does not any more.
+        case ends
+        /// Somebody looks once.
+        case once
+    }
+
     public var status: @Sendable () async -> ServiceStatus
     /// Polls as soon as may be.
     public var pollNow: @Sendable () async -> Void
@@ -7,14 +17,17 @@ public struct ServiceDoor: Sendable {
     public var recentPolls: @Sendable () async -> [PollLine]
     /// Sends one command in the words of the command line; answers with the bottle's answer in words.
     public var send: @Sendable ([String]) async throws -> String
+    public var look: @Sendable (Look) async -> Void
 
     public init(
         status: @escaping @Sendable () async -> ServiceStatus, pollNow: @escaping @Sendable () async -> Void,
-        recentPolls: @escaping @Sendable () async -> [PollLine], send: @escaping @Sendable ([String]) async throws -> String
+        recentPolls: @escaping @Sendable () async -> [PollLine], send: @escaping @Sendable ([String]) async throws -> String,
+        look: @escaping @Sendable (Look) async -> Void = { _ in }
     ) {
         self.status = status
         self.pollNow = pollNow
         self.recentPolls = recentPolls
         self.send = send
+        self.look = look
     }
 }

@@ -3,7 +3,7 @@ import TrackerCore
 /// How the polling stands, right now.
 public struct ServiceStatus: Hashable, Sendable, Encodable {
     public var version: String
-    /// `idle`, or what the poll under way does: `scanning`, `connecting`, `polling`.
+    /// `idle`, `connected` where the bottle's connection is kept, or what the poll under way does: `scanning`, `connecting`, `polling`.
     public var stage: String
     /// When the last poll ended.
     public var lastPoll: Instant?
@@ -11,11 +11,16 @@ public struct ServiceStatus: Hashable, Sendable, Encodable {
     public var nextPoll: Instant?
     /// How the last poll went, in words.
     public var pollSentence: String?
+    /// What went wrong in the poll under way, and what is tried next.
+    public var trying: String?
+    /// Records that the bottle held when its log was last read to the end.
+    public var storedRecords: Int?
     /// The welcome was read.
     public var setupDone: Bool
 
     public init(
         version: String, stage: String = "idle", lastPoll: Instant? = nil, nextPoll: Instant? = nil, pollSentence: String? = nil,
+        trying: String? = nil, storedRecords: Int? = nil,
         setupDone: Bool = true
     ) {
         self.version = version
@@ -23,11 +28,13 @@ public struct ServiceStatus: Hashable, Sendable, Encodable {
         self.lastPoll = lastPoll
         self.nextPoll = nextPoll
         self.pollSentence = pollSentence
+        self.trying = trying
+        self.storedRecords = storedRecords
         self.setupDone = setupDone
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version, stage, isPolling, lastPoll, nextPoll, pollSentence, setupDone
+        case version, stage, isPolling, lastPoll, nextPoll, pollSentence, trying, storedRecords, setupDone
     }
 
     /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
@@ -35,10 +42,12 @@ public struct ServiceStatus: Hashable, Sendable, Encodable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(version, forKey: .version)
         try container.encode(stage, forKey: .stage)
-        try container.encode(stage != "idle", forKey: .isPolling)
+        try container.encode(stage != "idle" && stage != "connected", forKey: .isPolling)
         try container.encode(lastPoll?.wholeSeconds, forKey: .lastPoll)
         try container.encode(nextPoll?.wholeSeconds, forKey: .nextPoll)
         try container.encode(pollSentence, forKey: .pollSentence)
+        try container.encode(trying, forKey: .trying)
+        try container.encode(storedRecords, forKey: .storedRecords)
         try container.encode(setupDone, forKey: .setupDone)
     }
 }

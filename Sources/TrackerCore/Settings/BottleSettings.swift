@@ -11,6 +11,7 @@ public struct BottleSettings: Hashable, Sendable {
     public internal(set) var scanTimeoutSeconds = 10.0
     public internal(set) var connectTimeoutSeconds = 5.0
     public internal(set) var readDelaySeconds = 0.5
+    public internal(set) var hold = BottleHold.watching
     public internal(set) var pollWhenIdle = true
     public internal(set) var maxRecordAgeDays = 180
 
@@ -24,6 +25,14 @@ public struct BottleSettings: Hashable, Sendable {
 }
 
 public enum RecordDialectSetting: String, Hashable, Sendable, CaseIterable { case calendar, strict }
+/// Whether a service stays connected with the bottle between polls, so that a sip is seen at once.
+public enum BottleHold: String, Hashable, Sendable, CaseIterable {
+    case never
+    /// While somebody looks.
+    case watching
+    case always
+}
+
 public enum AmountWidth: String, Hashable, Sendable, CaseIterable {
     case u8, u16be
 

@@ -37,6 +37,7 @@ extension Settings {
         .decimal("bottle.scanTimeoutS", \.bottle.scanTimeoutSeconds, 1...60, "seconds"),
         .decimal("bottle.connectTimeoutS", \.bottle.connectTimeoutSeconds, 1...60, "seconds"),
         .decimal("bottle.readDelayS", \.bottle.readDelaySeconds, 0...5, "seconds"),
+        .choice("bottle.hold", \.bottle.hold),
         .flag("bottle.pollWhenIdle", \.bottle.pollWhenIdle),
         .integer("bottle.maxRecordAgeDays", \.bottle.maxRecordAgeDays, 1...360, "days"),
         .integer("waterline.waterEveryNDrinks", \.waterEveryNDrinks, 1...10),

@@ -1,0 +1,149 @@
+import Bluetooth
+import TrackerCore
+
+/// A bottle's connection is wanted for longer than a poll.
+public struct HoldWish: Hashable, Sendable {
+    /// Until then, as far as is known now.
+    public var until: MonotonicInstant
+    /// Somebody looks: what is drunk is to be seen at once.
+    public var isWatched: Bool
+
+    public init(until: MonotonicInstant, isWatched: Bool) {
+        self.until = until
+        self.isWatched = isWatched
+    }
+
+    /// What the setting `bottle.hold` makes of a moment.
+    /// - Parameters:
+    ///   - onlookers: until when somebody looks, where somebody does.
+    ///   - rhythm: a bottle that rests is left alone, unless somebody looks.
+    public init?(_ hold: BottleHold, onlookers: MonotonicInstant?, rhythm: PollRhythm?, now: MonotonicInstant) {
+        if hold != .never, let onlookers, onlookers > now {
+            self.init(until: onlookers, isWatched: true)
+        } else if hold == .always, case .every = rhythm {
+            self.init(until: now.advanced(by: HoldTimes.stretch), isWatched: false)
+        } else {
+            return nil
+        }
+    }
+}
+
+/// How long a connection is kept, and how often it is read from.
+public enum HoldTimes {
+    /// From the last look of anybody until the bottle is let go.
+    public static let afterLook = Duration.seconds(60)
+    /// A phone's app wants the single connection, too: the bottle is let go after so long...
+    public static let stretch = Duration.seconds(300)
+    /// ... for so long.
+    public static let turn = Duration.seconds(30)
+    /// Between two readings of a bottle that reports much; twice as long after each report that meant no drink, up to `unreported`.
+    static let gap = Duration.milliseconds(500)
+    /// How often the log is read while somebody looks, where no drink has been reported before it was read.
+    static let unreported = Duration.seconds(5)
+    /// The same where drinks are reported, or nobody looks.
+    static let reported = Duration.seconds(60)
+    /// Of several bottles that are wanted at the same time each has the adapter for so long.
+    static let share = Duration.seconds(30)
+    /// Until the bottle is looked for again after it was lost, or not found: twice as long each time, up to the last.
+    static let pauses = (first: Duration.seconds(5), last: Duration.seconds(60))
+
+    static func gap(_ emptyLooks: Int) -> Duration { min(gap * (1 << min(emptyLooks, 4)), unreported) }
+
+    static func pause(_ troubles: Int) -> Duration { min(pauses.first * (1 << min(troubles, 4)), pauses.last) }
+}
+
+// The connection that is kept: until when, when it is read from, and when the next attempt is made.
+extension ServiceMachine {
+    /// What is known of one bottle beside its polls.
+    struct Hold {
+        var wish: HoldWish?
+        /// Polls that failed and connections that were soon lost, one after the other.
+        var troubles = 0
+        var lostAt: MonotonicInstant?
+        /// Left to others until then.
+        var freeUntil: MonotonicInstant?
+        /// It reported its last drink by itself.
+        var reportsDrinks = false
+        /// Reports in a row that meant no drink.
+        var emptyLooks = 0
+
+        /// Who begins to look finds no patience that an earlier onlooker has used up.
+        mutating func take(_ wish: HoldWish?) {
+            if self.wish == nil { troubles = 0 }
+            self.wish = wish
+        }
+    }
+
+    func due(_ standing: Standing) -> MonotonicInstant {
+        if let urgent = standing.urgentSince { return urgent }
+        let byDay = standing.dueByDay
+        guard standing.failure != .cannotStore, let ended = standing.lastEnded else { return byDay }
+        guard let wish = standing.hold.wish, let now = lookedAt, wish.until > now else { return max(byDay, standing.hold.freeUntil ?? byDay) }
+        if kept?.id == standing.plan.id {
+            if let stirredAt { return min(byDay, max(stirredAt, ended.advanced(by: HoldTimes.gap(standing.hold.emptyLooks)))) }
+            let isQuick = wish.isWatched && !standing.hold.reportsDrinks
+            return min(byDay, ended.advanced(by: isQuick ? HoldTimes.unreported : HoldTimes.reported))
+        }
+        let start = max(ended, standing.hold.lostAt ?? ended)
+        let isShared = kept.map { kept in standings.contains { $0.plan.id == kept.id && $0.isWanted(now) } } ?? false
+        let wanted =
+            switch (isShared, standing.failure == nil) {
+            case (true, true): start.advanced(by: HoldTimes.share)
+            // One that does not answer takes no time from one that does.
+            case (true, false): byDay
+            case (false, _): start.advanced(by: HoldTimes.pause(standing.hold.troubles))
+            }
+        return max(min(byDay, wanted), standing.hold.freeUntil ?? ended)
+    }
+
+    /// When the connection that is kept is to be ended; `nil` without one.
+    var letGoDue: MonotonicInstant? {
+        guard let kept else { return nil }
+        guard let wish = standings.first(where: { $0.plan.id == kept.id })?.hold.wish else { return kept.since }
+        return min(wish.until, kept.since.advanced(by: HoldTimes.stretch))
+    }
+
+    mutating func letGo(_ now: MonotonicInstant) {
+        if let kept, let index = standings.firstIndex(where: { $0.plan.id == kept.id }), standings[index].isWanted(now) {
+            standings[index].hold.freeUntil = now.advanced(by: HoldTimes.turn)
+        }
+        (kept, stirredAt) = (nil, nil)
+    }
+
+    mutating func loseConnection(_ now: MonotonicInstant) {
+        guard let lost = kept else { return }
+        (kept, stirredAt) = (nil, nil)
+        guard let index = standings.firstIndex(where: { $0.plan.id == lost.id }) else { return }
+        standings[index].hold.lostAt = now
+        let isStable = lost.since.duration(to: now) >= HoldTimes.pauses.last
+        standings[index].hold.troubles = isStable ? 0 : standings[index].hold.troubles + 1
+    }
+
+    mutating func beginLook(_ index: Int) {
+        isLookAtReport = stirredAt != nil && kept?.id == standings[index].plan.id
+        stirredAt = nil
+        standings[index].hold.freeUntil = nil
+    }
+
+    /// What a poll says of the connection.
+    mutating func noteConnection(_ index: Int, _ report: PollReport, _ now: MonotonicInstant) {
+        let id = standings[index].plan.id
+        let wasKept = kept?.id == id
+        if wasKept, report.new > 0 { standings[index].hold.reportsDrinks = isLookAtReport }
+        if report.new > 0 {
+            standings[index].hold.emptyLooks = 0
+        } else if isLookAtReport {
+            standings[index].hold.emptyLooks += 1
+        }
+        if report.failure != nil { standings[index].hold.troubles += 1 }
+        guard report.isConnected else {
+            (kept, stirredAt) = (nil, nil)
+            return
+        }
+        if !wasKept { kept = (id, now) }
+    }
+}
+
+extension ServiceMachine.Standing {
+    func isWanted(_ now: MonotonicInstant) -> Bool { hold.wish.map { $0.until > now } ?? false }
+}

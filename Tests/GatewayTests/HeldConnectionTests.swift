@@ -1,0 +1,140 @@
+import Bluetooth
+import BottleProtocol
+import Gateway
+import GatewaySupport
+import Support
+import Testing
+import TrackerCore
+
+/// A connection that is kept after a poll and taken up by the next one: the same engine, the same way to the journal.
+@Suite struct HeldConnectionTests {
+    private typealias Rig = EngineRig<ScriptedBottle>
+
+    private let keeping = options { $0.keepsConnection = true }
+
+    private func bottle(_ change: (inout ScriptedBottle) -> Void = { _ in }) -> ScriptedBottle {
+        var bottle = ScriptedBottle()
+        bottle.snapshot = boostSnapshot()
+        bottle.advertisement = Advertisement(peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz")
+        change(&bottle)
+        return bottle
+    }
+
+    private func polled(
+        _ options: PollOptions, _ peer: ScriptedBottle, journal: MemoryJournal = MemoryJournal(), held: HeldConnection? = nil
+    ) throws -> (rig: Rig, report: PollReport) {
+        var rig = Rig(options: options, peer: peer, journal: journal, start: evening, hasRadio: true, held: held)
+        let report = try rig.run()
+        return (rig, report)
+    }
+
+    @Test func `a look on the kept connection brings the sip and acknowledges it`() throws {
+        let first = try polled(keeping, bottle())
+        #expect(first.report.isConnected && !first.rig.requests.contains(.disconnect), "\(first.report)")
+        #expect(first.report.storedRecords == 0)
+        var peer = first.rig.peer
+        peer.drink([record(minute: 29, amount: 250)])
+        let look = try polled(keeping, peer, journal: first.rig.journal, held: first.rig.engine.held)
+        #expect(look.report.isConnected && look.report.new == 1 && look.report.acknowledged == 1 && look.report.storedRecords == 0, "\(look.report)")
+        #expect(look.rig.requests.allSatisfy { if case .write = $0 { true } else { false } }, "\(look.rig.requests)")
+        #expect(look.rig.peer.records.isEmpty && look.rig.peer.connections == 1)
+        #expect(look.report.duration < .milliseconds(1500))
+    }
+
+    /// Each exchange is time that a sip waits for. But a clock that was set meanwhile makes what was compared with it worthless.
+    @Test func `a bottle that has just told how it is is not asked again, unless a clock was set`() throws {
+        let first = try polled(keeping, bottle())
+        func commands(after seconds: Double, wall: Double) throws -> [HostCommand] {
+            var peer = first.rig.peer
+            peer.drink([record(minute: 29, amount: 250)])
+            var rig = Rig(options: keeping, peer: peer, journal: first.rig.journal, start: evening.advanced(seconds: wall - seconds), hasRadio: true, held: first.rig.engine.held)
+            rig.pass(.milliseconds(Int64(seconds * 1000)))
+            let report = try rig.run()
+            #expect(report.batteryPercent == 87 && report.new + report.duplicates == 1, "\(report)")
+            return rig.written
+        }
+        #expect(try commands(after: 30, wall: 30).first == .drinkLog)
+        #expect(try commands(after: 90, wall: 90).first == .snapshot)
+        #expect(try commands(after: 30, wall: 33).first == .snapshot)
+    }
+
+    @Test func `a poll that keeps nothing lets go`() throws {
+        let first = try polled(keeping, bottle())
+        let last = try polled(options(), first.rig.peer, held: first.rig.engine.held)
+        #expect(!last.report.isConnected && last.rig.engine.held == nil && last.rig.requests.last == .disconnect)
+    }
+
+    @Test func `to let go is to disconnect and nothing else`() throws {
+        let first = try polled(keeping, bottle())
+        let letGo = options { $0.job = .letGo }
+        #expect(try polled(letGo, first.rig.peer, held: first.rig.engine.held).rig.requests == [.disconnect])
+        #expect(try polled(letGo, first.rig.peer).rig.requests.isEmpty)
+    }
+
+    @Test func `another bottle's poll ends the connection first`() throws {
+        let first = try polled(keeping, bottle())
+        let other = options {
+            $0.own = [OwnBottle(identities: ["A4:C1:38:00:00:09"])]
+            $0.others = [OwnBottle(identities: ["A4:C1:38:01:02:03"])]
+        }
+        let second = try polled(other, bottle { $0.advertisement = Advertisement(peer: PeerID("A4:C1:38:00:00:09"), address: BluetoothAddress("A4:C1:38:00:00:09"), name: "WaterH") }, held: first.rig.engine.held)
+        #expect(second.rig.requests.prefix(2) == [.disconnect, .startScan])
+        #expect(second.report.failure == nil && second.report.identity == "A4:C1:38:00:00:09")
+    }
+
+    /// What is kept may be dead without anybody knowing: only a new connection tells.
+    @Test func `a kept connection on which nobody answers is made anew`() throws {
+        let first = try polled(keeping, bottle())
+        var deaf = first.rig.peer
+        deaf.drink([record(minute: 29, amount: 250)])
+        // Its answers to five questions get lost: three for the snapshot and more for the log.
+        deaf.ignoredCommands = 7
+        let look = try polled(keeping, deaf, journal: first.rig.journal, held: first.rig.engine.held)
+        #expect(look.report.failure == nil && look.report.new == 1 && look.rig.peer.connections == 2, "\(look.report)")
+    }
+
+    @Test func `what comes between two polls is a reason to look`() throws {
+        var held = try #require(try polled(keeping, bottle()).rig.engine.held)
+        #expect(held.note(.notification(handle: ScriptedBottle.responseHandle, value: [0x52, 0x54, 0, 4, 3, 8, 1, 0])) == .stirred)
+        #expect(held.note(.notification(handle: 0x99, value: [1])) == nil, "A keep-alive elsewhere is none of the log's business.")
+        #expect(held.note(.disconnected(nil)) == .lost)
+    }
+
+    /// Sips, losses and hang-ups at random over many looks: each drink is in the journal or still in the bottle, always.
+    @Test(arguments: 1...60 as ClosedRange<UInt64>)
+    func `whatever happens to the connection, no drink is lost`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let profile: BottleProfile = Int.random(in: 0..<3, using: &random) == 0 ? .draft : .retail
+        var peer = ScriptedBottle(profile)
+        peer.snapshot = boostSnapshot()
+        peer.serial = Array("A4:C1:38:01:02:03".utf8)
+        peer.acknowledging = Bool.random(using: &random) ? .counts : .drops
+        peer.ring = Int.random(in: 0..<2, using: &random) == 0 ? 6 : 5000
+        let journal = MemoryJournal()
+        var held: HeldConnection?
+        var drunk: [[UInt8]] = []
+        func sip() -> [UInt8] {
+            let bytes = record(minute: drunk.count % 30, second: drunk.count / 30, amount: 20 + drunk.count)
+            drunk.append(bytes)
+            return bytes
+        }
+        for look in 0..<20 {
+            // Of a full ring the oldest are lost by being drunk, and by nobody's fault.
+            peer.drink((0..<Int.random(in: 0...2, using: &random)).map { _ in sip() })
+            if peer.sipsBeforeAcknowledgement.isEmpty, Int.random(in: 0..<4, using: &random) == 0 { peer.sipsBeforeAcknowledgement = [[sip()]] }
+            let at = Int.random(in: 0...400, using: &random)
+            peer.lost = Int.random(in: 0..<3, using: &random) == 0 ? [at, at + 1] : []
+            if Int.random(in: 0..<5, using: &random) == 0 { peer.hangsUpBefore = at }
+            if held != nil, Int.random(in: 0..<6, using: &random) == 0 { held = nil }
+            var rig = EngineRig(options: keeping, peer: peer, journal: journal, start: evening.advanced(seconds: Double(look)), held: held)
+            let report = try rig.run()
+            peer = rig.peer
+            held = rig.engine.held
+            #expect(report.isConnected == (held != nil))
+            let known = Set(journal.entries.map(\.raw)).union(peer.records).union(peer.overwritten).union(peer.sipsBeforeAcknowledgement.flatMap { $0 })
+            #expect(drunk.allSatisfy(known.contains), "seed \(seed), look \(look): \(report)")
+        }
+        let raws = journal.entries.map(\.raw)
+        #expect(Set(raws).count == raws.count, "seed \(seed): each once")
+    }
+}

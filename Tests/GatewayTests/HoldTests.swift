@@ -1,0 +1,225 @@
+import Bluetooth
+import Gateway
+import Synchronization
+import Testing
+import TrackerCore
+
+private let one = BottlePlan(id: "A4:C1:38:00:00:01", own: [OwnBottle(identities: ["A4:C1:38:00:00:01"])])
+private let two = BottlePlan(id: "A4:C1:38:00:00:02", own: [OwnBottle(identities: ["A4:C1:38:00:00:02"])])
+
+private func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64((seconds * 1e9).rounded())) }
+
+/// A service in simulated time: bottles whose polls take a second, and people who look.
+private struct Shelf {
+    var machine = ServiceMachine()
+    var now = 0.0
+    var plans = [one]
+    var rhythm = PollRhythm.every(seconds: 600)
+    /// Until when each bottle is looked at.
+    var watched: [BottlePlan.ID: ClosedRange<Double>] = [:]
+    var isAlways = false
+    var absent: Set<BottlePlan.ID> = []
+    /// Sips by the second, and whether the bottle reports them.
+    var sips: [Double] = []
+    var isReporting = true
+    var losses: [Double] = []
+
+    private(set) var polls: [(at: Double, id: BottlePlan.ID)] = []
+    private(set) var letGo: [Double] = []
+    private(set) var seen: [Double] = []
+
+    mutating func run(until end: Double) {
+        while now < end {
+            for sip in sips where isReporting && sip <= now && sip > reported {
+                reported = sip
+                _ = machine.handle(.liveReport, at: at(now))
+            }
+            if let loss = losses.first, loss <= now {
+                losses.removeFirst()
+                _ = machine.handle(.connectionLost, at: at(now))
+            }
+            let wishes = Dictionary(uniqueKeysWithValues: plans.compactMap { plan -> (BottlePlan.ID, HoldWish)? in
+                var until: MonotonicInstant?
+                if let look = watched[plan.id], look.lowerBound <= now { until = at(min(look.upperBound, now) + 60) }
+                return HoldWish(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now)).map { (plan.id, $0) }
+            })
+            for effect in machine.handle(.plans(plans, Dictionary(uniqueKeysWithValues: plans.map { ($0.id, rhythm) }), wishes: wishes), at: at(now)) {
+                switch effect {
+                case .letGo: letGo.append(now)
+                case .say: break
+                case .poll(let plan, _, let keeps):
+                    polls.append((now, plan.id))
+                    var report = PollReport(failure: absent.contains(plan.id) ? PollFailure(.notFound, "so.") : nil)
+                    now += absent.contains(plan.id) ? 30 : 0.3
+                    report.isConnected = keeps && report.failure == nil
+                    let fresh = report.failure == nil ? sips.filter { $0 <= now } : []
+                    report.new = fresh.count
+                    seen += fresh.map { now - $0 }
+                    sips.removeAll { fresh.contains($0) }
+                    _ = machine.handle(.pollOver(report), at: at(now))
+                }
+            }
+            let events = [machine.nextDeadline.map { Double($0.nanoseconds) / 1e9 }, sips.first { $0 > now }, losses.first { $0 > now }, watched.values.map(\.lowerBound).filter { $0 > now }.min()]
+            now = max(now, min(end, events.compactMap { $0 }.min() ?? end))
+        }
+    }
+
+    private var reported = -1.0
+
+    func polls(of plan: BottlePlan, from start: Double = 0, to end: Double = .infinity) -> [Double] {
+        polls.filter { $0.id == plan.id && (start...end).contains($0.at) }.map(\.at)
+    }
+}
+
+/// How long a bottle's connection is kept, and what is read from it meanwhile (`bottle.hold`).
+@Suite struct HoldTests {
+    @Test func `nobody looks, and the bottle is let go after each poll`() {
+        var shelf = Shelf()
+        shelf.run(until: 1300)
+        #expect(shelf.polls(of: one).count == 3 && shelf.letGo.isEmpty && !shelf.machine.isHolding)
+    }
+
+    @Test func `somebody begins to look, and the bottle is asked at once`() {
+        var shelf = Shelf()
+        shelf.watched[one.id] = 100...130
+        shelf.run(until: 105)
+        #expect(shelf.polls(of: one) == [0, 100] && shelf.machine.isHolding)
+    }
+
+    @Test func `the bottle is let go a minute after the last look`() {
+        var shelf = Shelf()
+        shelf.watched[one.id] = 100...130
+        shelf.run(until: 600)
+        #expect(shelf.letGo == [190])
+        #expect(shelf.polls(of: one, from: 190.1).isEmpty, "\(shelf.polls)")
+    }
+
+    @Test func `a reported sip is read within a second, one that is not within some seconds`() {
+        for isReporting in [true, false] {
+            var shelf = Shelf()
+            shelf.isReporting = isReporting
+            shelf.watched[one.id] = 100...290
+            shelf.sips = [110.1, 111, 150.2, 200.7, 280]
+            shelf.run(until: 300)
+            let limit = isReporting ? 1.2 : 5.5
+            #expect(shelf.seen.count == 5 && shelf.seen.allSatisfy { $0 <= limit }, "\(shelf.seen)")
+        }
+    }
+
+    /// A reading costs the bottle's battery: where it reports its drinks nobody asks every few seconds.
+    @Test func `a bottle that reports is asked seldom`() {
+        var shelf = Shelf()
+        shelf.watched[one.id] = 100...390
+        shelf.sips = [110]
+        shelf.run(until: 390)
+        #expect(shelf.polls(of: one, from: 112).count <= 5, "\(shelf.polls)")
+    }
+
+    /// One that tells its temperature all the time is not read all the time.
+    @Test func `a bottle that chatters is asked every few seconds`() {
+        var shelf = Shelf()
+        shelf.watched[one.id] = 100...200
+        shelf.run(until: 110)
+        for second in 110..<200 {
+            _ = shelf.machine.handle(.liveReport, at: at(Double(second)))
+            shelf.run(until: Double(second + 1))
+        }
+        #expect((15...30).contains(shelf.polls(of: one, from: 110, to: 200).count), "\(shelf.polls.count)")
+    }
+
+    @Test func `every few minutes the bottle is left to the phone`() {
+        var shelf = Shelf()
+        shelf.watched[one.id] = 0...2000
+        shelf.run(until: 1900)
+        #expect(shelf.letGo.count >= 5)
+        for start in shelf.letGo { #expect(shelf.polls(of: one, from: start, to: start + 29.9).isEmpty) }
+        let stretches = zip(shelf.letGo, shelf.letGo.dropFirst()).map { $1 - $0 }
+        #expect(stretches.allSatisfy { (325...340).contains($0) }, "\(stretches)")
+    }
+
+    @Test func `a person who asks in the phone's turn is answered`() {
+        var shelf = Shelf()
+        shelf.watched[one.id] = 0...2000
+        shelf.run(until: 305)
+        #expect(!shelf.machine.isHolding)
+        _ = shelf.machine.handle(.poke(nil), at: at(shelf.now))
+        shelf.run(until: 307)
+        #expect(shelf.machine.isHolding)
+    }
+
+    @Test func `a connection that is lost is made again after a pause, longer each time`() {
+        var shelf = Shelf()
+        shelf.rhythm = .every(seconds: 600)
+        shelf.watched[one.id] = 100...2000
+        shelf.run(until: 101)
+        var pauses: [Double] = []
+        for _ in 0..<6 {
+            let lost = shelf.now + 1
+            shelf.losses = [lost]
+            let count = shelf.polls.count
+            while shelf.polls.filter({ $0.at > lost }).isEmpty, shelf.now < 1000 { shelf.run(until: shelf.now + 1) }
+            #expect(shelf.polls.count > count)
+            pauses.append((shelf.polls.first { $0.at > lost }?.at ?? 0) - lost)
+        }
+        #expect(pauses.map { $0.rounded() } == [10, 20, 40, 60, 60, 60], "\(pauses)")
+    }
+
+    @Test func `a bottle that is away is looked for with pauses`() {
+        var shelf = Shelf()
+        shelf.absent = [one.id]
+        shelf.watched[one.id] = 100...700
+        shelf.run(until: 700)
+        let tries = shelf.polls(of: one, from: 100)
+        let pauses = zip(tries, tries.dropFirst()).map { $1 - $0 - 30 }
+        #expect(pauses.first == 10 && pauses.last == 60, "\(pauses)")
+    }
+
+    @Test func `two bottles that are looked at take turns`() {
+        var shelf = Shelf()
+        shelf.plans = [one, two]
+        shelf.watched = [one.id: 100...500, two.id: 100...500]
+        shelf.run(until: 500)
+        for plan in [one, two] {
+            let polls = shelf.polls(of: plan, from: 100)
+            #expect(zip(polls, polls.dropFirst()).allSatisfy { $1 - $0 < 36 }, "\(polls)")
+        }
+    }
+
+    @Test func `a bottle in a drawer takes no time from the one that answers`() {
+        var shelf = Shelf()
+        shelf.plans = [one, two]
+        shelf.absent = [two.id]
+        shelf.watched = [one.id: 100...500, two.id: 100...500]
+        shelf.run(until: 500)
+        #expect(shelf.polls(of: two, from: 140).count <= 1, "\(shelf.polls)")
+    }
+
+    @Test func `always means also while nobody looks, but not the whole night`() {
+        var shelf = Shelf()
+        shelf.isAlways = true
+        shelf.sips = [120]
+        shelf.run(until: 250)
+        #expect(shelf.machine.isHolding && shelf.seen.allSatisfy { $0 < 1.2 })
+        #expect(shelf.polls(of: one).count < 8, "\(shelf.polls)")
+        shelf.rhythm = .resting(seconds: 20_000)
+        shelf.run(until: 1000)
+        #expect(!shelf.machine.isHolding)
+    }
+
+    @Test func `whoever looks counts for a minute`() {
+        final class Clock: Sendable { let now = Mutex(at(0)) }
+        let clock = Clock()
+        func pass(to seconds: Double) { clock.now.withLock { $0 = at(seconds) } }
+        let onlookers = Onlookers { clock.now.withLock { $0 } }
+        #expect(onlookers.until == nil)
+        #expect(onlookers.glance())
+        #expect(!onlookers.begin())
+        pass(to: 100)
+        #expect(onlookers.until == at(160))
+        onlookers.end()
+        pass(to: 150)
+        #expect(onlookers.until == at(160) && !onlookers.glance())
+        pass(to: 300)
+        #expect(onlookers.until == at(210) && onlookers.begin())
+    }
+}
