@@ -13,6 +13,7 @@ public final class MemoryJournal: Journal {
 
         var isDated: Bool { if case .quarantined = entry.verdict { false } else { true } }
         var isDrink: Bool { if case .drink = entry.verdict { true } else { false } }
+        func counts(after limit: Instant?) -> Bool { if let limit, case .drink(let at, _) = entry.verdict { at > limit } else { false } }
         var doubt: String? { if case .quarantined(let reason) = entry.verdict { reason } else { nil } }
     }
 
@@ -102,12 +103,12 @@ public final class MemoryJournal: Journal {
     /// Identities and aliases of the journal's own bottles.
     public var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }
 
-    public func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+    public func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         state.withLock { state in
             guard let bottle = state.known(bottle) else { return [] }
-            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max || openYears && $0.isDrink && $0.entry.yearClock != nil) }
+            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max || openYears && $0.isDrink && $0.entry.yearClock != nil || $0.counts(after: ahead)) }
             return rows.prefix(limit).map {
-                UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt, yearClock: $0.entry.openYear)
+                UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt, yearClock: $0.entry.openYear, isAhead: $0.counts(after: ahead))
             }
         }
     }
@@ -216,6 +217,10 @@ extension MemoryJournal.State {
         let waiting = same.first { !rows[$0].isDated && !rows[$0].isSuperseded && rows[$0].entry.raw == entry.raw }
         if case .quarantined = entry.verdict {
             if let dated {
+                if entry.isWithdrawn, rows[dated].isDrink {
+                    (rows[dated].entry.verdict, rows[dated].entry.about, rows[dated].entry.yearClock) = (entry.verdict, entry.about, nil)
+                    return .waiting
+                }
                 rows[dated].entry.reading = entry.reading ?? rows[dated].entry.reading
                 return .duplicate
             }

@@ -201,7 +201,7 @@ import TrackerCore
         let journal = try kind.make()
         let clock = ClockMark(wall: sampleInstant, boot: 7, uptime: 5000)
         func open(_ isAsked: Bool = true) throws -> [ClockMark?] {
-            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: isAsked, after: 0, limit: 10).map(\.yearClock)
+            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: isAsked, ahead: nil, after: 0, limit: 10).map(\.yearClock)
         }
         var (moves, stays) = (read(), read(second: 16))
         (moves.yearClock, moves.received, stays.yearClock, stays.received) = (clock, clock.wall, clock, clock.wall)
@@ -247,7 +247,7 @@ import TrackerCore
     @Test(arguments: Kind.allCases) func `a drink moves only when the clock that dated it was wrong, and not when it came before`(_ kind: Kind) throws {
         let journal = try kind.make()
         _ = try journal.append([read(), read(second: 16)])
-        let rows = try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: 1, openYears: false, after: 0, limit: 10)
+        let rows = try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: 1, openYears: false, ahead: nil, after: 0, limit: 10)
         #expect(rows.map(\.id) == [2] && rows.first?.doubt == nil)
         var moved = read(second: 16, verdict: .drink(at: sampleInstant.advanced(seconds: -51 * 86_400), zone: "UTC"))
         #expect(try journal.append([moved]) == [.duplicate])
@@ -259,6 +259,48 @@ import TrackerCore
             #expect(try store.drinks(on: day("2025-12-13")).count == 1)
         }
         if let memory = journal as? MemoryJournal { #expect(memory.entries.contains { $0.verdict == moved.verdict }) }
+    }
+
+    @Test(arguments: Kind.allCases) func `a drink ahead of a clock that is vouched for goes back to doubt; deleted, it stays deleted`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        _ = try journal.append([read(), read(second: 16), read(second: 17)])
+        let before = sampleInstant.advanced(seconds: -1)
+        func ahead(_ limit: Instant?, since: Int64? = nil) throws -> [Int64] {
+            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: since, openYears: false, ahead: limit, after: 0, limit: 10).filter(\.isAhead).map(\.id)
+        }
+        let ids: [Int64] = [1, 2, 3]
+        #expect(try ahead(before) == ids && ahead(before, since: 1) == ids && ahead(nil).isEmpty && ahead(sampleInstant.advanced(seconds: 3600)).isEmpty)
+        var withdrawn = doubtful(JournalDoubt.bottleClock)
+        // Without the word for it a date stays.
+        #expect(try journal.append([withdrawn]) == [.duplicate])
+        withdrawn.isWithdrawn = true
+        withdrawn.about = before
+        #expect(try journal.append([withdrawn]) == [.waiting])
+        #expect(try journal.append([withdrawn]) == [.waiting])
+        #expect(try ahead(before) == [2, 3] && unsettled(journal, as: calendar).isEmpty)
+        guard let store = journal as? TrackerStore else { return }
+        #expect(try store.drinks(on: day("2026-02-02")).count == 2)
+        let context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { "edited" })
+        _ = try store.editDrink(try #require(store.drinks(on: day("2026-02-02")).first).key, ml: 321, context)
+        for second in [16, 17] {
+            var entry = doubtful(JournalDoubt.bottleClock, second: second)
+            entry.isWithdrawn = true
+            _ = try store.append([entry])
+        }
+        #expect(try store.drinks(on: day("2026-02-02")).map(\.ml) == [321])
+    }
+
+    /// A simulation with processes, seed 101: the settings that had to put 194 drinks back had been forgotten.
+    @Test(arguments: Kind.allCases) func `hundreds of settings of a bottle's clock are remembered, and those by hours crowd out none`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        func note(_ number: Int, wasNear: Bool) throws {
+            try journal.noteClockSetting(of: "b1", ClockMark(wall: Instant(seconds: Int64(number)), boot: 1, uptime: Int64(number) * 1000), wasNear: wasNear)
+        }
+        for number in 0..<300 { try note(number, wasNear: false) }
+        for number in 300..<600 { try note(number, wasNear: true) }
+        let settings = try journal.recall(BottleNames("b1")).clockSettings
+        #expect(settings.filter { !$0.wasNear }.map(\.mark.uptime) == (0..<300).map { $0 * 1000 })
+        #expect(settings.last?.mark.uptime == 599_000 && settings.last?.wasNear == true)
     }
 
     @Test(arguments: Kind.allCases) func `an alias names a bottle and is not its identity`(_ kind: Kind) throws {

@@ -41,7 +41,7 @@ public enum JournalRequest: Hashable, Sendable {
     case adopt(BottleNames)
     case append([JournalEntry])
     case quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant)
-    case unsettled(bottle: String, reading: String, since: Int64?, openYears: Bool, after: Int64, limit: Int)
+    case unsettled(bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after: Int64, limit: Int)
     case noteClockSetting(bottle: String, ClockMark, wasNear: Bool)
     case likeness(log: [[UInt8]], bottle: String)
     case finishPoll(PollRecord)
@@ -73,8 +73,8 @@ extension Journal {
             case .quarantine(let bottle, let bytes, let reason, let received):
                 try quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
                 return .quarantined
-            case .unsettled(let bottle, let reading, let since, let openYears, let id, let limit):
-                return .unsettled(try unsettled(of: bottle, reading: reading, since: since, openYears: openYears, after: id, limit: limit))
+            case .unsettled(let bottle, let reading, let since, let openYears, let ahead, let id, let limit):
+                return .unsettled(try unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit))
             case .noteClockSetting(let bottle, let mark, let wasNear):
                 try noteClockSetting(of: bottle, mark, wasNear: wasNear)
                 return .clockSettingNoted

@@ -11,8 +11,9 @@ struct BottleEcho: Hashable, Sendable {
     var error: Double
     /// What the journal got after this row.
     var lastRecord: Int64
-    /// The error was measured within one start of the computer, or a time server vouches for the clock that it was found by. Otherwise it is only
-    /// what the bottle shows today, which says nothing of the days before: what was dated then stays.
+    /// The error was measured within one start of the computer, or a time server vouches for the clock that it was found by, and no lone clock
+    /// speaks here against one that somebody agreed with. Otherwise it is only what the bottle shows today, which says nothing of the days
+    /// before: what was dated then stays.
     var isMeasured = true
 
     /// Enough to matter: less than this is a zone, or a clock that drifts.
@@ -20,8 +21,9 @@ struct BottleEcho: Hashable, Sendable {
 
     /// - Parameters:
     ///   - drift: bottle's clock minus the host's, seconds; `nil` where the bottle does not tell.
+    ///   - stands: what was dated by such a clock stays, whatever this one says.
     /// - Returns: oldest first. A setting of which nothing can be known (the computer was started since) is left out.
-    static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?) -> [BottleEcho] {
+    static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?, stands: (ClockMark) -> Bool = { _ in false }) -> [BottleEcho] {
         let settings = settings.filter { !$0.wasNear }
         return settings.indices.compactMap { index in
             let (setting, next) = (settings[index], settings.indices.contains(index + 1) ? settings[index + 1] : nil)
@@ -40,7 +42,7 @@ struct BottleEcho: Hashable, Sendable {
                 return nil
             }
             let (from, to) = (mark.wall.advanced(seconds: -slack), end.advanced(seconds: slack))
-            return from <= to ? BottleEcho(time: from...to, error: error, lastRecord: setting.lastRecord, isMeasured: isMeasured) : nil
+            return from <= to ? BottleEcho(time: from...to, error: error, lastRecord: setting.lastRecord, isMeasured: isMeasured && !stands(mark)) : nil
         }
     }
 

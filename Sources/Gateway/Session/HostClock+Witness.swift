@@ -31,8 +31,8 @@ extension HostClock {
         if mark.isSynchronized == true { return true }
         if let step = memory.witness?.step(to: mark), abs(step) <= small { return true }
         guard let drift, Double(drift.magnitude) <= tolerance else { return false }
-        // It has its day from this clock, and agrees with it.
-        return lastDay(memory)?.step(to: mark).map { abs($0) <= tolerance } != true
+        // It has its day from this clock, and agrees with it. That the last setting reached it nobody knows.
+        return !memory.clockSettings.contains { setting in !setting.wasNear && setting.mark.step(to: mark).map { abs($0) <= tolerance } == true }
     }
 
     /// By how much the bottle's clock is ahead, where it is no echo of this one.

@@ -119,7 +119,7 @@ struct JournalKeeper {
     private mutating func lookAgain(bottle: String, since: Int64?, after id: Int64, _ work: inout PollWork) {
         pending.append(.unsettled(bottle: bottle, since: since))
         let years = work.yearTeller(memory)
-        work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, since: since, openYears: years.isAgreed, after: id, limit: SecondLook.page)))
+        work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, since: since, openYears: years.isAgreed, ahead: work.aheadLimit, after: id, limit: SecondLook.page)))
     }
 
     /// To be answered before the bottle's clock is set.
@@ -170,6 +170,7 @@ struct JournalKeeper {
             if rows.count == SecondLook.page, let last = rows.last { lookAgain(bottle: bottle, since: since, after: last.id, &work) }
         case (.again(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
             work.report.resolved += outcomes.filter { $0 == .promoted }.count
+            SecondLook.tell(zip(entries, outcomes).count { $0.isWithdrawn && $1 == .waiting }, &work)
             work.emit(.journaled(entries, outcomes))
         case (_, .failed(let sentence)):
             failure = failure ?? sentence

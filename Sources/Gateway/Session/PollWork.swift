@@ -88,9 +88,12 @@ struct PollWork {
         options.host == nil ? .notAsked : YearTeller(clockMark, isWitnessed: isClockWitnessed, memory)
     }
 
+    /// A time server or a person says that this computer's clock is right: what counts later than this cannot have been drunk.
+    var aheadLimit: Instant? { options.aheadLimit(clockMark) }
+
     /// The times in which this bottle's clock was an echo of this computer's.
     func echoes(_ memory: BottleMemory) -> [BottleEcho] {
-        BottleEcho.found(in: memory.clockSettings, host: clockMark, drift: report.clockDriftSeconds)
+        BottleEcho.found(in: memory.clockSettings, host: clockMark, drift: report.clockDriftSeconds) { !isClockWitnessed && HostClock.isVouched($0, memory) }
     }
 
     /// It shows nothing that is its own but its name: no address that stays, no serial number.

@@ -71,7 +71,7 @@ struct RecordDating {
             var entry = entry(row.raw, record, echo.resolution)
             entry.received = isReceiptWrong ? received : row.received
             entry.isCorrection = row.doubt == nil
-            return entry
+            guard row.isAhead, echo.resolution.instant.map({ received.seconds(to: $0) > RecordResolver.aheadSeconds }) ?? true else { return entry }
         }
         guard record.year != nil || tellsYear else { return nil }
         if row.doubt == nil, record.year == nil, let clock = row.yearClock, let time = years.time(of: clock) {
@@ -82,6 +82,7 @@ struct RecordDating {
             (entry.received, entry.isYearAgreed) = (row.received, true)
             return entry
         }
+        if row.isAhead { return entryOfNow(row, record) }
         // A record without a year that waited for most of one would be taken for a fresh one.
         let limit = isReceiptWrong || record.year != nil ? received : min(received, row.received.advanced(seconds: Self.yearlessSeconds))
         var resolution = options.resolver.resolve(record.fields, received: row.doubt == nil ? row.received : limit)
@@ -94,6 +95,20 @@ struct RecordDating {
         var entry = entry(row.raw, record, resolution)
         entry.received = isReceiptWrong ? received : row.received
         if record.year == nil { entry.yearClock = row.doubt == nil ? row.yearClock : years.lone }
+        return entry
+    }
+
+    /// A drink that counts ahead of a clock that is vouched for. Its own date, where that can be: a correction led it astray. Else none.
+    private func entryOfNow(_ row: UnsettledRecord, _ record: DrinkRecord) -> JournalEntry {
+        let resolution = options.resolver.resolve(record.fields, received: received)
+        var entry = entry(row.raw, record, resolution)
+        entry.received = row.received
+        if record.year != nil, resolution.doubt == nil {
+            entry.isCorrection = true
+        } else {
+            (entry.verdict, entry.isWithdrawn) = (.quarantined(reason: JournalDoubt.bottleClock), true)
+            entry.about = row.received > received ? nil : row.received
+        }
         return entry
     }
 
@@ -114,7 +129,10 @@ struct RecordDating {
 
     /// Where the bottle wrote this while its clock was an echo: dated by that clock, and corrected.
     private func echoed(_ record: DrinkRecord, after row: Int64, measuredOnly: Bool = false) -> (resolution: RecordResolver.Resolution, isWrong: Bool)? {
+        // By its own year it is told at once which of many echoes come into question; the zone's changes stay below the tolerance.
+        let own = record.year == nil ? nil : options.resolver.resolve(record.fields, received: received).instant
         for echo in echoes.reversed() where row > echo.lastRecord && (echo.isMeasured || !measuredOnly) {
+            if let own, own.seconds(to: echo.time.lowerBound) > RecordResolver.aheadSeconds || echo.time.upperBound.seconds(to: own) > RecordResolver.aheadSeconds { continue }
             var resolution = options.resolver.resolve(record.fields, received: echo.time.upperBound)
             guard resolution.doubt == nil, let instant = resolution.instant, echo.time.contains(instant) else { continue }
             guard echo.isWrong else { return (resolution, false) }

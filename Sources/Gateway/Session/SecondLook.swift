@@ -1,5 +1,12 @@
 import TrackerCore
 
+extension PollOptions {
+    /// What counts later than this cannot have been drunk, where a time server or a person says that this clock is right.
+    func aheadLimit(_ host: ClockMark) -> Instant? {
+        trustsClock || host.isSynchronized == true ? host.wall.advanced(seconds: HostClock.tolerance) : nil
+    }
+}
+
 /// What is stored without a date, or read in another dialect, is read and dated again: at each poll, when the clock has
 /// jumped, and when a person asks (tracker law A2, rule 4).
 public enum SecondLook {
@@ -27,6 +34,13 @@ public enum SecondLook {
         return abs(host.wall.seconds(to: newest)) <= HostClock.tolerance
     }
 
+    /// Drinks that counted ahead of a clock that is vouched for.
+    static func tell(_ withdrawn: Int, _ work: inout PollWork) {
+        guard withdrawn > 0 else { return }
+        work.say(
+            .warning, "\(counted(withdrawn, "drink")) counted ahead of now, and nobody knows when that was: they count nowhere, until a person dates them.")
+    }
+
     /// Looks again at all records of some bottles. Where it is known whose clock this is (`PollOptions.host`), only if that clock may date them.
     /// - Returns: what was looked at, with what became of it: `promoted` are those that have a date now.
     public static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
@@ -36,9 +50,12 @@ public enum SecondLook {
             let memory = try journal.recall(BottleNames(bottle))
             if let host = options.host, !mayDate(host, memory) { continue }
             let years = options.host.map { YearTeller($0, isWitnessed: options.trustsClock || HostClock.isWitnessed($0, drift: nil, memory), memory) } ?? .notAsked
-            let echoes = BottleEcho.found(in: memory.clockSettings, host: options.host ?? ClockMark(wall: now), drift: nil)
+            let echoes = BottleEcho.found(in: memory.clockSettings, host: options.host ?? ClockMark(wall: now), drift: nil) {
+                !years.isAgreed && HostClock.isVouched($0, memory)
+            }
+            let ahead = options.host.flatMap(options.aheadLimit)
             while true {
-                let rows = try journal.unsettled(of: bottle, reading: options.reading, since: nil, openYears: years.isAgreed, after: last, limit: page)
+                let rows = try journal.unsettled(of: bottle, reading: options.reading, since: nil, openYears: years.isAgreed, ahead: ahead, after: last, limit: page)
                 let entries = entries(rows, RecordDating(bottle: bottle, options: options, received: now, echoes: echoes, years: years))
                 done += zip(entries, try journal.append(entries)).map { (entry: $0, outcome: $1) }
                 guard rows.count == page, let end = rows.last else { break }

@@ -47,6 +47,7 @@ struct JournalWriter {
         if case .quarantined(let reason) = entry.verdict {
             // A record that was accepted once is final (A2 rule 5): growing old, or a narrower dialect, does not bring it here.
             if let dated {
+                if entry.isWithdrawn, try withdraw(dated, entry, reason, bottle) { return .waiting }
                 try noteReading(dated, entry)
                 return .duplicate
             }
@@ -183,6 +184,20 @@ struct JournalWriter {
         ])
         hasRewritten = true
         touched += [Instant(milliseconds: old), instant]
+    }
+
+    /// It counts where nobody can have drunk it yet: it counts nowhere from now on, and its row says why. What a person dated, edited or deleted stays.
+    private mutating func withdraw(_ row: Row, _ entry: JournalEntry, _ reason: String, _ bottle: (id: Int64, origin: String)) throws -> Bool {
+        guard row["verdict"] == "drink", row["reason"] as String? != "byHand" else { return false }
+        let key = Self.key(bottle.origin, row["wall"] ?? "", row["amountMl"])
+        guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ? AND deleted = 0", arguments: [key]) else { return false }
+        try db.execute(sql: "DELETE FROM drink WHERE key = ?", arguments: [key])
+        try db.execute(sql: """
+            UPDATE bottle_record SET verdict = 'quarantined', reason = ?, about = ?, yearBoot = NULL, yearStart = NULL WHERE id = ?
+            """, arguments: [reason, entry.about?.milliseconds, row["id"] as Int64])
+        (hasUndated, hasRewritten) = (true, true)
+        touched.append(Instant(milliseconds: old))
+        return true
     }
 
     /// A drink that was deleted where it came from: its key stays taken, and it does not count.

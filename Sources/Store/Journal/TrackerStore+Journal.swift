@@ -59,12 +59,21 @@ extension TrackerStore: Journal {
         try read { db in try BottleTable.memory(of: bottle, db).lastCompletePoll }
     }
 
-    public func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+    public func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         try read { db in
+            let number = try BottleTable.known(bottle, db)
+            // There are none on nearly every store, and only then each row is asked for its drink.
+            let hasAhead = try ahead.map { ahead in
+                try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE instant > ? AND bottle = ? AND deleted = 0)", arguments: [ahead.milliseconds, number])
+            } == true
             // A range of an index each: most records are settled, and must not be looked through at each poll.
-            let columns = "SELECT id, bottle, raw, received, reason, verdict, yearBoot, yearStart FROM bottle_record"
+            let columns = "SELECT id, bottle, raw, received, reason, verdict, yearBoot, yearStart, wall, amountMl FROM bottle_record"
+            let isAhead = """
+                EXISTS (SELECT 1 FROM drink JOIN bottle o ON o.id = :bottle
+                    WHERE key = o.origin || '|' || wall || '|' || amountMl AND instant > :ahead AND deleted = 0)
+                """
             let rows = try Row.fetchAll(try db.cachedStatement(sql: """
-                SELECT r.*, b.origin FROM (
+                SELECT r.*, b.origin, :hasAhead AND r.verdict = 'drink' AND \(isAhead) AS isAhead FROM (
                     \(columns) WHERE bottle = :bottle AND id > :id AND verdict = 'quarantined' AND reason IS NOT 'bottleClock'
                         AND NOT (reason IN ('impossibleDate', 'implausibleYear', 'refusedByDialect') AND reading IS :reading)
                     UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND reading < :reading
@@ -75,16 +84,20 @@ extension TrackerStore: Journal {
                         AND verdict = 'drink' AND reason IS NOT 'byHand'
                     UNION ALL \(columns) WHERE :open AND bottle = :bottle AND id > :id AND id <= :since AND yearStart IS NOT NULL AND reading IS :reading
                         AND verdict = 'drink' AND reason IS NOT 'byHand'
+                    UNION ALL \(columns) WHERE :hasAhead AND bottle = :bottle AND id > :id AND id <= :since AND reading IS :reading
+                        AND NOT (:open AND yearStart IS NOT NULL) AND verdict = 'drink' AND reason IS NOT 'byHand' AND \(isAhead)
                 ) r JOIN bottle b ON b.id = r.bottle ORDER BY r.id LIMIT :limit
                 """), arguments: [
-                    "bottle": try BottleTable.known(bottle, db), "id": id, "reading": reading, "limit": limit, "since": since ?? .max, "open": openYears,
+                    "bottle": number, "id": id, "reading": reading, "limit": limit, "since": since ?? .max, "open": openYears,
+                    "hasAhead": hasAhead, "ahead": ahead?.milliseconds,
                 ])
             return rows.map { row in
                 let received = Instant(milliseconds: row["received"])
                 let clock = (row["yearStart"] as Int64?).map { ClockMark(wall: received, boot: row["yearBoot"], start: $0) }
                 return UnsettledRecord(
                     id: row["id"], bottle: row["origin"], raw: row.bytes("raw"), received: received,
-                    doubt: row["verdict"] == "quarantined" ? row["reason"] : nil, yearClock: clock)
+                    doubt: row["verdict"] == "quarantined" ? row["reason"] : nil, yearClock: clock,
+                    isAhead: row["isAhead"])
             }
         }
     }

@@ -24,14 +24,18 @@ enum ClockMarks {
         if let mark { try insert(mark, of: nil, isWitnessed: isWitnessed, db) }
     }
 
-    /// More than so many settings of one bottle's clock are no history but a defect: the oldest are forgotten.
-    static let limit = 64
+    /// More settings of one bottle's clock than so many are no history but a defect: the oldest are forgotten. What such a setting led to can
+    /// be put right only while it is known.
+    static let limit = 1024
+    /// Of those by minutes or hours only the last matter.
+    static let nearLimit = 64
 
     static func addSetting(_ mark: ClockMark, wasNear: Bool, of bottle: Int64, _ db: Database) throws {
         try insert(mark, of: bottle, wasNear: wasNear, db)
-        try db.execute(
-            sql: "DELETE FROM clock_mark WHERE bottle = :bottle AND id NOT IN (SELECT id FROM clock_mark WHERE bottle = :bottle ORDER BY id DESC LIMIT \(limit))",
-            arguments: ["bottle": bottle])
+        try db.execute(sql: """
+            DELETE FROM clock_mark WHERE bottle = :bottle AND wasNear = :near
+                AND id NOT IN (SELECT id FROM clock_mark WHERE bottle = :bottle AND wasNear = :near ORDER BY id DESC LIMIT :limit)
+            """, arguments: ["bottle": bottle, "near": wasNear, "limit": wasNear ? nearLimit : limit])
     }
 
     static func forgetSettings(of bottle: Int64, _ db: Database) throws {

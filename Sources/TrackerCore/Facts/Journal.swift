@@ -24,6 +24,8 @@ public struct JournalEntry: Hashable, Sendable {
     public var yearClock: ClockMark?
     /// Somebody agrees with the clock that this year is from: it takes the place of one from `yearClock`.
     public var isYearAgreed = false
+    /// The date that the record has cannot be, by a clock that is vouched for, and nothing better is known: it counts nowhere from now on.
+    public var isWithdrawn = false
 
     public enum Verdict: Hashable, Sendable {
         /// A drink at this instant; counts. `zone` is the IANA id it was resolved in.
@@ -101,7 +103,8 @@ public enum JournalOutcome: Hashable, Sendable {
 /// A record has one row for ever. Its first date is final; a row without one takes the first that is brought, and a row
 /// that was read in another way (`JournalEntry.reading`) takes what the new reading says; a drink that was dated by a clock
 /// that turned out wrong is moved to its true time (`JournalEntry.isCorrection`), and a year that only a clock told with which nobody agreed
-/// gives way once to one that somebody agrees with (`isYearAgreed`). Nothing takes a date away.
+/// gives way once to one that somebody agrees with (`isYearAgreed`). Only a drink that lies ahead of a clock that is vouched for loses
+/// its date (`isWithdrawn`); the row stays, with a doubt.
 public protocol Journal: Sendable {
     /// Appends a batch in one transaction. One outcome an entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
@@ -115,7 +118,8 @@ public protocol Journal: Sendable {
     /// - Parameters:
     ///   - since: also those with a date that came after this row.
     ///   - openYears: also those whose year was told by a clock that nobody agreed with.
-    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    ///   - ahead: also those that count later than this.
+    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     /// Remembers that this bottle's clock is about to be set to what this computer's clock says. Noted first: a process may
     /// be killed between the two.
     /// - Parameter wasNear: it showed the right day, and is set by minutes or hours.
@@ -187,7 +191,7 @@ public struct BottleMemory: Hashable, Sendable {
 
 extension Journal {
     public func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
-        try unsettled(of: bottle, reading: reading, since: nil, openYears: false, after: id, limit: limit)
+        try unsettled(of: bottle, reading: reading, since: nil, openYears: false, ahead: nil, after: id, limit: limit)
     }
 }
 
@@ -203,8 +207,11 @@ public struct UnsettledRecord: Hashable, Sendable {
     public var doubt: String?
     /// The clock that told its year, where nobody agreed with that clock.
     public var yearClock: ClockMark?
+    /// It counts later than was asked for.
+    public var isAhead: Bool
 
-    public init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?, yearClock: ClockMark? = nil) {
+    public init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?, yearClock: ClockMark? = nil, isAhead: Bool = false) {
+        self.isAhead = isAhead
         self.yearClock = yearClock
         self.id = id
         self.bottle = bottle

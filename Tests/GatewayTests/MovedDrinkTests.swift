@@ -1,0 +1,105 @@
+import Gateway
+import GatewaySupport
+import Support
+import Testing
+import TrackerCore
+
+/// Which clock may move a drink that counts, and what becomes of one that cannot have been drunk yet (tracker law A2, rule 5).
+@Suite struct MovedDrinkTests {
+    static let day = ClockWorld.day
+
+    private func counted(_ world: ClockWorld) -> [Int: Instant] {
+        var found: [Int: Instant] = [:]
+        for entry in world.journal.entries {
+            if case .drink(let at, _) = entry.verdict { found[entry.amountMl] = at }
+        }
+        return found
+    }
+
+    @Test(arguments: [51.0, -51, 400])
+    func `a lone clock that jumped moves no drink that was dated while somebody agreed`(days: Double) throws {
+        var world = ClockWorld()
+        // The bottle has the time of its own: a witness.
+        try world.poll()
+        world.losePower()
+        try world.poll()
+        #expect(world.isClockSet)
+        for _ in 0..<4 { world.sip() }
+        try world.poll()
+        let before = counted(world)
+        #expect(before.count == 4 && world.broken.isEmpty)
+        world.host = days * Self.day
+        for _ in 0..<3 {
+            world.losePower()
+            try world.poll()
+            #expect(counted(world).filter { before[$0.key] != nil } == before, "\(world.broken)")
+            world.sip()
+        }
+        world.host = 0
+        for _ in 0..<2 { try world.poll() }
+        #expect(world.broken.isEmpty && world.waiting == 0, "\(world.broken)")
+    }
+
+    /// A simulation with processes, seed 101: 200 settings in an hour, no time server.
+    @Test(arguments: [51.0, -300])
+    func `what a lone clock moved it moves back, however often the bottle's clock was set in between`(days: Double) throws {
+        var world = ClockWorld()
+        world.losePower()
+        try world.poll()
+        for _ in 0..<4 { world.sip() }
+        try world.poll()
+        for _ in 0..<100 {
+            world.host = world.host == 0 ? days * Self.day : 0
+            world.losePower()
+            try world.poll()
+        }
+        #expect(world.host == 0 && world.broken.isEmpty, "\(world.broken)")
+    }
+
+    @Test(arguments: [true, false], [51.0, 3])
+    func `a drink that counts ahead of a clock that is vouched for goes to its true day, or back to doubt`(timeServer: Bool, days: Double) throws {
+        var world = ClockWorld()
+        world.losePower()
+        world.host = days * Self.day
+        for _ in 0..<2 {
+            try world.poll()
+            #expect(world.isClockSet)
+            for _ in 0..<3 { world.sip() }
+            try world.poll()
+            world.losePower()
+        }
+        try world.poll()
+        #expect(world.broken.count == 6 && world.waiting == 0)
+        // Over a restart nobody knows what the bottle's clock showed before it was set last.
+        world.restart()
+        (world.host, world.hasTimeServer) = (0, timeServer)
+        try world.poll { $0.trustsClock = !timeServer }
+        #expect(world.broken.isEmpty, "\(world.broken)")
+        #expect(world.warnings.contains { $0.contains("6 drinks") && $0.contains("count nowhere") }, "\(world.warnings)")
+        let doubted = world.journal.entries.filter { $0.verdict == .quarantined(reason: JournalDoubt.bottleClock) }
+        #expect(doubted.count == 6 && world.sips.count == 6)
+        // That is for good: time catches up with the date, and it is wrong all the same.
+        world.pass((days + 2) * Self.day)
+        try world.poll { $0.trustsClock = !timeServer }
+        #expect(world.broken.isEmpty && counted(world).isEmpty, "\(world.broken)")
+    }
+
+    @Test func `a drink that was moved ahead of its own date has that again from a clock that is vouched for`() throws {
+        var world = ClockWorld()
+        for _ in 0..<3 { world.sip() }
+        try world.poll()
+        var moved = try #require(world.journal.entries.first)
+        guard case .drink(let at, let zone) = moved.verdict else { return #expect(Bool(false), "it counts") }
+        moved.verdict = .drink(at: at.advanced(seconds: 51 * Self.day), zone: zone)
+        moved.isCorrection = true
+        _ = try world.journal.append([moved])
+        #expect(world.broken.count == 1)
+        // A clock that nobody vouches for leaves it alone.
+        world.restart()
+        try world.poll()
+        #expect(world.broken.count == 1)
+        world.hasTimeServer = true
+        try world.poll()
+        #expect(world.broken.isEmpty && counted(world).count == 3, "\(world.broken)")
+    }
+}
