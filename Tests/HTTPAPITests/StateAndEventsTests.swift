@@ -1,4 +1,7 @@
 import Foundation
+import HTTPAPI
+import Support
+import Synchronization
 import Testing
 import TrackerCore
 
@@ -32,6 +35,22 @@ import TrackerCore
             client.forget()
             _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 330}"#, headers: house.page)
             #expect(try await client.read { $0.contains("\"dailyTotalMl\":330") }.contains("event: state"))
+        }
+    }
+
+    /// Whoever hangs up looks no more, at once: a minute later the bottle is let go (tracker law Section 10.4).
+    @Test func whoHangsUpLooksNoMore() async throws {
+        let looks = Mutex<[ServiceDoor.Look]>([])
+        let door = ServiceDoor(
+            status: { ServiceStatus(version: "0", lastPoll: ServedHousehold.noon) }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
+            look: { look in looks.withLock { $0.append(look) } })
+        try await ServedHousehold.serve(service: door) { house async throws in
+            for query in ["", "?looks=no"] {
+                let client = try RawHTTP(port: house.port)
+                client.send("GET /api/v1/events\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                _ = try await client.read { $0.contains("event: state") }
+            }
+            #expect(await event(within: 10) { looks.withLock { $0 } == [.begins, .ends] ? true : nil } == true, "\(looks.withLock { $0 })")
         }
     }
 

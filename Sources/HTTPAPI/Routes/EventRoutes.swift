@@ -12,15 +12,20 @@ enum EventRoutes {
             let lastID = ask.request.headers[.lastEventID].flatMap { UInt64($0) }
             let (person, feed, channel, token, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.token, ask.visit.isLocal)
             let showsNotifications = ask.query("shows") == "notifications"
-            let looks = ask.query("looks") != "no"
+            let (looks, request) = (ask.query("looks") != "no", ask.request)
             let body = ResponseBody { writer in
                 let (id, events) = try await feed.watch(after: lastID, showsNotifications: showsNotifications, looks: looks) { channel.close(promise: nil) }
                 do {
                     try await writer.write(EventFrame.retry)
-                    for await event in events {
-                        // Who is let in no more hears nothing more.
-                        guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
-                        try await writer.write(frame(event, fields, person.sharesWaterline() || isLocal))
+                    // A client that hangs up is noticed at once, and not when a write fails: nobody looks any more.
+                    try await request.body.consumeWithInboundCloseHandler { _ in
+                        for await event in events {
+                            // Who is let in no more hears nothing more.
+                            guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
+                            try await writer.write(frame(event, fields, person.sharesWaterline() || isLocal))
+                        }
+                    } onInboundClosed: {
+                        Task { await feed.leave(id) }
                     }
                 } catch {
                     await feed.leave(id)
