@@ -28,6 +28,20 @@ import TrackerCore
         }
     }
 
+    /// The same piece of the log is lost in every dump, a head of a frame among them: a second reading that looks like the first proves nothing.
+    @Test(arguments: [60, 100], [ScriptedBottle.Acknowledging.drops, .counts]) func aPartThatIsLostInEveryDump(pieceSize: Int, way: ScriptedBottle.Acknowledging) throws {
+        for first in 0..<10 {
+            for period in 2...14 {
+                var bottle = ScriptedBottle(records: drinks(32))
+                (bottle.recordsPerFrame, bottle.pieceSize, bottle.acknowledging) = (16, pieceSize, way)
+                bottle.lost = Set(stride(from: first, to: 400, by: period))
+                var rig = EngineRig(options: options(), peer: bottle, start: evening)
+                let report = try rig.run()
+                #expect(isKept(drinks(32), rig), "each \(period)th from notification \(first): \(report)")
+            }
+        }
+    }
+
     /// A bottle that shows a record twice in one frame may have it once: what was told apart is counted.
     @Test func aRecordTwiceInOneFrameCountsOnce() throws {
         let two = drinks(2)

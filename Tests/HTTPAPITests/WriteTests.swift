@@ -31,7 +31,7 @@ import TrackerCore
             let headers = house.page.merging(["Idempotency-Key": "tap-1"]) { $1 }
             #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers).status == 201)
             let other = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: headers)
-            #expect(other.status == 422 && other.code == "idempotencyKeyReused")
+            #expect(other.status == 409 && other.code == "idempotencyKeyReused")
         }
     }
 
@@ -64,6 +64,26 @@ import TrackerCore
             #expect(back.json["own"] as? [String] == ["bottle.readDelayS"])
             #expect(try await house.ask("PATCH", path, #"{"hydration.goalMl": 2000}"#, headers: house.page).code == "settingRule")
             #expect(try await house.ask("GET", "/api/v1/bottles/nobody/settings").status == 404)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"abv": 6.5e16}"#, "drinkStrength"), (#"{"oz": 1e73, "type": "beer"}"#, "drinkSize"), (#"{"oz": 0, "abv": 5}"#, "estimate"),
+        (#"{"abv": -1}"#, "drinkStrength"), (#"{"estimate": 1e300}"#, "estimate"),
+    ]) func anAmountThatNobodyDrinksIsRefusedAndLeavesNothing(body: String, code: String) async throws {
+        try await ServedHousehold.serve { house async throws in
+            #expect(try await house.ask("POST", "/api/v1/session", "{}", headers: house.page).status == 200)
+            let reply = try await house.ask("POST", "/api/v1/session/drink", body, headers: house.page)
+            #expect(reply.status == 422 && reply.code == code, "\(reply.status) \(reply.body)")
+            let session = try await house.ask("GET", "/api/v1/session").json
+            #expect((session["logs"] as? [Any])?.isEmpty == true, "\(session)")
+        }
+    }
+
+    @Test func aMethodThatNobodyKnowsIsNotNothing() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let reply = try await house.ask("QUERY", "/api/v1/state", "{}", headers: house.page)
+            #expect(reply.status == 405 && reply.headers["allow"] == "GET, HEAD")
         }
     }
 

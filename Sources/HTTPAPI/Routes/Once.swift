@@ -56,7 +56,7 @@ enum Once {
     private static func replay(_ errand: Errand, _ desk: TrackerDesk) throws -> Answer? {
         guard let known = try desk.store.request(errand.key) else { return nil }
         guard known.fingerprint == errand.fingerprint else {
-            throw HTTPProblem.wrong("idempotencyKeyReused", "This Idempotency-Key was used for something else before.")
+            throw HTTPProblem(.conflict, "idempotencyKeyReused", "This Idempotency-Key was used for something else before.")
         }
         var answer: Answer
         if let kept = known.answer {

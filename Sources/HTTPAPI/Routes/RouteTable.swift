@@ -70,7 +70,7 @@ final class RouteTable {
         for (path, known) in methods {
             let known = known.contains(.get) ? known.union([.head]) : known
             let allow = known.map(\.rawValue).sorted().joined(separator: ", ")
-            for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete, .options, .trace, .connect] where !known.contains(method) {
+            for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete, .options, .trace, .connect, .query] where !known.contains(method) {
                 router.on(RouterPath(path), method: method) { _, _ -> Response in
                     throw HTTPProblem(.methodNotAllowed, "methodNotAllowed", "Only \(allow) can be asked for here.", headers: [.allow: allow])
                 }
@@ -118,4 +118,9 @@ extension Visit {
             throw HTTPProblem(.unauthorized, "notLetIn", "\(how): with a token, or a browser that was paired.", headers: [.wwwAuthenticate: "Bearer"])
         }
     }
+}
+
+extension HTTPRequest.Method {
+    /// The method of a safe request with a body (RFC 9110's registry; draft-ietf-httpbis-safe-method-w-body).
+    fileprivate static let query = Self("QUERY")!
 }

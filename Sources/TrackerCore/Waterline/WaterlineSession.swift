@@ -53,6 +53,8 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
         case derived
         case outsideSession
         case estimate
+        case drinkSize
+        case drinkStrength
 
         public var code: String { rawValue }
         public var category: ProblemCategory { .refused }
@@ -63,6 +65,8 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
             case .derived: "This water comes from the bottle's sips: it can be excluded, not edited."
             case .outsideSession: "The time must lie within the session."
             case .estimate: "The estimate must be a number from 0.1 to 10 standard drinks."
+            case .drinkSize: "A drink's or a water's size must be more than 0 and at most 100 oz."
+            case .drinkStrength: "A drink's strength must be 0 to 100 percent by volume."
             }
         }
     }
@@ -75,6 +79,10 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
         if log.kind == .alcohol, let estimate = log.standardDrinkEstimate, !StandardDrinks.range.contains(estimate) {
             throw .estimate
         }
+        for size in [log.sizeOz, log.amountOz] {
+            if let size, !(size > 0 && size <= 100) { throw .drinkSize }
+        }
+        if let strength = log.abv, !(0...100).contains(strength) { throw .drinkStrength }
     }
 }
 
