@@ -245,7 +245,10 @@ public struct World {
                 }
                 switch effect {
                 case .link(let request): post(.central(.request(request)))
-                case .journal(let request): events.append(.journal(journal.answer(request)))
+                case .journal(let request):
+                    let reply = journal.answer(request)
+                    if isTracing { print(now.nanoseconds / 1_000_000, "journal", request, "->", reply) }
+                    events.append(.journal(reply))
                 case .askTodayTotal: events.append(.todayTotal(Fold.total(journal)))
                 case .done(let report):
                     reports.append(report)

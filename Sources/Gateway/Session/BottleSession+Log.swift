@@ -122,7 +122,7 @@ extension BottleSession {
     /// The journal has answered for everything: what follows from the dump?
     mutating func settled(_ work: inout PollWork) {
         let (journaled, known) = (work.journaled, work.known)
-        let standing = LogDrain.Standing(isJournaled: journaled.contains, wasKnown: known.contains, objection: work.clock?.objection)
+        let standing = LogDrain.Standing(isJournaled: journaled.contains, wasKnown: known.contains, hasDoubts: !work.unproven.isEmpty, objection: work.clock?.objection)
         guard let actions = drain?.settled(standing, at: work.now) else { return }
         noteEvidence(&work)
         follow(actions, &work)

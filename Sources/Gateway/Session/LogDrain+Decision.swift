@@ -9,6 +9,8 @@ extension LogDrain {
         var isJournaled: ([UInt8]) -> Bool
         /// And had it before this poll.
         var wasKnown: ([UInt8]) -> Bool
+        /// Records came in this poll that are still in doubt (`PieceDoubts`): a bottle that counts might drop them in the place of others.
+        var hasDoubts = false
         /// Why nothing is to be acknowledged in this poll, where something speaks against it.
         var objection: String?
     }
@@ -55,7 +57,8 @@ extension LogDrain {
         // A reader is given the newest first: that some are known says nothing of the older ones.
         let count = evidence.acknowledgeable(
             sips: sipsSince(now), isJournaled: standing.isJournaled, wasKnown: { dump.notified && standing.wasKnown($0) })
-        if count > 0, !isBehind { return acknowledge(count) }
+        let isDoubtful = standing.hasDoubts && !evidence.isAgreed
+        if count > 0, !isBehind, !isDoubtful { return acknowledge(count) }
         if let limitNote { return finish(complete: false, limitNote) }
         return another(complete: evidence.isAgreed, at: now)
     }
