@@ -42,6 +42,23 @@ import TrackerCore
         }
     }
 
+    /// Simulation, seed 217971: the MTU cuts every long frame, and the cut value itself is lost in both readings. The short frame behind it came
+    /// whole and twice alike, and was acknowledged in the place of the oldest.
+    @Test(arguments: [9, 17], [ScriptedBottle.Acknowledging.drops, .counts]) func aFrameThatIsCutByTheMTUAndLostInEveryDump(count: Int, way: ScriptedBottle.Acknowledging) throws {
+        for first in 0..<9 {
+            for period in 2...5 {
+                var bottle = ScriptedBottle(records: drinks(count))
+                (bottle.recordsPerFrame, bottle.mtu, bottle.acknowledging) = (8, 23, way)
+                // Its settings are cut too: that is how one knows.
+                bottle.snapshot = boostSnapshot()
+                bottle.lost = Set(stride(from: first, to: 400, by: period))
+                var rig = EngineRig(options: options(), peer: bottle, start: evening)
+                let report = try rig.run()
+                #expect(isKept(drinks(count), rig), "each \(period)th from notification \(first): \(report)")
+            }
+        }
+    }
+
     /// A bottle that shows a record twice in one frame may have it once: what was told apart is counted.
     @Test func aRecordTwiceInOneFrameCountsOnce() throws {
         let two = drinks(2)

@@ -57,11 +57,15 @@ extension BottleSession {
         for event in events where end == nil {
             switch event {
             case .message(let frame):
+                if frame.encoded.count > mtu - 3 { isJoined = true }
                 noteAnswer(&work)
                 answered(frame, &work)
             case .log(let transfer):
                 noteAnswer(&work)
                 if drain == nil { work.say(.info, "The bottle sent log records unasked; they come again when asked for.") }
+                if transfer.payload.count > mtu - 3 { isJoined = true }
+                // A whole frame may be the only one of a dump that was short enough: older ones never come.
+                if isCut, !isJoined { drain?.flaw("values end at \(mtu - 3) bytes, and what they lack is lost") }
                 if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, isPieced: transfer.isPieced, at: work.now) { follow(actions, &work) }
             case .unfinished(let transfer, let reason):
                 if transfer.count > 0 { noteAnswer(&work) }
