@@ -5,7 +5,7 @@ import Testing
 @Suite struct GatewayPollTests {
     static let keys: Set<String> = [
         "bottle", "name", "profile", "model", "batteryPercent", "clockDriftSeconds", "received", "new", "duplicates", "suspect",
-        "quarantined", "acknowledged", "unconfirmed", "complete", "seconds", "state", "address", "resolved",
+        "quarantined", "acknowledged", "unconfirmed", "complete", "seconds", "state", "address", "resolved", "storedRecords",
     ]
 
     @Test(arguments: ["retail", "draft"]) func twoPollsOneSipAndAPoll(_ profile: String) async throws {

@@ -40,6 +40,22 @@ import TrackerCore
         #expect(world.broken.isEmpty && world.waiting == 0, "\(world.broken)")
     }
 
+    /// Simulation, seed 2594: set by a clock that somebody agreed with, read first by one that has jumped since and stands alone.
+    @Test(arguments: [4.0, -4, 51])
+    func `what a bottle wrote by a clock that somebody agreed with is right, whoever reads it first`(days: Double) throws {
+        var world = ClockWorld()
+        try world.poll()
+        world.losePower()
+        try world.poll()
+        #expect(world.isClockSet)
+        for _ in 0..<2 { world.sip() }
+        world.host = days * Self.day
+        try world.poll()
+        world.host = 0
+        for _ in 0..<2 { try world.poll() }
+        #expect(world.broken.isEmpty && world.waiting == 0, "\(world.broken)")
+    }
+
     /// A simulation with processes, seed 101: 200 settings in an hour, no time server.
     @Test(arguments: [51.0, -300])
     func `what a lone clock moved it moves back, however often the bottle's clock was set in between`(days: Double) throws {

@@ -35,6 +35,29 @@ struct HouseTests {
         #expect(try Self.house.get().commandWords(surfaces: HouseRules.commandLine, except: HouseRules.speaksCommandLine) == [])
     }
 
+    @Test("the README's picture of the floors is the manifest's")
+    func picture() throws {
+        let readme = try String(contentsOf: Repository.root.appending(path: "README.md"), encoding: .utf8)
+        let after = try #require(readme.components(separatedBy: "```text\ncommands ").last)
+        let picture = try #require(("commands " + after).components(separatedBy: "\n```").first)
+        let rows = picture.components(separatedBy: "\n").filter { $0.first?.isLetter == true }
+        let targets = try Self.house.get().manifest.targets.filter { $0.folder.hasPrefix("Sources/") && $0.name != "Benchmarks" }
+        let isC: (String) -> Bool = { $0.count > 1 && $0.first == "C" && $0.dropFirst().first?.isUppercase == true && $0 != "CDashboard" }
+        let names = Set(targets.map(\.name)).filter { !isC($0) }
+        var floor: [String: Int] = [:]
+        for (number, row) in rows.reversed().enumerated() {
+            // What a floor is about stands behind two blanks or more, in words.
+            for word in row.split(separator: " ") where names.contains(String(word)) { floor[String(word)] = number }
+        }
+        #expect(Set(floor.keys) == names, "only in one of them: \(names.symmetricDifference(floor.keys).sorted())")
+        for target in targets {
+            for other in target.named.union(target.common) {
+                guard let above = floor[target.name], let below = floor[other] else { continue }
+                #expect(below <= above, "\(target.name) uses \(other), which stands above it")
+            }
+        }
+    }
+
     /// Two targets, of which one has two floors and knows the other.
     private static let right: [String: String] = [
         "Package.swift": """

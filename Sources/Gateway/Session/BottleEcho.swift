@@ -21,13 +21,14 @@ struct BottleEcho: Hashable, Sendable {
 
     /// - Parameters:
     ///   - drift: bottle's clock minus the host's, seconds; `nil` where the bottle does not tell.
-    ///   - stands: what was dated by such a clock stays, whatever this one says.
+    ///   - stands: such a clock was right, whatever this one says: what was dated by it stays, and what the bottle wrote by it is right.
     /// - Returns: oldest first. A setting of which nothing can be known (the computer was started since) is left out.
     static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?, stands: (ClockMark) -> Bool = { _ in false }) -> [BottleEcho] {
         let settings = settings.filter { !$0.wasNear }
         return settings.indices.compactMap { index in
             let (setting, next) = (settings[index], settings.indices.contains(index + 1) ? settings[index + 1] : nil)
             let mark = setting.mark
+            let isRight = stands(mark)
             let end: Instant
             let error: Double
             var isMeasured = true
@@ -42,7 +43,7 @@ struct BottleEcho: Hashable, Sendable {
                 return nil
             }
             let (from, to) = (mark.wall.advanced(seconds: -slack), end.advanced(seconds: slack))
-            return from <= to ? BottleEcho(time: from...to, error: error, lastRecord: setting.lastRecord, isMeasured: isMeasured && !stands(mark)) : nil
+            return from <= to ? BottleEcho(time: from...to, error: isRight ? 0 : error, lastRecord: setting.lastRecord, isMeasured: isMeasured && !isRight) : nil
         }
     }
 

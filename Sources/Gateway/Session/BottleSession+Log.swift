@@ -22,6 +22,8 @@ extension BottleSession {
                     .unexpectedResponse, "more than \(work.limits.notifications) notifications came in one poll.", code: "tooManyNotifications"))
             return
         }
+        // A bottle whose values are cut begins a frame with each; one that knows the MTU goes on with the frame before.
+        if isCut, !Self.beginsFrame(value), !Self.isWhole(value) { isJoined = true }
         if !isCut, mtu < Self.logMTU, value.count == mtu - 3 {
             isCut = true
             work.say(
@@ -43,6 +45,11 @@ extension BottleSession {
         return (try? Entry.sequence(decoding: entries)) != nil
     }
 
+    /// Whether a value from a bottle is the beginning of a frame.
+    static func beginsFrame(_ value: [UInt8]) -> Bool {
+        [FrameOperation.put, .response, .report].contains { value.starts(with: $0.letters) }
+    }
+
     mutating func read(_ value: [UInt8], _ work: inout PollWork) {
         guard let drain, drain.phase == .reading else { return }
         let isPacket = value.starts(with: FrameOperation.put.letters)
@@ -57,13 +64,11 @@ extension BottleSession {
         for event in events where end == nil {
             switch event {
             case .message(let frame):
-                if frame.encoded.count > mtu - 3 { isJoined = true }
                 noteAnswer(&work)
                 answered(frame, &work)
             case .log(let transfer):
                 noteAnswer(&work)
                 if drain == nil { work.say(.info, "The bottle sent log records unasked; they come again when asked for.") }
-                if transfer.payload.count > mtu - 3 { isJoined = true }
                 // A whole frame may be the only one of a dump that was short enough: older ones never come.
                 if isCut, !isJoined { drain?.flaw("values end at \(mtu - 3) bytes, and what they lack is lost") }
                 if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, isPieced: transfer.isPieced, at: work.now) { follow(actions, &work) }

@@ -56,7 +56,7 @@ struct BottleSession {
     /// A notification filled a small MTU: its rest may be lost, and then the bytes after it are out of step. Whole frames
     /// prove themselves by their length; of unfinished ones the bytes are kept, not the records.
     var isCut = false
-    /// A frame longer than one value came whole: what was cut comes in pieces, and nothing of it is lost.
+    /// A value went on with the frame before: what was cut comes in pieces, and nothing of it is lost.
     var isJoined = false
     /// The bottle took the subscription.
     var isListening = false
