@@ -164,6 +164,27 @@ import TrackerCore
         }
     }
 
+    /// The same over polls: what an earlier poll brought stands for half of the readings, and a dump that broke off for none of them.
+    @Test(arguments: BottleProfile.allCases, [36, 37, 64]) func dumpsThatBreakOffPollAfterPollMakeNoDrink(_ profile: BottleProfile, pieceSize: Int) throws {
+        let drunk = (0..<24).map { record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0) }
+        let perFrame = (110 + pieceSize - 1) / pieceSize
+        let (perDump, first) = (3 * perFrame + 1, profile == .draft ? 0 : 1)
+        let journal = MemoryJournal()
+        for poll in 0..<3 {
+            var bottle = ScriptedBottle(profile, records: drunk, properties: [.notify])
+            (bottle.recordsPerFrame, bottle.pieceSize) = (8, pieceSize)
+            for dump in 0..<40 {
+                let start = dump * perDump + first
+                bottle.lost.formUnion((start + 1)...(start + perFrame))
+                bottle.lost.insert(start + 2 * perFrame + 1)
+            }
+            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(60 * poll)))
+            try rig.run()
+            let made = journal.entries.filter { !drunk.contains($0.raw) && $0.verdict != .quarantined(reason: JournalDoubt.pieced) }
+            #expect(made.isEmpty && rig.peer.records.count == 24, "\(profile.rawValue) in pieces of \(pieceSize), poll \(poll): \(made.map(\.raw))")
+        }
+    }
+
     /// In pieces, and all of it arrives: once is no proof, twice is; counted once, and no longer suspect.
     @Test(arguments: BottleProfile.allCases) func whatCameInPiecesCountsWhenItComesAgain(_ profile: BottleProfile) throws {
         var bottle = ScriptedBottle(profile, records: drinks(20), properties: [.notify])
