@@ -31,7 +31,7 @@ extension TrackerStore {
             let id = try known(bottle, db)
             var settings = try Self.settings(try SettingTable.texts(ofBottle: id, db), db).settings
             for change in changes {
-                let name = try Settings.bottleSetting(change.name)
+                let name = try Settings.bottleSetting(change.name, given: change.text ?? "")
                 if name == Settings.aliasName {
                     guard let alias = change.text, !alias.isEmpty else {
                         throw SettingRefusal(

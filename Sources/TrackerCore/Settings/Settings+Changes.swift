@@ -38,11 +38,12 @@ extension Settings {
     }
 
     /// The name of a setting that a bottle may have of its own, as it is written.
-    public static func bottleSetting(_ name: String) throws(SettingRefusal) -> String {
-        guard let entry = entry(name) else { throw unknown(name, "") }
+    /// - Parameter given: what it was to be, for the refusal.
+    public static func bottleSetting(_ name: String, given: String = "") throws(SettingRefusal) -> String {
+        guard let entry = entry(name) else { throw unknown(name, given) }
         guard entry.name.hasPrefix(BottleSettings.prefix) else {
             throw SettingRefusal(
-                name: entry.name, given: "", rule: "It belongs to a person's day or to the service: one bottle cannot have its own.",
+                name: entry.name, given: given, rule: "It belongs to a person's day or to the service: one bottle cannot have its own.",
                 kept: "as it is for all bottles")
         }
         return entry.name

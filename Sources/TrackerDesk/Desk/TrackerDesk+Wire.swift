@@ -6,8 +6,8 @@ import TrackerCore
 extension TrackerDesk {
     /// A line may be so long, in bytes: an entry has a few hundred.
     static let wireLineLimit = 4096
-    /// So many entries are taken in one transaction.
-    private static let wireBatch = 500
+    /// A file may have so many entries: they are taken in one transaction. A bottle a person drinks from writes some 10,000 a year.
+    static let wireLimit = 500_000
 
     /// Writes the journal as lines of JSON, an entry in its wire form each, in the order in which they came.
     public func exportJournal(to write: ([UInt8]) throws -> Void) throws -> JournalExportReport {
@@ -33,14 +33,16 @@ extension TrackerDesk {
     public func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws -> JournalImportReport {
         try change {
             var lines = WireLines()
-            var (entries, outcome) = ([WireEntry](), WireOutcome())
-            try read { piece in try lines.feed(piece) { entries.append($0) } }
-            try lines.finish { entries.append($0) }
-            for start in stride(from: 0, to: entries.count, by: Self.wireBatch) {
-                let part = try store.take(Array(entries[start..<min(start + Self.wireBatch, entries.count)]))
-                outcome.added += part.added
-                outcome.known += part.known
+            var entries: [WireEntry] = []
+            func keep(_ entry: WireEntry) throws {
+                guard entries.count < Self.wireLimit else {
+                    throw WrongInput("tooManyEntries", "The file has more than \(Self.wireLimit) entries. Nothing was taken.")
+                }
+                entries.append(entry)
             }
+            try read { piece in try lines.feed(piece, keep) }
+            try lines.finish(keep)
+            let outcome = try store.take(entries)
             return JournalImportReport(added: outcome.added, known: outcome.known, state: try state())
         }
     }
@@ -51,7 +53,7 @@ private struct WireLines {
     private var line: [UInt8] = []
     private var number = 1
 
-    mutating func feed(_ piece: UnsafeRawBufferPointer, _ take: (WireEntry) -> Void) throws {
+    mutating func feed(_ piece: UnsafeRawBufferPointer, _ take: (WireEntry) throws -> Void) throws {
         for byte in piece {
             if byte == UInt8(ascii: "\n") {
                 try end(take)
@@ -63,13 +65,14 @@ private struct WireLines {
         }
     }
 
-    mutating func finish(_ take: (WireEntry) -> Void) throws { try end(take) }
+    mutating func finish(_ take: (WireEntry) throws -> Void) throws { try end(take) }
 
-    private mutating func end(_ take: (WireEntry) -> Void) throws {
+    private mutating func end(_ take: (WireEntry) throws -> Void) throws {
         defer { line.removeAll(keepingCapacity: true) }
         guard line.contains(where: { $0 > 32 }) else { return }
+        let entry: WireEntry
         do {
-            take(try JSONDecoder().decode(WireEntry.self, from: Data(line)))
+            entry = try JSONDecoder().decode(WireEntry.self, from: Data(line))
         } catch let error as WireEntry.Malformed {
             throw refusal(error.description)
         } catch DecodingError.keyNotFound(let key, _) {
@@ -79,6 +82,7 @@ private struct WireLines {
         } catch {
             throw refusal("it is no JSON object")
         }
+        try take(entry)
     }
 
     private func refusal(_ why: String) -> WrongInput {
