@@ -37,16 +37,16 @@ public struct HTTPServer: Sendable {
     private let names: @Sendable () -> [String]
     private let log: Logger
     private let pairing: PairingDesk
-    private let metrics: @Sendable () async -> String
+    private let metrics: @Sendable ([String]) async -> String
     private let addresses: @Sendable () -> [String]
 
     /// - Parameters:
     ///   - names: by which this machine may be called, beside its addresses.
     ///   - addresses: where other machines find the page, as URLs; empty where only this one does.
-    ///   - metrics: what the program has to tell in Prometheus' format, beside what the server knows.
+    ///   - metrics: what the program has to tell of these people in Prometheus' format, beside what the server knows.
     public init(
         _ household: Household, names: @escaping @Sendable () -> [String], log: Logger, random: @escaping @Sendable () -> UInt32,
-        addresses: @escaping @Sendable () -> [String] = { [] }, metrics: @escaping @Sendable () async -> String = { "" }
+        addresses: @escaping @Sendable () -> [String] = { [] }, metrics: @escaping @Sendable (_ people: [String]) async -> String = { _ in "" }
     ) {
         self.household = household
         self.names = names
@@ -57,12 +57,14 @@ public struct HTTPServer: Sendable {
     }
 
     /// Serves until the task is cancelled.
-    /// - Parameter ready: told once, with the port in use.
-    public func run(on endpoint: Endpoint, ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in }) async throws {
+    /// - Parameters:
+    ///   - host: who is meant at this address where nobody is named; the first one where `nil`.
+    ///   - ready: told once, with the port in use.
+    public func run(on endpoint: Endpoint, for host: String? = nil, ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in }) async throws {
         let counts = RequestCounts()
         let isPrivate = if case .unix = endpoint { true } else { false }
         let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: Door(names: names, household: household, isPrivate: isPrivate, counts: counts))
+        router.add(middleware: Door(names: names, household: household, host: host, isPrivate: isPrivate, counts: counts))
         enter(RouteTable(router, household), counts).finish()
 
         let address: BindAddress
@@ -91,7 +93,8 @@ public struct HTTPServer: Sendable {
         DrinkRoutes.add(to: table)
         SessionRoutes.add(to: table)
         SettingRoutes.add(to: table)
-        AccountRoutes.add(to: table, pairing, addresses)
+        AccountRoutes.add(to: table, household, pairing, addresses)
+        PeopleRoutes.add(to: table, household)
         BottleRoutes.add(to: table)
         WidgetRoutes.add(to: table)
         HealthRoutes.add(to: table, household, counts, metrics)

@@ -92,6 +92,7 @@ struct Demo: AsyncParsableCommand {
 /// The demo's gateway: one driver, one store, as many polls as wanted.
 struct DemoGateway: Sendable {
     private let driver: GatewayDriver
+    private let party: GatewayDriver.Party
     private let depot: Depot
     private let taken: Taken
 
@@ -109,7 +110,8 @@ struct DemoGateway: Sendable {
             taken.entries.withLock { $0 += new }
         }
         outlets.diagnostic = { if $0.severity == .warning { Diagnostics.warning(PollAdvice.words($0)) } }
-        driver = GatewayDriver(link: link, journal: depot.store, clock: .system(wall: { Machine.now() }), outlets: outlets)
+        driver = GatewayDriver(link: link, clock: .system(wall: { Machine.now() }))
+        party = GatewayDriver.Party(journal: depot.store, outlets: outlets)
     }
 
     func poll() async throws(CommandFailure) -> (report: PollReport, new: [JournalEntry]) {
@@ -120,7 +122,7 @@ struct DemoGateway: Sendable {
         } catch {
             throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
         }
-        let report = await driver.poll(options)
+        let report = await driver.poll(options, for: party)
         depot.desk().afterPoll(report)
         if let failure = report.commandFailure { throw failure }
         return (report, taken.entries.withLock { $0 })

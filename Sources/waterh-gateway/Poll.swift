@@ -51,8 +51,9 @@ struct Poll: AsyncParsableCommand {
             let new = zip(entries, outcomes).filter { $0.1.isNew }.map(\.0)
             taken.withLock { $0 += new }
         }
-        let driver = GatewayDriver(link: central, journal: depot.store, clock: .system(wall: { Machine.now() }), outlets: outlets)
-        let report = await Interruptible.run { [options] in await driver.poll(options) }
+        let driver = GatewayDriver(link: central, clock: .system(wall: { Machine.now() }))
+        let party = GatewayDriver.Party(journal: depot.store, outlets: outlets)
+        let report = await Interruptible.run { [options] in await driver.poll(options, for: party) }
         await driver.close()
         watcher.clear()
         // How a recording answered, or that nobody bears a mistyped name, says nothing of the way to the bottle.

@@ -37,6 +37,7 @@ enum PollAdvice {
         case "clockDoubtful":
             return "Nothing was acknowledged and no clock was set. Look at the date of this computer (timedatectl); the next poll with a right clock goes on "
                 + "by itself. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
+        case "someoneElses": return "waterh.toml says whose a bottle is: bottles = [\"ADDRESS\"] at the person."
         case "notOurs":
             let (identity, own) = (values["identity"] ?? "ADDRESS", values["own"] ?? "another")
             return "If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) under a new name: waterh-gateway adopt "

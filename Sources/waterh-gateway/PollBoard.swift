@@ -33,18 +33,6 @@ actor PollBoard {
     /// Newest first.
     var recent: [PollLine] { lines }
 
-    /// The same surroundings, with every poll noted here.
-    nonisolated func watching(_ surroundings: PollService.Surroundings) -> PollService.Surroundings {
-        var watched = surroundings
-        watched.poll = { options in
-            self.begin()
-            let report = await surroundings.poll(options)
-            await self.end(report, isPoll: options.job == .poll, at: Machine.now())
-            return report
-        }
-        return watched
-    }
-
     func status(next: Duration?, setupDone: Bool, version: String) -> ServiceStatus {
         let course = course.withLock { $0 }
         return ServiceStatus(
@@ -70,14 +58,16 @@ actor PollBoard {
     /// A connection that was kept has ended by itself.
     nonisolated func lost() { course.withLock { $0 = Course() } }
 
-    private nonisolated func begin() {
+    /// A poll begins.
+    nonisolated func begin() {
         course.withLock { course in
             course.isLook = course.isConnected
             if !course.isLook { course.stage = "polling" }
         }
     }
 
-    private func end(_ report: PollReport, isPoll: Bool, at now: Instant) {
+    /// It is over.
+    func end(_ report: PollReport, isPoll: Bool, at now: Instant) {
         let wasLook = course.withLock { course in
             defer { course = Course(stage: report.isConnected ? "connected" : "idle", isConnected: report.isConnected) }
             return course.isLook
@@ -109,37 +99,11 @@ actor PollBoard {
         if let bottle = report.bottle, let percent = report.batteryPercent { battery[bottle] = percent }
     }
 
-    /// In Prometheus' text format, with its conventions of names and units.
-    var metrics: String {
-        var lines = ["# HELP waterh_polls_total Polls that are over, by how they went.", "# TYPE waterh_polls_total counter"]
-        lines += results.sorted { $0.key < $1.key }.map { "waterh_polls_total{result=\"\($0.key)\"} \($0.value)" }
-        let counters = [
-            ("received", "Records that bottles sent.", totals.received), ("new", "Records that were stored for the first time.", totals.new),
-            ("duplicate", "Records that were known.", totals.duplicates), ("suspect", "Records that are kept and not counted.", totals.suspect),
-            ("acknowledged", "Records that bottles were told to forget.", totals.acknowledged),
-        ]
-        for (name, help, value) in counters {
-            lines += ["# HELP waterh_records_\(name)_total \(help)", "# TYPE waterh_records_\(name)_total counter", "waterh_records_\(name)_total \(value)"]
-        }
-        let polls = results.values.reduce(0, +)
-        lines += ["# HELP waterh_poll_duration_seconds How long polls took.", "# TYPE waterh_poll_duration_seconds histogram"]
-        lines += zip(Self.buckets, seconds.counts).map { "waterh_poll_duration_seconds_bucket{le=\"\($0)\"} \($1)" }
-        lines += [
-            "waterh_poll_duration_seconds_bucket{le=\"+Inf\"} \(polls)", "waterh_poll_duration_seconds_sum \(seconds.sum)",
-            "waterh_poll_duration_seconds_count \(polls)",
-        ]
-        lines += [
-            "# HELP waterh_link_connected Whether a bottle's connection is kept right now.", "# TYPE waterh_link_connected gauge",
-            "waterh_link_connected \(course.withLock { $0.isConnected } ? 1 : 0)",
-        ]
-        if !battery.isEmpty {
-            lines += ["# HELP waterh_battery_ratio A bottle's battery, 0 to 1.", "# TYPE waterh_battery_ratio gauge"]
-            lines += battery.sorted { $0.key < $1.key }.map { "waterh_battery_ratio{bottle=\"\(Self.escaped($0.key))\"} \(Double($0.value) / 100)" }
-        }
-        return lines.joined(separator: "\n") + "\n"
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    /// What there is to count and to measure, for the metrics.
+    var figures: PollFigures {
+        PollFigures(
+            results: results, received: totals.received, new: totals.new, duplicates: totals.duplicates, suspect: totals.suspect,
+            acknowledged: totals.acknowledged, seconds: seconds.sum, buckets: Array(zip(Self.buckets, seconds.counts)), battery: battery,
+            isConnected: course.withLock { $0.isConnected })
     }
 }

@@ -47,8 +47,9 @@ struct Send: AsyncParsableCommand {
         var outlets = GatewayDriver.Outlets()
         outlets.diagnostic = { watcher.show($0) }
         outlets.progress = { watcher.show($0) }
-        let driver = GatewayDriver(link: central, journal: NoJournal(), clock: .system(wall: { Machine.now() }), outlets: outlets)
-        let report = await Interruptible.run { [options] in await driver.poll(options) }
+        let driver = GatewayDriver(link: central, clock: .system(wall: { Machine.now() }))
+        let party = GatewayDriver.Party(journal: NoJournal(), outlets: outlets)
+        let report = await Interruptible.run { [options] in await driver.poll(options, for: party) }
         await driver.close()
         watcher.clear()
         for answer in report.answers { TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer)) }

@@ -9,11 +9,11 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// The store and the plan of a running service: what `PollService` asks of its surroundings.
+/// One person's store and plan in a running service: what the polls ask of their surroundings.
 actor ServiceDesk {
     /// With the settings and the zone as they were read last.
     private var depot: Depot
-    private var plan: ServicePlan
+    private var plan: PersonPlan
     private let supervisor: Supervisor
     private let log: Logger
     private let mark: PollMark
@@ -24,8 +24,13 @@ actor ServiceDesk {
     private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
     /// The plans as they were when the store could be read last.
     private var plans: [BottlePlan] = []
+    /// The store's bottles as they were when it could be read last.
+    private var own: [OwnBottle] = []
+    /// Bottles of other people.
+    private var foreign: [ForeignBottle] = []
+    private var rivals: [String] = []
 
-    init(depot: Depot, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers, now: @escaping @Sendable () -> MonotonicInstant) {
+    init(depot: Depot, plan: PersonPlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers, now: @escaping @Sendable () -> MonotonicInstant) {
         self.depot = depot
         self.plan = plan
         self.supervisor = supervisor
@@ -33,20 +38,6 @@ actor ServiceDesk {
         self.mark = mark
         self.onlookers = onlookers
         self.now = now
-    }
-
-    nonisolated func surroundings(_ driver: GatewayDriver, _ reminders: ReminderLoop) -> PollService.Surroundings {
-        PollService.Surroundings(
-            look: { await self.look() },
-            options: { await self.options($0) },
-            poll: { await driver.poll($0) },
-            isConnected: { await driver.isHolding },
-            isPollOnTime: { await driver.isOnTime(grace: $0) },
-            afterPoll: {
-                await self.afterPoll($0, $1)
-                await reminders.poke()
-            },
-            say: { await self.tell($0) })
     }
 
     /// A desk at this moment: for what else uses the store beside the polls.
@@ -60,34 +51,43 @@ actor ServiceDesk {
         reread()
         var options = try depot.pollOptions(dialect: plan.dialect)
         options.job = .send([try CommandWords.command(words, zone: options.zone, now: Machine.now())])
-        options.bottle = OwnBottle.meant(plan.link.wantedBottle, among: options.own)
+        (options.person, options.foreign) = (plan.listed, foreign)
+        options.bottle = OwnBottle.meant(plan.bottles.first, among: options.own)
         options.allowPowerCycle = plan.link.allowPowerCycle
         return options
     }
 
-    /// Goes on with another plan. Link and store stay: they need a restart.
-    func take(_ new: ServicePlan) {
-        if new.link.link != plan.link.link || new.store.path != plan.store.path {
-            log.warning("A changed link or store takes effect at the next start of the service.")
-        }
-        if new.listen != plan.listen {
-            log.warning("The page stays where it is: another place takes effect at the next start of the service.")
-        }
-        plan = new
+    /// Goes on with another plan of the same store and link.
+    func take(_ new: PersonPlan) { plan = new }
+
+    /// Which bottles are this person's.
+    func share() -> HouseholdBottles.Share {
+        reread()
+        if let found = try? depot.desk().ownBottles() { own = found }
+        let isRecording = isRecording
+        return HouseholdBottles.Share(person: plan.name, link: (try? "\(plan.link.name)") ?? "", listed: plan.bottles, own: isRecording ? [] : own)
     }
 
-    private func look() -> [BottleDay] {
-        reread()
-        if isRecording {
-            plans = BottlePlan.plans(wanted: plan.link.wantedBottle, own: [])
-        } else if let own = try? depot.desk().ownBottles() {
-            plans = BottlePlan.plans(wanted: OwnBottle.meant(plan.link.wantedBottle, among: own), own: own)
-        } else if plans.isEmpty {
-            // Nothing will be taken from it while the store cannot be read: see `options`.
-            plans = BottlePlan.plans(wanted: plan.link.wantedBottle, own: [])
-        }
+    /// The bottles to poll, and what the day asks for; after `share`.
+    func look(_ household: HouseholdBottles) -> [BottleDay] {
+        foreign = household.foreign(to: plan.name)
+        sayWhoElse(household.rivals(of: plan.name))
+        // Nothing will be taken from any bottle while the store cannot be read: see `options`.
+        let own = isRecording ? [] : own
+        plans = BottlePlan.plans(
+            of: plan.listed, wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own, foreign: foreign,
+            mayMeet: household.mayMeet(plan.name))
         let rhythm = try? depot.desk().pollRhythm()
         return plans.map { BottleDay($0, rhythm: rhythm, wish: wish($0, rhythm)) }
+    }
+
+    /// Where several wait for their first bottle, it is not the service's to say whose it is. Told once, until it changes.
+    private func sayWhoElse(_ rivals: [String]) {
+        guard rivals != self.rivals else { return }
+        self.rivals = rivals
+        guard !rivals.isEmpty else { return }
+        log.warning(
+            "\(plan.name) has no bottle yet, and neither \(rivals.count == 1 ? "has" : "have") \(rivals.joined(separator: ", ")): none is polled until it is said whose it is (bottles = [\"ADDRESS\"] in waterh.toml, or waterh-gateway adopt ADDRESS --store \(plan.store.path)).")
     }
 
     /// Whether a bottle's connection is wanted beyond its polls (`bottle.hold`).
@@ -98,7 +98,7 @@ actor ServiceDesk {
     }
 
     /// `nil` where the store cannot be read: another's bottle might be drained.
-    private func options(_ bottle: BottlePlan) -> PollOptions? {
+    func options(_ bottle: BottlePlan) -> PollOptions? {
         reread()
         mark.begin(bottle.name)
         guard var options = try? depot.pollOptions(dialect: plan.dialect) else { return nil }
@@ -111,7 +111,7 @@ actor ServiceDesk {
     /// The bottle is a recording that answers.
     private var isRecording: Bool { if case .capture? = try? plan.link.name { true } else { false } }
 
-    private func afterPoll(_ report: PollReport, _ options: PollOptions) {
+    func afterPoll(_ report: PollReport, _ options: PollOptions) {
         // Of several bottles one that answers is enough: that another lies in a drawer is no trouble.
         let id = plans.first { $0.own == options.own && $0.wanted == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind
@@ -145,10 +145,10 @@ actor ServiceDesk {
     }
 
     /// One line where something happened; a failure is said once, until it changes.
-    private func tell(_ news: ServiceNews) {
+    func tell(_ news: ServiceNews) {
         switch news {
         case .failed(let bottle, let failure, let isNew):
-            supervisor.tell(status: failure.kind.text)
+            tell(status: failure.kind.text)
             guard isNew else { return }
             var metadata = mark.metadata
             if let name = bottle.name { metadata["bottle"] = "\(name)" }
@@ -156,12 +156,14 @@ actor ServiceDesk {
             log.error("\(failure.kind.text): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
         case .answersAgain(let bottle):
             log.notice("The bottle answers again.", metadata: bottle.name.map { ["bottle": "\($0)"] })
-        case .adopted(let report):
+        case .adopted(_, let report):
             if let line = PollText.adoption(report) { log.notice("\(line)") }
-        case .brought(let report):
+        case .brought(_, let report):
             let lines = PollText.lines(report, state: try? depot.desk().state())
             log.notice("\(lines.joined(separator: " "))", metadata: mark.metadata)
-            supervisor.tell(status: "\(counted(report.received, "record")) at the last poll that brought some")
+            tell(status: "\(counted(report.received, "record")) at the last poll that brought some")
         }
     }
+
+    private func tell(status: String) { supervisor.tell(status: plan.listed.map { "\($0): \(status)" } ?? status) }
 }

@@ -1,88 +1,51 @@
-import BottleProtocol
 import CommandKit
-import CommandStore
 import Foundation
-import Gateway
 import HTTPAPI
 import Logging
 import Store
 import Synchronization
 import TrackerCore
-import TrackerDesk
 
-/// What the running service shows and takes over HTTP.
+/// Where the running service shows its people's days and takes their words: one page for all of them, and a socket of each person's own for
+/// this user's commands.
 struct ServicePages: Sendable {
-    let depot: Depot
-    let desk: ServiceDesk
-    let service: PollService
-    let board: PollBoard
-    let screen: EventSink
-    let reminders: ReminderLoop
-    let onlookers: Onlookers
+    let house: House
     let log: Logger
+    private let names: Names
+    private let listen: String
 
-    /// The plan in force, for requests of any moment.
-    final class Plan: Sendable {
-        private let plan: Mutex<ServicePlan>
-        init(_ plan: ServicePlan) { self.plan = Mutex(plan) }
-        var zone: String? { plan.withLock { $0.zone } }
-        var names: [String] { plan.withLock { $0.names } }
-        var sharesWaterline: Bool { plan.withLock { $0.sharesWaterline } }
-        func change(to new: ServicePlan) { plan.withLock { $0 = new } }
+    /// By which names this machine is called, at any moment.
+    final class Names: Sendable {
+        private let names: Mutex<[String]>
+        init(_ names: [String]) { self.names = Mutex(names) }
+        var all: [String] { names.withLock { $0 } }
+        func change(to new: [String]) { names.withLock { $0 = new } }
     }
 
-    /// Serves until the task is cancelled: the page where the plan says, and a socket for this user's commands.
-    func run(_ plan: ServicePlan, _ inForce: Plan) async {
-        let store = depot.store
-        let reminders = reminders
-        let person = Person(
-            name: "me", service: serviceDoor, sharesWaterline: { inForce.sharesWaterline }, wrote: { await reminders.poke() }
-        ) {
-            try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(inForce.zone), source: "http")
-        }
-        screen.show(to: person)
-        var endpoints: [HTTPServer.Endpoint] = []
-        let listen = plan.listen ?? (try? store.settings().service.httpListen) ?? ServiceSettings().httpListen
-        if let endpoint = HTTPServer.Endpoint(listen) { endpoints.append(endpoint) }
-        let reachable = endpoints
-        let board = board
+    init(_ house: House, _ plan: ServicePlan, log: Logger) async {
+        (self.house, self.log) = (house, log)
+        names = Names(plan.names)
+        let settings = try? await house.residents.first?.store.settings()
+        listen = plan.listen ?? settings?.service.httpListen ?? ServiceSettings().httpListen
+    }
+
+    /// Goes on with another plan. The page stays at its address.
+    func take(_ plan: ServicePlan) { names.change(to: plan.names) }
+
+    /// Serves until the task is cancelled.
+    func run() async {
+        let endpoints = HTTPServer.Endpoint(listen).map { [$0] } ?? []
+        let (names, house, log) = (names, house, log)
         let host = ProcessInfo.processInfo.hostName
         let server = HTTPServer(
-            Household([person]), names: { inForce.names + [host, host + ".local"] }, log: log,
-            random: { UInt32.random(in: 0...UInt32.max) }, addresses: { reachable.flatMap(Self.addresses) }, metrics: { await board.metrics })
-        let socket = ServiceSocket.path(forStore: store.path)
-        if store.path != ":memory:", let endpoint = HTTPServer.Endpoint("unix:\(socket)") { endpoints.append(endpoint) }
-        let log = log
-        await WebPages(server: server, log: log) { log.debug("The page is at \($0)") }.run(on: endpoints)
-    }
-
-    private var serviceDoor: ServiceDoor {
-        let (service, board, desk, store, onlookers) = (service, board, desk, depot.store, onlookers)
-        return ServiceDoor(
-            status: {
-                let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
-                return await board.status(next: await service.untilNextPoll(), setupDone: isWelcome != nil, version: ProgramVersion.text)
-            },
-            pollNow: { await service.hurry() },
-            recentPolls: { await board.recent },
-            send: { words in
-                let options: PollOptions
-                do {
-                    options = try await desk.commandOptions(words)
-                } catch let failure as CommandFailure {
-                    throw WrongInput("notACommand", failure.sentence)
-                }
-                let report = await service.run(options)
-                if let failure = report.failure { throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))") }
-                return report.answers.map { $0.sent ? Send.words($0) : "The bottle refused to be written to." }.joined(separator: " ")
-            },
-            look: { look in
-                switch look {
-                case .begins: if onlookers.begin() { await service.wake() }
-                case .once: if onlookers.glance() { await service.wake() }
-                case .ends: onlookers.end()
-                }
-            })
+            house.pages, names: { names.all + [host, host + ".local"] }, log: log,
+            random: { UInt32.random(in: 0...UInt32.max) }, addresses: { endpoints.flatMap(Self.addresses) }, metrics: { await house.metrics(of: $0) })
+        let pages = WebPages(server: server, log: log) { log.debug("The page is at \($0)") }
+        await house.open { socket, person in
+            guard let endpoint = HTTPServer.Endpoint("unix:\(socket)") else { return }
+            await pages.run(on: [endpoint], for: person)
+        }
+        await pages.run(on: endpoints)
     }
 
     /// Where other machines find a page that is shown at this endpoint.

@@ -17,19 +17,20 @@ struct WebPages: Sendable {
     var ready: @Sendable (String) async -> Void = { _ in }
 
     /// Serves until the task is cancelled.
-    func run(on endpoints: [HTTPServer.Endpoint]) async {
+    /// - Parameter person: who is meant there where nobody is named; the first one where `nil`.
+    func run(on endpoints: [HTTPServer.Endpoint], for person: String? = nil) async {
         await withTaskGroup(of: Void.self) { group in
-            for endpoint in endpoints { group.addTask { await serve(endpoint) } }
+            for endpoint in endpoints { group.addTask { await serve(endpoint, person) } }
         }
     }
 
-    private func serve(_ endpoint: HTTPServer.Endpoint) async {
+    private func serve(_ endpoint: HTTPServer.Endpoint, _ person: String?) async {
         var pause = Self.firstPause
         let bound = Mutex(false)
         while !Task.isCancelled {
             do {
                 if case .unix(let path) = endpoint { try Self.clear(path) }
-                try await server.run(on: endpoint) { port in
+                try await server.run(on: endpoint, for: person) { port in
                     if case .unix(let path) = endpoint { _ = chmod(path, 0o600) }
                     bound.withLock { $0 = true }
                     await ready(Self.words(endpoint, port))

@@ -57,7 +57,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
 
     @Test func theBottleThatWasAdoptedIsNotPolledTwice() {
         var machine = ServiceMachine()
-        let any = BottlePlan.plans(wanted: nil, own: [])
+        let any = BottlePlan.plans(wanted: [], own: [])
         #expect(any.count == 1)
         _ = machine.handle(.plans(any, [:]), at: at(0))
         var report = PollReport()
@@ -65,7 +65,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         report.isAdopted = true
         let news = said(machine.handle(.pollOver(report), at: at(10)))
         #expect(news.contains { if case .adopted = $0 { true } else { false } })
-        let own = BottlePlan.plans(wanted: nil, own: [OwnBottle(identities: [bottle(1).id])])
+        let own = BottlePlan.plans(wanted: [], own: [OwnBottle(identities: [bottle(1).id])])
         #expect(polled(machine.handle(.plans(own, [bottle(1).id: .every(seconds: 60)]), at: at(10))) == nil)
         #expect(polled(machine.handle(.plans(own, [bottle(1).id: .every(seconds: 60)]), at: at(70))) == bottle(1).id)
     }
@@ -73,12 +73,12 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
     /// A bottle that was met as a stranger before is new when it is adopted: it is polled at once.
     @Test func aBottleAdoptedLaterIsPolledAtOnce() {
         var machine = ServiceMachine()
-        let alone = BottlePlan.plans(wanted: nil, own: [OwnBottle(identities: [bottle(2).id])])
+        let alone = BottlePlan.plans(wanted: [], own: [OwnBottle(identities: [bottle(2).id])])
         _ = machine.handle(.plans(alone, [:]), at: at(0))
         var report = PollReport(failure: PollFailure(.notOurs, "so."))
         report.identity = bottle(1).id
         _ = machine.handle(.pollOver(report), at: at(10))
-        let both = BottlePlan.plans(wanted: nil, own: [bottle(1).id, bottle(2).id].map { OwnBottle(identities: [$0]) })
+        let both = BottlePlan.plans(wanted: [], own: [bottle(1).id, bottle(2).id].map { OwnBottle(identities: [$0]) })
         #expect(both.map(\.others.count) == [1, 1])
         #expect(polled(machine.handle(.plans(both, [:]), at: at(20))) == bottle(1).id)
     }

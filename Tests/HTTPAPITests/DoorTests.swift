@@ -99,7 +99,7 @@ import TrackerCore
     @Test func codesEndAfterTheirTimeAndAfterTooManyGuesses() {
         var codes = PairingCodes()
         let start = ServedHousehold.noon
-        let grant = PairingCodes.Grant(scope: .control, label: "phone")
+        let grant = PairingCodes.Grant(scope: .control, label: "phone", person: "anna")
         let late = codes.issue(grant, at: start, random: { 7 })
         #expect(late == "00000007")
         #expect(codes.redeem(late, at: start.advanced(seconds: 300)) == .wrong)

@@ -9,19 +9,24 @@ import TrackerDesk
 struct ServedHousehold {
     let port: Int
     let store: TrackerStore
+    let people: Household
 
-    /// - Parameter store: where the day is kept; in memory where none is given.
+    /// - Parameters:
+    ///   - store: where the day is kept; in memory where none is given.
+    ///   - others: who else lives here, after Anna.
     static func serve(
-        _ store: TrackerStore? = nil, service: ServiceDoor? = nil, sharesWaterline: Bool = false, names: [String] = [],
+        _ store: TrackerStore? = nil, others: [(name: String, store: TrackerStore)] = [], service: ServiceDoor? = nil, sharesWaterline: Bool = false, names: [String] = [],
         now: @escaping @Sendable () -> Instant = { noon }, _ body: (ServedHousehold) async throws -> Void
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
-        let person = Person(name: "anna", service: service, sharesWaterline: { sharesWaterline }) {
-            try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
-        }
+        let people = Household(([("anna", store)] + others).map { name, store in
+            Person(name: name, service: name == "anna" ? service : nil, sharesWaterline: { sharesWaterline }) {
+                try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
+            }
+        })
         var log = Logger(label: "test")
         log.logLevel = .critical
-        let server = HTTPServer(Household([person]), names: { names }, log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { ["http://192.0.2.1:8077/"] })
+        let server = HTTPServer(people, names: { names }, log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { ["http://192.0.2.1:8077/"] })
         let (ready, tell) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
             try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { tell.yield($0 ?? 0) }
@@ -33,7 +38,7 @@ struct ServedHousehold {
             try await serving.value
             throw RawHTTP.Failed(description: "the server did not begin")
         }
-        try await body(ServedHousehold(port: port, store: store))
+        try await body(ServedHousehold(port: port, store: store, people: people))
         serving.cancel()
         _ = await serving.result
     }
@@ -41,11 +46,11 @@ struct ServedHousehold {
     /// 2026-06-15, 12:00 UTC.
     static let noon = Instant(iso: "2026-06-15T12:00:00Z") ?? Instant(milliseconds: 0)
 
-    /// A token that is good for this much.
-    func token(_ scope: Scope) throws -> [String: String] {
+    /// A token that is good for this much of Anna's day, or of another's.
+    func token(_ scope: Scope, of other: TrackerStore? = nil) throws -> [String: String] {
         let token = "wt_test_\(UUID().uuidString)"
         let context = WriteContext(now: Self.noon, zone: .utc, source: "test", makeID: { UUID().uuidString })
-        _ = try store.addToken(token, label: "test", scope: scope.rawValue, context)
+        _ = try (other ?? store).addToken(token, label: "test", scope: scope.rawValue, context)
         return ["Authorization": "Bearer \(token)"]
     }
 

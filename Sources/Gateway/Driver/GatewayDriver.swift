@@ -21,10 +21,21 @@ public actor GatewayDriver {
         public init() {}
     }
 
+    /// Whom a poll is for: where what the bottle says is kept, and who is told.
+    public struct Party: Sendable {
+        public var journal: any Journal
+        public var outlets: Outlets
+
+        public init(journal: any Journal, outlets: Outlets = Outlets()) {
+            self.journal = journal
+            self.outlets = outlets
+        }
+    }
+
     private let link: any CentralLink
-    private let journal: any Journal
     private let clock: DriverClock
-    private let outlets: Outlets
+    /// Whom the poll under way is for, or the connection that was kept: what happens on it is theirs to know.
+    private var party: Party?
     private var engine: GatewayEngine?
     private var waiter: CheckedContinuation<PollReport, Never>?
     private var pump: Task<Void, Never>?
@@ -33,11 +44,9 @@ public actor GatewayDriver {
     /// The connection that the last poll kept.
     private var held: HeldConnection?
 
-    public init(link: any CentralLink, journal: any Journal, clock: DriverClock, outlets: Outlets = Outlets()) {
+    public init(link: any CentralLink, clock: DriverClock) {
         self.link = link
-        self.journal = journal
         self.clock = clock
-        self.outlets = outlets
     }
 
     /// Whether a connection is kept right now.
@@ -45,8 +54,9 @@ public actor GatewayDriver {
 
     /// One poll, from scan to disconnect, or to a connection that is kept and taken up by the next poll of that bottle. Never throws: what went wrong stands in the report. Cancelling the task stops
     /// the poll politely: disconnect, keep what came, acknowledge nothing more. Polls of one driver never overlap.
-    public func poll(_ options: PollOptions) async -> PollReport {
+    public func poll(_ options: PollOptions, for party: Party) async -> PollReport {
         precondition(engine == nil, "polls of one driver never overlap")
+        self.party = party
         startPump()
         engine = GatewayEngine(options: options, linkName: link.name, hasRadio: link.hasRadio, held: held)
         held = nil
@@ -59,6 +69,11 @@ public actor GatewayDriver {
         } onCancel: {
             Task { await self.take(.cancel) }
         }
+    }
+
+    /// Stops the poll under way politely, as cancelling its task does. Without one nothing happens.
+    public func stop() {
+        if engine != nil { take(.cancel) }
     }
 
     /// Whether a poll gets on: none of its deadlines has passed for longer than `grace` without being served. Without a poll: yes.
@@ -90,15 +105,16 @@ public actor GatewayDriver {
 
     /// Hands an event to the engine and performs what it wants, and what the answers to that bring, until it rests.
     private func take(_ event: EngineEvent) {
-        guard var running = engine else { return between(event) }
+        guard var running = engine, let party else { return between(event) }
+        let outlets = party.outlets
         var events = [event][...]
         var done: PollReport?
         while let event = events.popFirst() {
             for effect in running.handle(event, at: clock.now(), wall: clock.wall()) {
                 switch effect {
                 case .link(let request): link.perform(request)
-                case .journal(let request): events.append(.journal(journal.answer(request)))
-                case .askTodayTotal: events.append(.todayTotal(todayTotal()))
+                case .journal(let request): events.append(.journal(party.journal.answer(request)))
+                case .askTodayTotal: events.append(.todayTotal(Self.todayTotal(outlets)))
                 case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
                 case .report(let frame):
                     outlets.report(frame)
@@ -117,10 +133,11 @@ public actor GatewayDriver {
     private func between(_ event: EngineEvent) {
         guard case .link(let event) = event else { return }
         switch held?.note(event) {
-        case .stirred: outlets.stirred()
+        case .stirred: party?.outlets.stirred()
         case .lost:
             held = nil
-            outlets.lost()
+            party?.outlets.lost()
+            party = nil
         case nil: break
         }
     }
@@ -130,11 +147,12 @@ public actor GatewayDriver {
         engine = nil
         timer?.task.cancel()
         timer = nil
+        if held == nil { party = nil }
         waiter?.resume(returning: report)
         waiter = nil
     }
 
-    private func todayTotal() -> Int? {
+    private static func todayTotal(_ outlets: Outlets) -> Int? {
         do {
             return try outlets.todayTotal()
         } catch {

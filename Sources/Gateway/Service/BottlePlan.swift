@@ -1,27 +1,50 @@
-/// One bottle that the service polls.
+/// One bottle that the service polls, and for whom.
 public struct BottlePlan: Hashable, Sendable, Identifiable {
     /// Who it is to the service: stays the same over reloads.
     public var id: String
+    /// Whose it is, where there are several people.
+    public var person: String?
     /// What `--bottle` names, in the meaning of `PollOptions.bottle`.
     public var wanted: String?
     /// The bottles that a poll of this plan may drain. Empty: the store has none, and the first that answers becomes its own.
     public var own: [OwnBottle]
     /// The store's other bottles, which have plans of their own.
     public var others: [OwnBottle]
+    /// Bottles of other people.
+    public var foreign: [ForeignBottle]
 
-    public init(id: String, wanted: String? = nil, own: [OwnBottle] = [], others: [OwnBottle] = []) {
+    public init(
+        id: String, person: String? = nil, wanted: String? = nil, own: [OwnBottle] = [], others: [OwnBottle] = [], foreign: [ForeignBottle] = []
+    ) {
         self.id = id
+        self.person = person
         self.wanted = wanted
         self.own = own
         self.others = others
+        self.foreign = foreign
     }
 
-    /// The plans of a store: the bottle that a person named, or each of the store's own, or the first that answers.
-    public static func plans(wanted: String?, own: [OwnBottle]) -> [BottlePlan] {
-        if let wanted { return [BottlePlan(id: wanted, wanted: wanted, own: own)] }
-        guard !own.isEmpty else { return [BottlePlan(id: anyBottle)] }
-        return own.map { one in
-            BottlePlan(id: one.identities.min() ?? one.aliases.min() ?? anyBottle, own: [one], others: own.filter { $0 != one })
+    /// The plans of a store: each bottle that a person named, or each of the store's own, or the first that answers.
+    /// - Parameter mayMeet: whether a store without a bottle takes the first that answers.
+    public static func plans(
+        of person: String? = nil, wanted: [String], own: [OwnBottle], foreign: [ForeignBottle] = [], mayMeet: Bool = true
+    ) -> [BottlePlan] {
+        func plan(_ id: String) -> BottlePlan {
+            // Two people's bottles may be called the same, and two who have none are two all the same.
+            BottlePlan(id: person.map { "\($0)/\(id)" } ?? id, person: person, foreign: foreign)
+        }
+        if !wanted.isEmpty {
+            return wanted.map { wanted in
+                var one = plan(wanted)
+                (one.wanted, one.own) = (wanted, own)
+                return one
+            }
+        }
+        guard !own.isEmpty else { return mayMeet ? [plan(anyBottle)] : [] }
+        return own.map { bottle in
+            var one = plan(bottle.identities.min() ?? bottle.aliases.min() ?? anyBottle)
+            (one.own, one.others) = ([bottle], own.filter { $0 != bottle })
+            return one
         }
     }
 
@@ -29,13 +52,18 @@ public struct BottlePlan: Hashable, Sendable, Identifiable {
     private static let anyBottle = "the first bottle that answers"
 
     /// What people call it; `nil`: nobody knows yet who will answer.
-    public var name: String? { own.count == 1 ? own[0].aliases.min() ?? id : id == Self.anyBottle ? nil : id }
+    public var name: String? {
+        guard own.count == 1 else { return wanted }
+        return own[0].aliases.min() ?? wanted ?? own[0].identities.min()
+    }
 
     /// Says in a poll's options who is meant.
     public func apply(to options: inout PollOptions) {
+        options.person = person
         options.bottle = wanted
         options.own = own
         options.others = others
+        options.foreign = foreign
     }
 
     func has(_ identity: String) -> Bool { own.contains { $0.identities.contains(identity) } }

@@ -91,11 +91,18 @@ public struct ServiceMachine: Sendable {
         return (standings.map(due) + [look, letGoDue].compactMap { $0 }).min()
     }
 
-    /// When the next poll is due; `nil` during a poll, and where there is no bottle.
-    public var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(due).min() : nil }
+    /// When the next poll of this person's bottles is due; `nil` during a poll, and where there is no bottle.
+    public func nextPoll(of person: String? = nil) -> MonotonicInstant? {
+        polling == nil && !isStopped ? standings.filter { $0.plan.person == person }.map(due).min() : nil
+    }
 
     /// A connection is kept.
     public var isHolding: Bool { kept != nil }
+
+    /// The connection of one of this person's bottles is kept.
+    public func isHolding(for person: String?) -> Bool {
+        kept.map { kept in standings.contains { $0.plan.id == kept.id && $0.plan.person == person } } ?? false
+    }
 
     /// The bottle that is being polled.
     public var current: BottlePlan.ID? { polling }
@@ -132,7 +139,7 @@ public struct ServiceMachine: Sendable {
         standings = plans.map { plan in
             // A bottle that was adopted a moment ago was polled a moment ago, under the plan of whoever answers.
             let known = before.first { $0.plan.id == plan.id }
-                ?? before.first { old in old.met.map(plan.has) == true && !plans.contains { $0.id == old.plan.id } }
+                ?? before.first { old in old.plan.person == plan.person && old.met.map(plan.has) == true && !plans.contains { $0.id == old.plan.id } }
             if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
             var standing = known ?? Standing(plan: plan, asOf: now)
             standing.plan = plan
@@ -170,9 +177,10 @@ public struct ServiceMachine: Sendable {
         }
         standings[index].failure = nil
         var news: [Effect] = []
-        if report.isAdopted { news.append(.say(.adopted(report))) }
-        if before != nil { news.append(.say(.answersAgain(standings[index].plan))) }
-        if report.received > 0 || report.quarantined > 0 { news.append(.say(.brought(report))) }
+        let plan = standings[index].plan
+        if report.isAdopted { news.append(.say(.adopted(plan, report))) }
+        if before != nil { news.append(.say(.answersAgain(plan))) }
+        if report.received > 0 || report.quarantined > 0 { news.append(.say(.brought(plan, report))) }
         return news
     }
 
@@ -196,7 +204,14 @@ public enum ServiceNews: Sendable {
     /// It did not before.
     case answersAgain(BottlePlan)
     /// The first bottle of an empty store has become its own.
-    case adopted(PollReport)
+    case adopted(BottlePlan, PollReport)
     /// The poll brought something.
-    case brought(PollReport)
+    case brought(BottlePlan, PollReport)
+
+    /// Whom it concerns.
+    public var plan: BottlePlan {
+        switch self {
+        case .failed(let plan, _, _), .answersAgain(let plan), .adopted(let plan, _), .brought(let plan, _): plan
+        }
+    }
 }

@@ -32,8 +32,17 @@ public struct Ownership: Sendable {
         return unmet.isEmpty ? nil : unmet
     }
 
+    /// The person of the household whose bottle this is, where it is somebody else's. A name is borne by many: it says nothing of a bottle
+    /// that this store knows by its identity, or that was named by it.
+    public func owner(identity: String, name: String?) -> String? {
+        if let found = options.foreign.first(where: { $0.identities.contains(identity) }) { return found.owner }
+        guard let name, options.bottle != identity, !options.own.contains(where: { $0.identities.contains(identity) }) else { return nil }
+        return options.foreign.first { $0.identities.isEmpty && $0.name?.lowercased() == name.lowercased() }?.owner
+    }
+
     /// Whether this bottle, whose identity is certain, may be drained.
     func allows(identity: String, name: String?) -> Bool {
+        guard owner(identity: identity, name: name) == nil else { return false }
         guard let candidates else { return true }
         if options.bottle == identity { return true }
         return candidates.contains { $0.answers(to: identity, alias: options.alias) }
@@ -42,6 +51,9 @@ public struct Ownership: Sendable {
     /// Whether somebody seen by a scan may be one of them: an address that changes, or a bottle of which no address is
     /// known, shows itself only on a connection.
     public func mayBeOwn(_ advertisement: Advertisement) -> Bool {
+        if !advertisement.isAddressPrivate, let address = advertisement.address?.description, owner(identity: address, name: advertisement.name) != nil {
+            return false
+        }
         guard let candidates else { return true }
         if let address = advertisement.address?.description, candidates.contains(where: { $0.identities.contains(address) }) { return true }
         return candidates.contains { bottle in
@@ -57,8 +69,13 @@ public struct Ownership: Sendable {
             return PollFailure(
                 .notFound, "it is not here; \(who), another bottle of this store, is.", linkError: .notFound)
         }
-        let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(separator: ", ")
         let left = options.job == .poll ? "taken from" : "sent to"
+        if let owner = owner(identity: identity, name: name) {
+            return PollFailure(
+                .notOurs, "\(who) is here, but it is \(owner)'s; nothing was \(left) it.", code: "someoneElses",
+                values: ["identity": identity, "owner": owner])
+        }
+        let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(separator: ", ")
         return PollFailure(
             .notOurs, "\(who) is here, but this store belongs to \(own); nothing was \(left) it.",
 values: ["identity": identity, "own": own])

@@ -13,6 +13,8 @@ struct PairingCodes: Sendable {
     struct Grant: Hashable, Sendable {
         var scope: Scope
         var label: String
+        /// Whose day it opens.
+        var person: String
     }
 
     enum Verdict: Hashable, Sendable {

@@ -8,13 +8,11 @@ struct Visit: RequestContext {
     let channel: any Channel
     var remote: SocketAddress? { channel.remoteAddress }
     /// What the caller may do; set at the door.
-    var scope: Scope?
+    var rights = Rights()
+    /// Whose address the request came to, where it is one person's.
+    var host: String?
     /// What an answer to this caller may say beyond the day: whether the caller sits at this machine.
     var isLocal = false
-    /// What the caller was let in by, where it was a token or a cookie.
-    var token: String?
-    /// Nobody knows who asks: what may be done follows from where the request comes from.
-    var isUnnamed = true
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)

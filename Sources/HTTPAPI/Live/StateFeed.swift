@@ -64,6 +64,8 @@ actor StateFeed {
     private var watchers: [UInt64: Watcher] = [:]
     private var nextWatcher: UInt64 = 0
     private var watching: Task<Void, Never>?
+    /// Nobody is told anything any more.
+    private var isOver = false
     private var notifications: [(id: UInt64, bytes: ByteBuffer, isWaterline: Bool)] = []
     private var nextNotification: UInt64
 
@@ -110,6 +112,7 @@ actor StateFeed {
     ///   - looks: a person has it before their eyes, so that it is to be fresh.
     ///   - hangUp: ends the connection of a client that does not read.
     func watch(after lastID: UInt64?, showsNotifications: Bool, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
+        guard !isOver else { throw HTTPProblem.missing("There is nobody of that name here any more.") }
         if looks { await wakeService() }
         // Whoever opens the page sees what there is: nothing is unread any more.
         if showsNotifications { try? desk().openNotifications() }
@@ -126,6 +129,8 @@ actor StateFeed {
         if looks { await service?.look(.begins) }
         watchers[id] = Watcher(looks: looks, showsNotifications: showsNotifications, stream: continuation, hangUp: hangUp)
         if watching == nil { watching = Task { await self.follow() } }
+        // It may have ended meanwhile.
+        if isOver { await leave(id) }
         return (id, stream)
     }
 
@@ -143,6 +148,15 @@ actor StateFeed {
         if watchers.isEmpty {
             watching?.cancel()
             watching = nil
+        }
+    }
+
+    /// The person is gone: hangs up everybody who watches.
+    func end() async {
+        isOver = true
+        for (id, watcher) in watchers {
+            await leave(id)
+            watcher.hangUp()
         }
     }
 

@@ -9,8 +9,8 @@ public final class EventSink: NotificationSink {
 
     public init() {}
 
-    /// From now on the pages of this person.
-    public func show(to person: Person) { self.person.withLock { $0 = person } }
+    /// From now on the pages of this person; of nobody any more.
+    public func show(to person: Person?) { self.person.withLock { $0 = person } }
 
     public func canShow() async -> Bool { await feed?.isShown ?? false }
 

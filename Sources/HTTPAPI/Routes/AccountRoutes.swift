@@ -6,7 +6,7 @@ import TrackerDesk
 
 /// Who is let in, and the end of everything.
 enum AccountRoutes {
-    static func add(to table: RouteTable, _ pairing: PairingDesk, _ addresses: @escaping @Sendable () -> [String]) {
+    static func add(to table: RouteTable, _ household: Household, _ pairing: PairingDesk, _ addresses: @escaping @Sendable () -> [String]) {
         table.get("tokens", needs: .admin) { ask in
             try ask.allowQuery([])
             return .json(try ask.person.desk().tokens())
@@ -26,13 +26,14 @@ enum AccountRoutes {
             guard word == "purge" else { throw HTTPProblem.wrong("confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.") }
             return .json(try await desk.purge())
         }
-        table.write(.post, "pairings", needs: .admin, way: .secret) { _, desk, fields in
-            let grant = PairingCodes.Grant(scope: try fields.scope("scope") ?? .control, label: String((try fields.text("label") ?? "browser").prefix(64)))
+        table.write(.post, "pairings", needs: .admin, way: .secret) { ask, desk, fields in
+            let grant = PairingCodes.Grant(
+                scope: try fields.scope("scope") ?? .control, label: String((try fields.text("label") ?? "browser").prefix(64)), person: ask.person.name)
             try fields.finish()
             let code = await pairing.issue(grant, at: desk.now)
             return .json(Pairing(code: code, seconds: Int(PairingCodes.lifetime), scope: grant.scope.rawValue, urls: addresses()), status: .created)
         }
-        table.open(.post, "pair") { ask in try await letIn(ask, pairing) }
+        table.open(.post, "pair") { request, visit in try await letIn(request, visit, household, pairing) }
     }
 
     private struct Pairing: Encodable {
@@ -46,28 +47,40 @@ enum AccountRoutes {
     private struct Paired: Encodable {
         var scope: String
         var token: String?
+        /// Whose day was opened, and where it is shown.
+        var person: String
+        var page: String
     }
 
-    /// A code becomes a cookie; a script that asks for it gets the token itself.
-    private static func letIn(_ ask: Ask, _ pairing: PairingDesk) async throws -> Answer {
-        var fields = try Fields(try await ask.body())
+    /// A code becomes a cookie; a script that asks for it gets the token itself. Whose day it opens follows from the code alone.
+    private static func letIn(_ request: Request, _ visit: Visit, _ household: Household, _ pairing: PairingDesk) async throws -> Answer {
+        guard let first = household.people.first else { throw HTTPProblem.missing("There is nobody here.") }
+        var fields = try Fields(try await Ask(request: request, visit: visit, person: first).body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
-        let desk = try ask.person.desk()
-        switch await pairing.redeem(code, at: desk.now) {
-        case .wrong: throw HTTPProblem(.forbidden, "wrongCode", "This code is not, or no longer, good. Ask for a new one where the service runs.")
+        // Any clock will do: it is this machine's.
+        let now = try household.people.lazy.compactMap { try? $0.desk().now }.first ?? first.desk().now
+        switch await pairing.redeem(code, at: now) {
+        case .wrong: throw wrongCode
         case .wait(let seconds):
             throw HTTPProblem(.tooManyRequests, "tooManyTries", "Too many tries: wait \(seconds) seconds.", headers: [.retryAfter: "\(seconds)"])
         case .letIn(let grant):
-            let made = try desk.makeToken(label: grant.label, scope: grant.scope.rawValue)
-            var answer = Answer.json(Paired(scope: grant.scope.rawValue, token: wantsToken ? made.token : nil))
+            guard let person = household.person(grant.person) else { throw wrongCode }
+            let made = try person.desk().makeToken(label: grant.label, scope: grant.scope.rawValue)
+            let paired = Paired(
+                scope: grant.scope.rawValue, token: wantsToken ? made.token : nil, person: person.name, page: household.page(of: person.name))
+            var answer = Answer.json(paired)
             if !wantsToken {
-                let isSecure = ask.request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
-                answer.headers[.setCookie] = "\(Door.cookie)=\(made.token); Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+                let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
+                let name = household.people.count > 1 ? Door.cookie(for: person.name) : Door.cookie
+                answer.headers[.setCookie] = "\(name)=\(made.token); Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
             }
             return answer
         }
     }
+
+    private static let wrongCode = HTTPProblem(
+        .forbidden, "wrongCode", "This code is not, or no longer, good. Ask for a new one where the service runs.")
 }
 
 extension Fields {

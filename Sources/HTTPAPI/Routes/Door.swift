@@ -9,10 +9,13 @@ import TrackerDesk
 struct Door: RouterMiddleware {
     typealias Context = Visit
 
+    /// The cookie of a service for one person.
     static let cookie = "waterh"
 
     let names: @Sendable () -> [String]
     let household: Household
+    /// Who is meant here where nobody is named.
+    let host: String?
     /// Everything that arrives here comes through a socket that only this user can open.
     let isPrivate: Bool
     let counts: RequestCounts
@@ -49,41 +52,54 @@ struct Door: RouterMiddleware {
             throw HTTPProblem(.forbidden, "otherOrigin", "A page of another origin may not write here.")
         }
         visit.isLocal = isLoopback
+        visit.host = host
         if isPrivate {
-            visit.scope = .admin
+            visit.rights.otherwise = .admin
             return
         }
-        if let given = try credential(request) {
-            visit.scope = given.scope
-            visit.token = given.token
-            visit.isUnnamed = false
+        if let token = try Self.bearer(request) {
+            visit.rights = Rights(keys: try keys { _ in [token] }, isBearer: true)
+            guard !visit.rights.keys.isEmpty else { throw Self.unknownToken }
             return
         }
+        // A cookie that is good no more is as none: the page asks to be let in again.
+        let cookies = request.cookies
+        visit.rights.keys = try keys { person in [Self.cookie(for: person), Self.cookie].compactMap { cookies[$0]?.value } }
         guard isLoopback else { return }
         // The page on this very machine. A browser says where a write comes from, and of a look at least that it is its own page's; a script
         // brings a token.
         let isOwnPage = (isSame == true || (!isWrite && origin == nil && site == "same-origin")) && HostRule.isLoopback(authority)
-        visit.scope = isOwnPage ? .admin : .read
+        visit.rights.otherwise = isOwnPage ? .admin : .read
     }
 
-    /// What a bearer token or the browser's cookie is good for; `nil` without either.
-    private func credential(_ request: Request) throws -> (scope: Scope, token: String)? {
-        if let field = request.headers[.authorization] {
-            let parts = field.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, parts[0].lowercased() == "bearer", let scope = try scope(of: String(parts[1])) else {
-                throw Self.unknownToken
+    private static func bearer(_ request: Request) throws -> String? {
+        guard let field = request.headers[.authorization] else { return nil }
+        let parts = field.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw unknownToken }
+        return String(parts[1])
+    }
+
+    /// Which of the tokens that are shown open whose day.
+    private func keys(_ shown: (String) -> [String]) throws -> [String: Rights.Key] {
+        var keys: [String: Rights.Key] = [:]
+        var trouble: (any Error)?
+        for person in household.people {
+            for token in shown(person.name) where (16...256).contains(token.utf8.count) && keys[person.name] == nil {
+                do {
+                    let scope = try person.desk().store.scope(of: token).flatMap(Scope.init(rawValue:))
+                    keys[person.name] = scope.map { Rights.Key(scope: $0, token: token) }
+                } catch {
+                    trouble = error
+                }
             }
-            return (scope, String(parts[1]))
         }
-        guard let token = request.cookies[Self.cookie]?.value else { return nil }
-        // A cookie that is good no more is as none: the page asks to be let in again.
-        return try scope(of: token).map { ($0, token) }
+        // One person's store that cannot be read keeps nobody else out.
+        if keys.isEmpty, let trouble { throw trouble }
+        return keys
     }
 
-    private func scope(of token: String) throws -> Scope? {
-        guard (16...256).contains(token.utf8.count) else { return nil }
-        return try household.people.lazy.compactMap { try $0.desk().store.scope(of: token) }.first.flatMap(Scope.init(rawValue:))
-    }
+    /// The cookie of one person's day: a browser may be let in to several.
+    static func cookie(for person: String) -> String { "\(cookie)-\(person)" }
 
     static let unknownToken = HTTPProblem(
         .unauthorized, "unknownToken", "This token is not known here, or was taken back.", headers: [.wwwAuthenticate: "Bearer"])

@@ -10,7 +10,8 @@ enum EventRoutes {
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 { throw HTTPProblem.wrong("fields", "\"fields\" names 1 to 64 keys of the state, with commas between.") }
             let lastID = ask.request.headers[.lastEventID].flatMap { UInt64($0) }
-            let (person, feed, channel, token, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.token, ask.visit.isLocal)
+            let (person, feed, channel, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.isLocal)
+            let token = ask.visit.rights.keys[person.name]?.token
             let showsNotifications = ask.query("shows") == "notifications"
             let (looks, request) = (ask.query("looks") != "no", ask.request)
             let body = ResponseBody { writer in

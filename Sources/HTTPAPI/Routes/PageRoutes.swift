@@ -10,8 +10,8 @@ enum PageRoutes {
 
     static func add(to table: RouteTable) {
         for file in PageFile.all where file.name.hasSuffix(".html") == false { table.plain("/\(file.name)") { request, _ in file.response(to: request) } }
-        for path in views { add(path, "index.html", to: table) }
-        add("/watch", "watch.html", to: table)
+        for path in views { addForEach(path, "index.html", to: table) }
+        addForEach("/watch", "watch.html", to: table)
         add("/pair", "pair.html", to: table)
         table.plain("\(RouteTable.base)/openapi.json") { request, _ in
             guard let file = PageFile.named("openapi.json") else { throw HTTPProblem.missing("There is no description.") }
@@ -22,6 +22,12 @@ enum PageRoutes {
     private static func add(_ path: String, _ name: String, to table: RouteTable) {
         guard let file = PageFile.named(name) else { return }
         table.plain(path) { request, _ in file.response(to: request) }
+    }
+
+    /// One page shows anybody's day: whose is said by its address.
+    private static func addForEach(_ path: String, _ name: String, to table: RouteTable) {
+        add(path, name, to: table)
+        add(path == "/" ? "/people/:person" : "/people/:person\(path)", name, to: table)
     }
 }
 

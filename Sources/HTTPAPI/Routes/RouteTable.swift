@@ -43,19 +43,14 @@ final class RouteTable {
     }
 
     /// A route that anybody may try: the way in.
-    func open(_ method: HTTPRequest.Method, _ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
-        let household = household
-        on("\(Self.base)/\(path)", method) { request, visit in
-            try await answer(Ask(request: request, visit: visit, person: try household.found(nil))).response
-        }
+    func open(_ method: HTTPRequest.Method, _ path: String, _ answer: @escaping @Sendable (Request, Visit) async throws -> Answer) {
+        on("\(Self.base)/\(path)", method) { request, visit in try await answer(request, visit).response }
     }
 
-    /// A route outside of the API that shows the first person's day.
-    func first(_ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
-        let household = household
-        on(path, .get) { request, visit in
-            try visit.check(.read)
-            return try await answer(Ask(request: request, visit: visit, person: try household.found(nil))).response
+    /// A route outside of the API that shows a person's day.
+    func picture(_ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
+        for place in [path, "/people/:person\(path)"] {
+            respond(to: .get, place, .read) { try await answer($0).response }
         }
     }
 
@@ -79,15 +74,22 @@ final class RouteTable {
     }
 
     private func enter(_ method: HTTPRequest.Method, _ path: String, _ scope: Scope, _ respond: @escaping @Sendable (Ask) async throws -> Response) {
+        for place in ["\(Self.base)/\(path)", "\(Self.base)/people/:person/\(path)"] { self.respond(to: method, place, scope, respond) }
+    }
+
+    /// The person whom the path names, else the one who is meant.
+    private func respond(to method: HTTPRequest.Method, _ path: String, _ scope: Scope, _ answer: @escaping @Sendable (Ask) async throws -> Response) {
         let household = household
-        on("\(Self.base)/\(path)", method) { request, visit in
-            try visit.check(scope)
-            return try await respond(Ask(request: request, visit: visit, person: try household.found(nil)))
-        }
-        on("\(Self.base)/people/:person/\(path)", method) { request, visit in
-            try visit.check(scope)
-            let name = visit.parameters.get("person")?.removingPercentEncoding ?? ""
-            return try await respond(Ask(request: request, visit: visit, person: try household.found(name)))
+        on(path, method) { request, visit in
+            let named = visit.parameters.get("person").map { $0.removingPercentEncoding ?? "" }
+            let person = household.person(named ?? visit.rights.meant(of: household.people.map(\.name), host: visit.host))
+            // Who may see nobody does not hear who is there.
+            guard let person else {
+                if visit.rights.keys.isEmpty, visit.rights.otherwise == nil { try visit.refuse(scope) }
+                throw HTTPProblem.missing("There is nobody of that name here.")
+            }
+            try visit.check(scope, for: person.name)
+            return try await answer(Ask(request: request, visit: visit, person: person))
         }
     }
 
@@ -100,23 +102,18 @@ final class RouteTable {
     }
 }
 
-extension Household {
-    fileprivate func found(_ name: String?) throws -> Person {
-        guard let person = person(name) else { throw HTTPProblem.missing("There is nobody of that name here.") }
-        return person
-    }
-}
-
 extension Visit {
-    /// - Throws: `HTTPProblem` where the caller may not do that: 401 where nobody knows who asks, 403 where the right is missing.
-    func check(_ needed: Scope) throws {
-        guard let scope, scope >= needed else {
-            guard isUnnamed else {
-                throw HTTPProblem(.forbidden, "scope", "That needs the right \"\(needed.rawValue)\", which you were not given.")
-            }
-            let how = needed == .read ? "Only who was let in may look from another machine" : "Only who was let in may change anything"
-            throw HTTPProblem(.unauthorized, "notLetIn", "\(how): with a token, or a browser that was paired.", headers: [.wwwAuthenticate: "Bearer"])
-        }
+    /// - Throws: `HTTPProblem` where the caller may not do that with this person's day: 401 where nobody knows who asks, 403 where the right is
+    ///   missing.
+    func check(_ needed: Scope, for person: String) throws {
+        guard let scope = rights.scope(for: person), scope >= needed else { return try refuse(needed, isKnown: rights.keys[person] != nil) }
+    }
+
+    func refuse(_ needed: Scope, isKnown: Bool = false) throws {
+        guard !isKnown else { throw HTTPProblem(.forbidden, "scope", "That needs the right \"\(needed.rawValue)\", which you were not given.") }
+        guard !rights.isBearer else { throw HTTPProblem(.forbidden, "otherPerson", "This token is good for another person's day only.") }
+        let how = needed == .read ? "Only who was let in may look from another machine" : "Only who was let in may change anything"
+        throw HTTPProblem(.unauthorized, "notLetIn", "\(how): with a token, or a browser that was paired.", headers: [.wwwAuthenticate: "Bearer"])
     }
 }
 

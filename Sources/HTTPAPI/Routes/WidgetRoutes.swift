@@ -16,7 +16,7 @@ enum WidgetRoutes {
         ]
         for (name, draw) in widgets {
             for path in ["/widget/\(name)", "/widget/\(name).svg"] {
-                table.first(path) { ask in
+                table.picture(path) { ask in
                     let desk = try ask.person.desk()
                     var state = try desk.state()
                     if !ask.seesWaterline { state.waterline = nil }

@@ -1,0 +1,61 @@
+import Bluetooth
+
+/// Whose bottles are whose, where several people live with one service. What a person lists is that person's; what is not listed belongs
+/// to whose store adopted it; and where two stores call one bottle their own, it is the first one's.
+public struct HouseholdBottles: Sendable {
+    /// One person's part.
+    public struct Share: Sendable {
+        public var person: String
+        /// By which link the bottles are met.
+        public var link: String
+        /// The bottles that are listed at the person: addresses or names.
+        public var listed: [String]
+        /// The bottles of the person's store.
+        public var own: [OwnBottle]
+
+        public init(person: String, link: String, listed: [String] = [], own: [OwnBottle] = []) {
+            self.person = person
+            self.link = link
+            self.listed = listed
+            self.own = own
+        }
+
+        fileprivate var hasNone: Bool { listed.isEmpty && own.isEmpty }
+        fileprivate var addresses: Set<String> { Set(listed.map { BluetoothAddress($0)?.description ?? $0 }) }
+    }
+
+    private let shares: [Share]
+
+    /// - Parameter shares: in the order of the list.
+    public init(_ shares: [Share]) { self.shares = shares }
+
+    /// The bottles that are somebody else's than this person's.
+    public func foreign(to person: String) -> [ForeignBottle] {
+        guard let place = shares.firstIndex(where: { $0.person == person }) else { return [] }
+        let mine = shares[place]
+        let known = mine.own.reduce(into: Set<String>()) { $0.formUnion($1.identities) }
+        return shares.enumerated().filter { $0.offset != place }.flatMap { index, other in
+            let listed = other.listed.map { text in
+                let address = BluetoothAddress(text)?.description
+                return ForeignBottle(owner: other.person, identities: address.map { [$0] } ?? [], name: address == nil ? text : nil)
+            }
+            let adopted = other.own.compactMap { bottle -> ForeignBottle? in
+                let identities = bottle.identities.subtracting(mine.addresses).filter { identity in
+                    // What only stands in for an address may be borne by two bottles: each store tells its own by their logs.
+                    !known.contains(identity) || index < place && BluetoothAddress(identity) != nil
+                }
+                return identities.isEmpty ? nil : ForeignBottle(owner: other.person, identities: identities)
+            }
+            return listed + adopted
+        }
+    }
+
+    /// Whether the first bottle that answers may become this person's own: only where nobody else waits for one on the same link.
+    public func mayMeet(_ person: String) -> Bool { rivals(of: person).isEmpty }
+
+    /// Who else waits for a bottle on this person's link, where this person does.
+    public func rivals(of person: String) -> [String] {
+        guard let mine = shares.first(where: { $0.person == person }), mine.hasNone else { return [] }
+        return shares.filter { $0.person != person && $0.link == mine.link && $0.hasNone }.map(\.person)
+    }
+}

@@ -1,0 +1,152 @@
+import Bluetooth
+import CommandKit
+import CommandStore
+import Gateway
+import HTTPAPI
+import Logging
+import Store
+
+/// The people whom the service serves, and the adapters that they share. They may come and go while it runs.
+actor House {
+    /// A person who was let in, and what goes on for them.
+    private struct Entry {
+        var resident: Resident
+        var adapter: Adapter
+        var page: Person
+        var work: Task<Void, Never>
+        /// The person's own socket.
+        var door: Task<Void, Never>?
+    }
+
+    nonisolated let pages = Household([])
+    private let speech: ServiceLogOptions
+    private let supervisor: Supervisor
+    private let log: Logger
+    private let clock = DriverClock.system(wall: { Machine.now() })
+    private var entries: [Entry] = []
+    private var adapters: [String: Adapter] = [:]
+    /// Opens a socket for the commands of a person, until it is cancelled.
+    private var doors: (@Sendable (_ socket: String, _ person: String) async -> Void)?
+
+    init(_ speech: ServiceLogOptions, _ supervisor: Supervisor, log: Logger) {
+        self.log = log
+        self.speech = speech
+        self.supervisor = supervisor
+    }
+
+    /// In the order of the list.
+    var residents: [Resident] { entries.map(\.resident) }
+
+    /// Goes on with these people: lets in who is new, and out who is not listed any more. Where a store or a link cannot be opened nobody
+    /// comes or goes.
+    func take(_ plan: ServicePlan) async throws {
+        let comers = plan.people.filter { new in !entries.contains { $0.resident.planInForce.isInPlace(of: new) } }
+        var depots: [String: Depot] = [:]
+        for comer in comers { depots[comer.name] = try Depot(comer.store, zone: comer.zone) }
+        var opened: [String: any CentralLink] = [:]
+        for comer in comers {
+            let key = try Self.key(comer)
+            if adapters[key] == nil, opened[key] == nil { opened[key] = try comer.link.open() }
+        }
+
+        for entry in entries where !plan.people.contains(where: { entry.resident.planInForce.isInPlace(of: $0) }) { await letOut(entry) }
+        for (key, central) in opened {
+            let mayPowerCycle = comers.contains { (try? Self.key($0)) == key && $0.link.allowPowerCycle }
+            log.debug("Service on \(central.name)\(mayPowerCycle ? ", which may be switched off and on" : "").")
+            adapters[key] = Adapter(central, clock: clock) { [weak self] in await self?.bottles ?? HouseholdBottles([]) }
+        }
+        var next: [Entry] = []
+        var joining: [Entry] = []
+        for person in plan.people {
+            if let known = entries.first(where: { $0.resident.planInForce.isInPlace(of: person) }) {
+                await known.resident.take(person)
+                next.append(known)
+            } else if let depot = depots[person.name], let adapter = adapters[try Self.key(person)] {
+                let entry = await letIn(person, depot, adapter)
+                next.append(entry)
+                joining.append(entry)
+            }
+        }
+        // Nobody is polled for before everybody's bottles are known.
+        entries = next
+        for entry in joining { await entry.adapter.join(entry.resident) }
+        for (key, adapter) in adapters where await adapter.isDeserted {
+            adapters[key] = nil
+            await adapter.close()
+        }
+        await pages.change(to: entries.map(\.page))
+    }
+
+    /// From now on everybody has a socket of their own.
+    func open(_ doors: @escaping @Sendable (_ socket: String, _ person: String) async -> Void) {
+        self.doors = doors
+        for index in entries.indices { entries[index].door = door(entries[index].resident) }
+    }
+
+    /// Everybody's bottles are polled as soon as may be.
+    func hurry() async {
+        for adapter in adapters.values { await adapter.service.hurry() }
+    }
+
+    /// What happened lately, in Prometheus' text format.
+    func metrics(of people: [String]) async -> String {
+        var all: [(person: String?, figures: PollFigures)] = []
+        for entry in entries where people.contains(entry.resident.name) {
+            all.append((entry.resident.listed, await entry.resident.board.figures))
+        }
+        return PollFigures.metrics(all)
+    }
+
+    /// Whether all polls get on.
+    var isOnTime: Bool {
+        get async {
+            for adapter in adapters.values where await !adapter.service.isOnTime() { return false }
+            return true
+        }
+    }
+
+    /// Everything ends: returns when no poll is under way and no link is open.
+    func close() async {
+        for entry in entries {
+            entry.work.cancel()
+            entry.door?.cancel()
+        }
+        for adapter in adapters.values { await adapter.close() }
+        for entry in entries {
+            await entry.door?.value
+            await entry.work.value
+        }
+    }
+
+    private var bottles: HouseholdBottles {
+        get async {
+            var shares: [HouseholdBottles.Share] = []
+            for entry in entries { shares.append(await entry.resident.desk.share()) }
+            return HouseholdBottles(shares)
+        }
+    }
+
+    private func letIn(_ plan: PersonPlan, _ depot: Depot, _ adapter: Adapter) async -> Entry {
+        var log = speech.logger(link: (try? Self.key(plan)) ?? "", isTalkative: plan.link.verbose || Diagnostics.isLively)
+        if let listed = plan.listed { log[metadataKey: "person"] = "\(listed)" }
+        let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock)
+        let page = resident.page(await adapter.service)
+        return Entry(resident: resident, adapter: adapter, page: page, work: Task { await resident.run() }, door: door(resident))
+    }
+
+    private func letOut(_ entry: Entry) async {
+        entry.door?.cancel()
+        await entry.adapter.leave(entry.resident)
+        entry.work.cancel()
+        await entry.door?.value
+        await entry.work.value
+    }
+
+    private func door(_ resident: Resident) -> Task<Void, Never>? {
+        guard let doors, resident.store.path != ":memory:" else { return nil }
+        let (socket, name) = (ServiceSocket.path(forStore: resident.store.path), resident.name)
+        return Task { await doors(socket, name) }
+    }
+
+    private static func key(_ plan: PersonPlan) throws -> String { "\(try plan.link.name)" }
+}

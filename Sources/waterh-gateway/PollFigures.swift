@@ -1,0 +1,60 @@
+/// What one person's polls have to tell in figures.
+struct PollFigures: Sendable {
+    /// By how they went.
+    var results: [String: Int]
+    var received: Int
+    var new: Int
+    var duplicates: Int
+    var suspect: Int
+    var acknowledged: Int
+    /// How long all polls took.
+    var seconds: Double
+    /// So many polls took at most so long.
+    var buckets: [(end: Double, count: Int)]
+    /// By bottle, percent.
+    var battery: [String: Int]
+    var isConnected: Bool
+
+    /// In Prometheus' text format, with its conventions of names and units.
+    /// - Parameter all: each with the person's name; without one there is nobody to tell apart.
+    static func metrics(_ all: [(person: String?, figures: PollFigures)]) -> String {
+        guard !all.isEmpty else { return "" }
+        var lines: [String] = []
+        func family(_ name: String, _ kind: String, _ help: String, _ samples: (PollFigures) -> [(suffix: String, labels: [(String, String)], value: String)]) {
+            let found = all.flatMap { person, figures in
+                samples(figures).map { sample in
+                    let labels = sample.labels + (person.map { [("person", $0)] } ?? [])
+                    let words = labels.map { "\($0.0)=\"\(escaped($0.1))\"" }.joined(separator: ",")
+                    return "\(name)\(sample.suffix)\(words.isEmpty ? "" : "{\(words)}") \(sample.value)"
+                }
+            }
+            guard !found.isEmpty || name == "waterh_polls_total" else { return }
+            lines += ["# HELP \(name) \(help)", "# TYPE \(name) \(kind)"] + found
+        }
+        func counter(_ name: String, _ help: String, _ value: (PollFigures) -> Int) {
+            family("waterh_records_\(name)_total", "counter", help) { [("", [], "\(value($0))")] }
+        }
+        family("waterh_polls_total", "counter", "Polls that are over, by how they went.") { figures in
+            figures.results.sorted { $0.key < $1.key }.map { ("", [("result", $0.key)], "\($0.value)") }
+        }
+        counter("received", "Records that bottles sent.", \.received)
+        counter("new", "Records that were stored for the first time.", \.new)
+        counter("duplicate", "Records that were known.", \.duplicates)
+        counter("suspect", "Records that are kept and not counted.", \.suspect)
+        counter("acknowledged", "Records that bottles were told to forget.", \.acknowledged)
+        family("waterh_poll_duration_seconds", "histogram", "How long polls took.") { figures in
+            let polls = "\(figures.results.values.reduce(0, +))"
+            return figures.buckets.map { ("_bucket", [("le", "\($0.end)")], "\($0.count)") }
+                + [("_bucket", [("le", "+Inf")], polls), ("_sum", [], "\(figures.seconds)"), ("_count", [], polls)]
+        }
+        family("waterh_link_connected", "gauge", "Whether a bottle's connection is kept right now.") { [("", [], $0.isConnected ? "1" : "0")] }
+        family("waterh_battery_ratio", "gauge", "A bottle's battery, 0 to 1.") { figures in
+            figures.battery.sorted { $0.key < $1.key }.map { ("", [("bottle", $0.key)], "\(Double($0.value) / 100)") }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    }
+}

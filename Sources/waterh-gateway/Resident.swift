@@ -1,0 +1,137 @@
+import CommandKit
+import CommandStore
+import Gateway
+import HTTPAPI
+import Logging
+import Store
+import Sync
+import Synchronization
+import TrackerCore
+import TrackerDesk
+
+/// One person of the running service: a store, the day in it, and everybody who is told of it. Whatever else is to hear of a person's day
+/// has its place here.
+final class Resident: Sendable {
+    let name: String
+    /// As listed; `nil` where there is no list.
+    let listed: String?
+    let store: TrackerStore
+    let desk: ServiceDesk
+    let board = PollBoard()
+    let log: Logger
+    private let plan: Mutex<PersonPlan>
+    private let mark = PollMark()
+    private let onlookers: Onlookers
+    /// The pages that are open, as a place where notifications are shown. What is said in the service's log is no notification.
+    private let screen = EventSink()
+    private let reminders: ReminderLoop
+
+    init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock) {
+        (name, listed, store) = (plan.name, plan.listed, depot.store)
+        self.plan = Mutex(plan)
+        self.log = log
+        let onlookers = Onlookers(now: clock.now)
+        self.onlookers = onlookers
+        let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now)
+        self.desk = desk
+        reminders = ReminderLoop(sinks: [screen], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") })
+    }
+
+    var planInForce: PersonPlan { plan.withLock { $0 } }
+
+    /// Goes on with another plan of the same store and link.
+    func take(_ new: PersonPlan) async {
+        plan.withLock { $0 = new }
+        await desk.take(new)
+    }
+
+    /// What goes on beside the polls: reminders, sync. Until its task is cancelled; afterwards nobody is told anything any more.
+    func run() async {
+        let (desk, log) = (desk, log)
+        let sync = SyncLoop(
+            store: store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }), tell: { Self.tell($0, log) })
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.reminders.run() }
+            group.addTask { await sync.run() }
+        }
+        screen.show(to: nil)
+    }
+
+    /// Where a poll's sentences and figures go.
+    func outlets(_ stir: AsyncStream<HeldConnection.News>.Continuation) -> GatewayDriver.Outlets {
+        let (board, mark, log) = (board, mark, log)
+        var outlets = GatewayDriver.Outlets()
+        outlets.todayTotal = { [self] in try Self.desk(store, planInForce.zone, "gateway").state().pace.dailyTotalMl }
+        outlets.diagnostic = {
+            board.show($0)
+            log.log(level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata)
+        }
+        outlets.progress = { board.show($0) }
+        outlets.stirred = { stir.yield(.stirred) }
+        outlets.lost = {
+            board.lost()
+            stir.yield(.lost)
+        }
+        return outlets
+    }
+
+    /// What follows the commits of a poll.
+    func afterPoll(_ report: PollReport, _ options: PollOptions) async {
+        await desk.afterPoll(report, options)
+        await reminders.poke()
+    }
+
+    /// The person as the web server sees it.
+    func page(_ service: PollService) -> Person {
+        let (store, reminders) = (store, reminders)
+        let person = Person(
+            name: name, service: door(service), sharesWaterline: { [self] in planInForce.sharesWaterline }, wrote: { await reminders.poke() }
+        ) { [self] in
+            try Self.desk(store, planInForce.zone, "http")
+        }
+        screen.show(to: person)
+        return person
+    }
+
+    private static func desk(_ store: TrackerStore, _ zone: String?, _ source: String) throws -> TrackerDesk {
+        try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(zone), source: source)
+    }
+
+    private func door(_ service: PollService) -> ServiceDoor {
+        let (listed, board, desk, store, onlookers) = (listed, board, desk, store, onlookers)
+        return ServiceDoor(
+            status: {
+                let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
+                return await board.status(next: await service.untilNextPoll(of: listed), setupDone: isWelcome != nil, version: ProgramVersion.text)
+            },
+            pollNow: { await service.hurry(listed) },
+            recentPolls: { await board.recent },
+            send: { words in
+                let options: PollOptions
+                do {
+                    options = try await desk.commandOptions(words)
+                } catch let failure as CommandFailure {
+                    throw WrongInput("notACommand", failure.sentence)
+                }
+                let report = await service.run(options)
+                if let failure = report.failure { throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))") }
+                return report.answers.map { $0.sent ? Send.words($0) : "The bottle refused to be written to." }.joined(separator: " ")
+            },
+            look: { look in
+                switch look {
+                case .begins: if onlookers.begin() { await service.wake() }
+                case .once: if onlookers.glance() { await service.wake() }
+                case .ends: onlookers.end()
+                }
+            })
+    }
+
+    private static func tell(_ word: SyncLoop.Word, _ log: Logger) {
+        switch word {
+        case .trouble(let trouble): log.warning("Sync: \(trouble)")
+        case .goesOn: log.notice("Sync goes on.")
+        case .refused(let rows): log.warning("\(counted(rows, "row")) of the sync server cannot be taken: waterh-tracker check --doctor says why.")
+        case .afterCommit(let trouble): log.warning("\(trouble)")
+        }
+    }
+}
