@@ -31,6 +31,8 @@ public struct ScriptedBottle: ScriptedPeer {
     /// So many commands are ignored at first: they came too soon.
     public var ignoredCommands = 0
     public var answersLog = true
+    /// From the second connection on every command is ignored, and a read gives nothing at all.
+    public var isDeafAfterReconnecting = false
     /// Everything goes out in pieces of at most so many bytes, as firmware that cuts anywhere does.
     public var pieceSize = 5000
     /// Notifications (by number, from 0, over the bottle's life) that never arrive.
@@ -115,7 +117,7 @@ public struct ScriptedBottle: ScriptedPeer {
         case .read(Self.serialHandle):
             return [(soon, value(Self.serialHandle, serial))]
         case .read(let handle):
-            return [(soon, .read(handle: handle, value: nextPacket()))]
+            return [(soon, .read(handle: handle, value: isDeaf ? [] : nextPacket()))]
         case .subscribe(let handle):
             if let subscribeFails { return [(soon, .subscribeFailed(handle: handle, subscribeFails))] }
             subscribed = true
@@ -128,6 +130,8 @@ public struct ScriptedBottle: ScriptedPeer {
             return [(soon, .recovered("done"))]
         }
     }
+
+    private var isDeaf: Bool { isDeafAfterReconnecting && connections > 1 }
 
     private func value(_ handle: UInt16, _ bytes: [UInt8]?) -> CentralEvent {
         bytes.map { .read(handle: handle, value: $0) } ?? .readFailed(handle: handle, LinkError(.refused, "Read not permitted.", attError: 2))
@@ -151,6 +155,7 @@ public struct ScriptedBottle: ScriptedPeer {
             }
         }
         var events: [(after: Duration, event: CentralEvent)] = [(.milliseconds(1), .wrote(handle: handle))]
+        guard !isDeaf else { return events }
         guard ignoredCommands == 0 else {
             ignoredCommands -= 1
             return events

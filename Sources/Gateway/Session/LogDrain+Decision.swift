@@ -107,8 +107,9 @@ extension LogDrain {
         deadline = now.advanced(by: limits.silence)
     }
 
-    mutating func settle() -> [Action] {
-        phase = .settling
+    /// - Parameter leavingRest: the dump may go on, and what comes of it still comes again with the next.
+    mutating func settle(leavingRest: Bool = false) -> [Action] {
+        (phase, isClosing) = (.settling, !leavingRest)
         deadline = nil
         return [.settle]
     }

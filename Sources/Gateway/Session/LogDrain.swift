@@ -67,6 +67,8 @@ struct LogDrain {
     /// Records that have arrived, each counted once a connection.
     private var distinct: Set<[UInt8]> = []
     private var lastRead: [UInt8]?
+    /// The dump is about to be judged, and what still waits for its other half belongs to it, and is missing.
+    var isClosing = false
     /// A frame is arriving in several values.
     private var isInParts = false
     /// An earlier question of this connection, or the rest of what it brought, may still be on its way: see `LogDrain+Quiet`.
@@ -162,11 +164,11 @@ struct LogDrain {
         }
         round.frames.append(records)
         if isSingle { round.singles += 1 }
-        if taken >= limits.records { return settle() }
+        if taken >= limits.records { return settle(leavingRest: true) }
         if phase == .reading { return [] }
         if profile == .retail, let newest = evidence.latest.last, records.contains(newest) {
             // All that was there at the reading before has come; newer ones come with the next.
-            return settle()
+            return settle(leavingRest: true)
         }
         phase = .lingering
         deadline = now.advanced(by: linger)
@@ -178,7 +180,7 @@ struct LogDrain {
         isInParts = false
         distinct.formUnion(records)
         round.proven.formUnion(records)
-        if phase == .settling || phase == .acknowledging || phase == .idle || phase == .quiet {
+        if phase == .settling && !isClosing || phase == .acknowledging || phase == .idle || phase == .quiet {
             round.strays += records
         } else {
             round.loose += records
@@ -206,7 +208,10 @@ struct LogDrain {
         if value.isEmpty, isListening, round.frames.isEmpty {
             // What it says it notifies: that nothing can be read means only that the question was lost or ignored.
             if sendings < limits.sendings { return askAgain() }
-            if hasRead { return finish(complete: true, isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil) }
+            // Nor that what it had is gone, on whichever connection that came.
+            if hasRead || !evidence.latest.isEmpty {
+                return finish(complete: true, isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil)
+            }
         }
         lastRead = value
         guard isPacket else {
@@ -221,6 +226,7 @@ struct LogDrain {
 
     /// The round as it stands, to be journaled; what arrives from now on belongs to the next.
     mutating func takeRound() -> Round {
+        isClosing = false
         submitted = round
         round = Round()
         return submitted
