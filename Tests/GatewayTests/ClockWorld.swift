@@ -13,6 +13,8 @@ struct ClockedBottle: ScriptedPeer {
     var offset: Double? = 0
     /// It says what its clock shows. An answer that is lost says nothing.
     var showsClock = true
+    /// What sets its clock arrives.
+    var hearsClock = true
     /// Byte 0 of its records is no year but always the same, as the founding documents have it.
     var isYearless = false
 
@@ -24,7 +26,7 @@ struct ClockedBottle: ScriptedPeer {
     mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
         let time = truth.advanced(seconds: Double(now.nanoseconds) / 1e9)
         inner.snapshot = showsClock ? boostSnapshot(clock: fields(at: time)) : nil
-        if case .write(_, let value, _) = request {
+        if hearsClock, case .write(_, let value, _) = request {
             switch HostCommand(decoding: value) {
             case .clock(let clock), .settings(_, let clock, _):
                 let wall = WallTime(
@@ -89,6 +91,7 @@ struct ClockWorld {
 
     mutating func losePower() { bottle.offset = nil }
     var showsClock: Bool { get { bottle.showsClock } set { bottle.showsClock = newValue } }
+    var hearsClock: Bool { get { bottle.hearsClock } set { bottle.hearsClock = newValue } }
     var isYearless: Bool { get { bottle.isYearless } set { bottle.isYearless = newValue } }
     mutating func setBottle(_ offset: Double) { bottle.offset = offset }
 
@@ -114,6 +117,8 @@ struct ClockWorld {
     var isClockSet: Bool { written.contains { if case .clock = $0 { true } else { false } } }
     var waiting: Int { bottle.inner.records.count }
     var isBottleRight: Bool { bottle.offset.map { abs($0) <= 130 } ?? false }
+
+    var countsAll: Bool { journal.entries.allSatisfy { if case .drink = $0.verdict { true } else { false } } }
 
     /// Its clock is right for that zone.
     func bottle(shows zone: Zone) -> Bool { bottle.offset.map { abs($0 - Double(zone.offsetSeconds(at: truth))) <= 130 } ?? false }

@@ -414,11 +414,53 @@ import TrackerCore
         #expect(world.bottle(shows: zone))
     }
 
-    /// Random histories: clocks set right and wrong at will, power lost, answers about the bottle's clock lost, the dialect changed, sips and polls
+    /// Simulation, seed 205432: it was noted that the bottle's clock was set right, and that never arrived: it went on by the wrong one.
+    @Test(arguments: [-77.0, 77, -300], [1, 3]) func `a setting that never reached the bottle moves no drink`(days: Double, lost: Int) throws {
+        var world = ClockWorld()
+        // Nobody but this computer's clock has ever shown the time.
+        world.losePower()
+        try world.poll()
+        world.host = days * Self.day
+        try world.poll()
+        #expect(world.isClockSet)
+        world.host = 0
+        world.hearsClock = false
+        for _ in 0..<lost {
+            try world.poll()
+            world.sip()
+        }
+        world.hearsClock = true
+        try world.poll()
+        #expect(world.broken.isEmpty && world.waiting == 0, "\(world.broken)")
+        try world.poll()
+        #expect(world.isBottleRight && world.countsAll, "\(world.journal.entries)")
+    }
+
+    /// The bottle wrote it by a wrong clock of this computer's, and was set by somebody else since, to a time that this one does not share.
+    @Test(arguments: [-77.0, 77]) func `by how much an echo was wrong nobody says who may be wrong himself`(days: Double) throws {
+        var world = ClockWorld()
+        world.losePower()
+        try world.poll()
+        world.host = days * Self.day
+        try world.poll()
+        #expect(world.isClockSet)
+        world.sip()
+        world.host = 0
+        world.setBottle(-40 * Self.day)
+        try world.poll()
+        #expect(world.broken.isEmpty, "it waits: \(world.broken)")
+        world.setBottle(0)
+        for _ in 0..<2 { try world.poll() }
+        #expect(world.broken.isEmpty && world.waiting == 0, "\(world.broken)")
+        #expect(world.countsAll, "\(world.journal.entries)")
+    }
+
+    /// Random histories: clocks set right and wrong at will, power lost, answers about the bottle's clock and what sets it lost, the dialect changed, sips and polls
     /// in between. At the end the computer is right, and then everything is. Where no record has a year, the first poll is by a right clock: one
     /// that was wrong from the beginning, told so by nobody, tells a wrong year, and nothing shows it.
     @Test(arguments: 0..<160) func `whatever the clocks did, in the end every sip is on its day or told as doubtful`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 77)
+        var apart = SeededGenerator(seed: ~UInt64(seed))
         var world = ClockWorld()
         world.hasTimeServer = seed % 4 == 0
         world.isYearless = seed % 3 == 0
@@ -434,9 +476,10 @@ import TrackerCore
                 history.append("sip")
             case 6..<11:
                 world.showsClock = Int.random(in: 0..<4, using: &random) > 0
+                world.hearsClock = Int.random(in: 0..<4, using: &apart) > 0
                 let report = try world.poll()
                 let result = report.failure.map { "\($0.kind)" } ?? "ok"
-                history.append("poll\(world.showsClock ? "" : " blind") \(result)\(world.isClockSet ? " sets" : "")")
+                history.append("poll\(world.showsClock ? "" : " blind")\(world.hearsClock ? "" : " deaf") \(result)\(world.isClockSet ? " sets" : "")")
             case 11:
                 world.host = [51.0, -51, 400, -300, 3, -3, -20_000, 0.45, -0.2].randomElement(using: &random)! * Self.day
                 history.append("host \(world.host / Self.day)")
@@ -454,7 +497,7 @@ import TrackerCore
             }
         }
         world.host = 0
-        world.showsClock = true
+        (world.showsClock, world.hearsClock) = (true, true)
         if !world.isYearless { world.dialect = .calendar }
         var last: PollReport?
         for _ in 0..<3 { last = try world.poll() }

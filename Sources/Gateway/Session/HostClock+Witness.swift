@@ -84,14 +84,13 @@ extension HostClock {
         mark.isSynchronized == true || memory.witness?.step(to: mark).map { abs($0) <= small } == true
     }
 
-    /// The bottle still shows what this computer told it, before this computer's clock was set.
+    /// The bottle still shows what this computer told it, before this computer's clock was set. That may be any time that it was told: what was
+    /// noted last may never have reached it.
     private static func isEcho(_ drift: Int, _ memory: BottleMemory, _ host: ClockMark) -> Bool {
-        guard let mark = lastDay(memory), isOvertaken(mark, by: host), let step = mark.step(to: host) else { return false }
-        // What somebody else agreed with before it was passed on counts for more than a clock that stands alone.
-        if isVouched(mark, memory) { return false }
-        return abs(Double(drift) + step) <= tolerance / 2
+        memory.clockSettings.contains { setting in
+            guard !setting.wasNear, isOvertaken(setting.mark, by: host), let step = setting.mark.step(to: host) else { return false }
+            // What somebody else agreed with before it was passed on counts for more than a clock that stands alone.
+            return !isVouched(setting.mark, memory) && abs(Double(drift) + step) <= tolerance / 2
+        }
     }
-
-    /// The clock that the bottle has its day from, where it is not its own.
-    private static func lastDay(_ memory: BottleMemory) -> ClockMark? { memory.clockSettings.last { !$0.wasNear }?.mark }
 }

@@ -40,7 +40,12 @@ struct RecordDating {
     /// A record of a log, in its order.
     mutating func date(_ raw: [UInt8]) -> JournalEntry {
         guard let record = read(raw) else { return refused(raw) }
-        if clock.tellsDays, let echo = echoed(record, after: .max), echo.isWrong { return entry(raw, record, echo.resolution) }
+        if let echo = echoed(record, after: .max), echo.isWrong {
+            var entry = entry(raw, record, echo.resolution)
+            // By how much it was wrong is measured by a clock that may be wrong itself.
+            if !clock.tellsDays { entry.verdict = .quarantined(reason: JournalDoubt.hostClock) }
+            return entry
+        }
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
         let resolution = options.resolver.resolve(record.fields, received: received, evidence: evidence)
         if let instant = resolution.instant {
