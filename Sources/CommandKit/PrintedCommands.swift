@@ -77,7 +77,7 @@ public struct PrintedCommands: Hashable, Sendable {
     }
 
     /// As a shell takes it for one word.
-    static func quoted(_ text: String) -> String {
+    public static func quoted(_ text: String) -> String {
         text.wholeMatch(of: /[A-Za-z0-9_.\/:@%+=,-]+/) != nil ? text : "'" + text.replacing("'", with: "'\\''") + "'"
     }
 }

@@ -142,12 +142,14 @@ enum DoctorChecks {
         look: for await event in central.events {
             switch event {
             case .advertised(let seen) where !central.hasRadio || BottleSelector.looksLikeBottle(seen):
-                let isOther = !own.isEmpty && OwnBottles.isOwn(seen, own) == false
+                let sighting = await Sighting(seen, on: options, hasRadio: central.hasRadio, limit: .seconds(2))
+                let isOwn = own.isEmpty ? nil : sighting.isOwn(own)
+                let kind = isOwn.map { $0 ? "this store's own bottle" : "a bottle that is not this store's" } ?? "a bottle"
                 finding = Finding(
-                    check, isOther ? .note : .good, "a \(isOther ? "bottle that is not this store's" : "bottle") is there: \(seen.name ?? seen.peer.text)",
-                    advice: isOther ? "Polls leave it alone. If it is yours: waterh-gateway adopt \(seen.address?.description ?? seen.peer.text)" : nil)
+                    check, isOwn == false ? .note : .good, "\(kind) is there: \(sighting.name ?? sighting.identity ?? seen.peer.text)",
+                    advice: isOwn == false ? "Polls leave it alone. If it is yours: \(sighting.adoption)" : nil)
                 // Its own may be seen yet.
-                if !isOther { break look }
+                if isOwn != false { break look }
             case .scanFailed(let error), .unavailable(let error):
                 finding = Finding(check, .bad, error.description, advice: advice.about(error.code), isAbsence: error.code != .permissionDenied)
                 break look

@@ -34,7 +34,7 @@ struct Scan: AsyncParsableCommand {
         var link = link
         link.fill(file)
         let central = try link.open()
-        let (isAll, isJSON, limit) = (all, json, seconds)
+        let (isAll, isJSON, limit, way) = (all, json, seconds, link)
         let own = OwnBottles.look(try StorePlace.find(store, file))
         let wanted = OwnBottle.meant(link.wantedBottle, among: own)
         let end = Task {
@@ -44,7 +44,7 @@ struct Scan: AsyncParsableCommand {
         defer { end.cancel() }
         let (outcome, stopped) = await Interruptible.stoppable { () -> Result<Int, LinkError> in
             await withTaskCancellationHandler {
-                await Self.look(central, isAll: isAll, isJSON: isJSON, wanted: wanted, own: own)
+                await Self.look(central, way, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted, own: own)
             } onCancel: {
                 Task { await central.close() }
             }
@@ -65,7 +65,9 @@ struct Scan: AsyncParsableCommand {
     }
 
     /// Reports everybody once, and again when more becomes known of them. Ends when the link is closed.
-    private static func look(_ central: any CentralLink, isAll: Bool, isJSON: Bool, wanted: String?, own: [OwnBottle]) async -> Result<Int, LinkError> {
+    private static func look(
+        _ central: any CentralLink, _ way: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool, wanted: String?, own: [OwnBottle]
+    ) async -> Result<Int, LinkError> {
         var seen: [PeerID: Advertisement] = [:]
         central.perform(.startScan)
         for await event in central.events {
@@ -75,7 +77,8 @@ struct Scan: AsyncParsableCommand {
                 if let wanted, central.hasRadio, !BottleSelector(text: wanted).matches(address: found.address, name: found.name) { continue }
                 guard isAll || isBottle || wanted != nil, seen[found.peer] != found else { continue }
                 seen[found.peer] = found
-                isJSON ? TextOutput.standard.line(object(found, isBottle: isBottle, own)) : TextOutput.standard.words(words(found, isBottle: isBottle, own))
+                let seen = await Sighting(found, on: way, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
+                isJSON ? TextOutput.standard.line(object(seen, isBottle: isBottle, own)) : TextOutput.standard.words(words(seen, isBottle: isBottle, own))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 return .failure(error)
@@ -86,18 +89,22 @@ struct Scan: AsyncParsableCommand {
         return .success(seen.count)
     }
 
-    private static func object(_ found: Advertisement, isBottle: Bool, _ own: [OwnBottle]) -> JSONValue {
-        [
-            "peer": .string(found.peer.text), "address": JSONValue(found.address?.description), "name": JSONValue(found.name),
+    private static func object(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle]) -> JSONValue {
+        let found = seen.found
+        return [
+            "peer": .string(found.peer.text), "address": JSONValue(found.address?.description), "name": JSONValue(seen.name),
             "services": .array(found.services.map { .string($0.description) }), "rssi": JSONValue(found.rssi), "bottle": .bool(isBottle),
-            "own": JSONValue(isBottle ? OwnBottles.isOwn(found, own) : nil), "privateAddress": .bool(found.isAddressPrivate),
+            "identity": JSONValue(isBottle ? seen.identity : nil), "own": JSONValue(isBottle ? seen.isOwn(own) : nil),
+            "privateAddress": .bool(found.isAddressPrivate),
         ]
     }
 
-    private static func words(_ found: Advertisement, isBottle: Bool, _ own: [OwnBottle]) -> String {
-        [
-            found.address?.description ?? found.peer.text, found.name.map { printable($0) } ?? "(no name)", found.rssi.map { "\($0) dBm" },
-            found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "), isBottle ? OwnBottles.words(found, own) : nil,
+    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle]) -> String {
+        let found = seen.found
+        return [
+            found.address?.description ?? found.peer.text, isBottle && found.address == nil ? seen.identity.map { printable($0) } : nil,
+            seen.name.map { printable($0) } ?? "(no name)", found.rssi.map { "\($0) dBm" },
+            found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "), isBottle ? seen.words(own) : nil,
         ].compactMap { $0 }.joined(separator: "  ")
     }
 

@@ -37,7 +37,8 @@ struct Desk {
     var now: Instant { tracker.now }
     var zone: Zone { tracker.zone }
 
-    init(_ options: StoreOptions, for access: TrackerStore.Access) throws {
+    /// - Parameter isQuiet: nothing is answered yet, so that nothing has to be said beside it.
+    init(_ options: StoreOptions, for access: TrackerStore.Access, isQuiet: Bool = false) throws {
         let configuration = try Configuration.load(options.config)
         place = try StorePlace.find(options.store, configuration)
         let named = options.zone ?? Machine.variable("WATERH_ZONE") ?? configuration.zone
@@ -48,7 +49,7 @@ struct Desk {
         tracker = try TrackerDesk(store, now: now, zone: choice, source: "cli", canNotify: DesktopNotice() != nil, remark: { Diagnostics.warning($0) })
         console = Console()
         isJSON = options.json
-        for remark in try Self.remarks(store, place) { Diagnostics.warning(remark) }
+        if !isQuiet { for remark in try Self.remarks(store, place) { Diagnostics.warning(remark) } }
     }
 
     /// What a person has to know beside the answer, so that it misleads nobody.

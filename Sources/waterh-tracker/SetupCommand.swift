@@ -4,7 +4,7 @@ import Foundation
 import TrackerCore
 import TrackerDesk
 
-struct Setup: StoreCommand {
+struct Setup: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "The welcome: defaults, presets, notifications. Once.",
         discussion: "On a terminal it asks; otherwise, and with --yes, what is not given stays at its default.")
@@ -20,7 +20,29 @@ struct Setup: StoreCommand {
 
     enum Notifications: String, ExpressibleByArgument, CaseIterable { case enable, skip }
 
-    func run(_ desk: Desk) throws {
+    func run() throws {
+        do {
+            // Questions are asked of what is there: who breaks off leaves nothing behind, not even an empty store.
+            let answers = try answers(Desk(options, for: .looking, isQuiet: true))
+            // All are answered: from here on something is written.
+            try finish(Desk(options, for: .writing), answers)
+        } catch {
+            throw Failures.explained(error)
+        }
+    }
+
+    private struct Answers {
+        var isFirst: Bool
+        var changes: [(name: String, text: String)]
+        var notifications: String
+    }
+
+    private func answers(_ desk: Desk) throws -> Answers {
+        var changes = zip(TrackerDesk.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
+            .compactMap { name, value in value.map { (name: name, text: $0) } }
+        // What was given has to be possible before anything is asked.
+        var settings = try desk.store.settings()
+        for change in changes { try settings.set(change.name, to: change.text) }
         let isFirst = try desk.tracker.isFirstVisit()
         let asks = !yes && !desk.isJSON && desk.console.canAsk
         if isFirst, !desk.isJSON {
@@ -28,15 +50,15 @@ struct Setup: StoreCommand {
             desk.console.line(Onboarding.guardrail)
             desk.console.line("")
         }
-        var changes = zip(TrackerDesk.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
-            .compactMap { name, value in value.map { (name: name, text: $0) } }
         if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
-        let outcome = try allowNotifications(desk, asks: isFirst && asks)
-        // All questions are answered: from here on something is written.
-        let report = try desk.tracker.setUp(changes, notifications: outcome)
+        return Answers(isFirst: isFirst, changes: changes, notifications: try allowNotifications(desk, asks: isFirst && asks))
+    }
+
+    private func finish(_ desk: Desk, _ answers: Answers) throws {
+        let report = try desk.tracker.setUp(answers.changes, notifications: answers.notifications)
         try desk.say(report) {
-            ["\(isFirst ? "Set up" : "Already set up"):"] + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
-                + ["  presets                        " + report.presets.map(\.preset.name).joined(separator: ", "), "", outcome, "",
+            ["\(answers.isFirst ? "Set up" : "Already set up"):"] + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
+                + ["  presets                        " + report.presets.map(\.preset.name).joined(separator: ", "), "", answers.notifications, "",
                     "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
                     "A token for writes over HTTP: waterh-tracker token"]
         }

@@ -51,7 +51,7 @@ import Testing
     func doctorTellsWhoseTheBottleIs(_ hears: [String], _ isOwn: Bool) async throws {
         let result = try await gateway(["doctor", "--link", "bluez:hci0"], hears: hears)
         let line = result.lines.first { $0.contains("link bluez") && $0.contains("is there") } ?? ""
-        #expect(line.contains(isOwn ? "a bottle is there" : "a bottle that is not this store's is there"), "\(result.output)\(result.error)")
+        #expect(line.contains(isOwn ? "this store's own bottle is there" : "a bottle that is not this store's is there"), "\(result.output)\(result.error)")
         #expect(result.output.contains("If it is yours: waterh-gateway adopt \(Self.other)") == !isOwn)
         #expect(result.output.contains("bottles: \(Self.own)"))
     }

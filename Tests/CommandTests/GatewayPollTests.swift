@@ -96,6 +96,28 @@ import Testing
         #expect(doctor.output.contains("bottles: A4:C1:38:00:00:77\n"), "\(doctor.output)")
     }
 
+    /// On a socket nobody shows an address: a short connection tells whose the bottle is, and takes nothing from it.
+    @Test(arguments: [["--address", "A4:C1:38:00:00:77"], ["--address", "A4:C1:38:00:00:77", "--profile", "draft"]]) func scanAndDoctorTellWhoseABottleOnASocketIs(_ bottle: [String]) async throws {
+        let pair = try await Pair(bottle)
+        let gateway = Program("waterh-gateway")
+        func scan(_ more: [String] = []) async throws -> String { try await gateway.run(["scan", "--seconds", "1", "--link", pair.socket, "--store", pair.store] + more).output }
+        func doctor() async throws -> String { try await gateway.run(["doctor", "--link", pair.socket, "--store", pair.store]).output }
+        try await pair.sip(150)
+        #expect(try await scan().hasSuffix("  A4:C1:38:00:00:77  WaterH-Boost-24oz  bottle\n"))
+        #expect(try await doctor().contains(": a bottle is there: WaterH-Boost-24oz\n"))
+        _ = try await gateway.run(["adopt", "A4:C1:38:00:00:01", "--store", pair.store])
+        #expect(try await scan().contains("bottle, not this store's: waterh-gateway --store \(pair.store) adopt A4:C1:38:00:00:77\n"))
+        let other = try await doctor()
+        #expect(other.contains(": a bottle that is not this store's is there: WaterH-Boost-24oz\n") && other.contains("adopt A4:C1:38:00:00:77\n"), "\(other)")
+        _ = try await gateway.run(["adopt", "A4:C1:38:00:00:77", "--store", pair.store])
+        #expect(try await scan().hasSuffix("bottle, this store's own\n"))
+        #expect(try await doctor().contains(": this store's own bottle is there: WaterH-Boost-24oz\n"))
+        let line = try #require(JSONSerialization.jsonObject(with: Data(try await scan(["--json"]).utf8)) as? [String: Any])
+        #expect(line["own"] as? Bool == true && line["identity"] as? String == "A4:C1:38:00:00:77" && line["name"] as? String == "WaterH-Boost-24oz")
+        let poll = try await pair.poll()
+        #expect(poll.object["received"] as? Int == 1, "nothing was taken: \(poll)")
+    }
+
     /// A capture that cannot answer is no absent bottle (command law C2).
     @Test(arguments: [("no-such.btsnoop", 2, "There is no capture"), (".", 4, "cannot answer"), ("notes.txt", 4, "cannot answer"), ("empty", 4, "cannot answer")] as [(String, Int32, String)])
     func aCaptureThatCannotAnswerIsWrongInput(_ file: String, _ code: Int32, _ words: String) async throws {

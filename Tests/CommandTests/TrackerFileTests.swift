@@ -93,6 +93,16 @@ import Testing
         #expect(result.output.contains("nothing was set up") && result.output.contains("No presets"), "\(result)")
     }
 
+    /// Who breaks off leaves nothing behind, whether at the first question, at the last one, or by an answer that cannot be.
+    @Test(arguments: ["setup", "setup --water-every 2 --time-reminders on --interval 15 --threshold 6 --units ml --goal 2000", "setup --yes --goal much"])
+    func aSetupThatIsBrokenOffLeavesNothing(_ words: String) async throws {
+        let result = try await shell("mkdir new; WATERH_STORE=new/w.sqlite script -qec 'waterh-tracker \(words)' /dev/null </dev/null; ls -A new")
+        #expect(result.output.contains("nothing was set up") || result.output.contains("error: "), "\(result)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.file("new")).isEmpty, "\(result)")
+        let whole = try await shell("WATERH_STORE=new/w.sqlite waterh-tracker setup --goal 2100; WATERH_STORE=new/w.sqlite waterh-tracker settings get hydration.goalMl")
+        #expect(whole.output.contains("Set up:") && whole.output.hasSuffix("2100\n") && whole.error.isEmpty, "\(whole)")
+    }
+
     private func shell(_ line: String, _ environment: [String: String] = [:]) async throws -> Program.Result {
         let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
         return try await Program(path: "/bin/bash").run(

@@ -9,6 +9,8 @@ public struct PollOptions: Sendable {
         case poll
         /// Connect, send these commands one by one, show the answers, disconnect.
         case send([HostCommand])
+        /// Connect, find out who it is, disconnect: the bottle is asked for nothing else and told nothing, and whose it is does not matter.
+        case meet
         /// Ends the connection that an earlier poll kept, and does nothing else.
         case letGo
     }

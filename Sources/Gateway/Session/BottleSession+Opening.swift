@@ -80,11 +80,11 @@ extension BottleSession {
             upcoming = [.subscribe, .recognise] + upcoming.filter { $0 != .subscribe }
             return advance(&work)
         }
-        guard work.recognised != nil || Ownership(work.options).allows(identity: identity, name: work.report.name) else {
+        guard work.recognised != nil || work.options.job == .meet || Ownership(work.options).allows(identity: identity, name: work.report.name) else {
             end = .stranger(Ownership(work.options).refusal(name: work.report.name, identity: identity))
             return
         }
-        if work.address == nil, work.serialNumber == nil, isFirstLook { warn(of: identity, &work) }
+        if work.address == nil, work.serialNumber == nil, isFirstLook, work.options.job != .meet { warn(of: identity, &work) }
         call(identity, &work)
         advance(&work)
     }

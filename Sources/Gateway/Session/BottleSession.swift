@@ -244,6 +244,7 @@ struct BottleSession {
     func plan(_ table: BottleTable, _ work: PollWork) -> [Step] {
         let opening: [Step] = [.readName, .readSerial, .identify]
         if case .send = work.options.job { return opening + [.subscribe, .send] }
+        if work.options.job == .meet { return opening }
         let amount = work.options.managesTodayAmount
         guard table.profile == .retail else { return opening + [.recall, .subscribe, .log, .lookAgain] }
         return opening + [.recall, .subscribe, .snapshot, .settings] + (amount ? [.askTotal, .amount] : []) + [.log, .lookAgain, .settingsAfter]
