@@ -1,5 +1,6 @@
 import Bluetooth
 import CommandKit
+import CommandStore
 import Gateway
 import TrackerCore
 
@@ -21,8 +22,8 @@ struct Sighting {
         var meeting = PollOptions(zone: .utc)
         meeting.job = .meet
         (meeting.limits.poll, meeting.limits.connect, meeting.limits.closing) = (limit, limit, .milliseconds(500))
-        let driver = GatewayDriver(link: link, journal: NoJournal(), clock: .system(wall: { Machine.now() }))
-        let report = await driver.poll(meeting)
+        let driver = GatewayDriver(link: link, clock: .system(wall: { Machine.now() }))
+        let report = await driver.poll(meeting, for: GatewayDriver.Party(journal: NoJournal()))
         await driver.close()
         guard report.failure == nil, let identity = report.identity else { return nil }
         return (identity, report.name)

@@ -415,7 +415,8 @@ import TrackerCore
     }
 
     /// Simulation, seed 205432: it was noted that the bottle's clock was set right, and that never arrived: it went on by the wrong one.
-    @Test(arguments: [-77.0, 77, -300], [1, 3]) func `a setting that never reached the bottle moves no drink`(days: Double, lost: Int) throws {
+    /// However often that happens, and however long the bottle goes on so.
+    @Test(arguments: [-77.0, 77, -300], [(1, 0.0), (3, 0), (1, 3), (2, 30)]) func `a setting that never reached the bottle moves no drink`(days: Double, lost: (times: Int, days: Double)) throws {
         var world = ClockWorld()
         // Nobody but this computer's clock has ever shown the time.
         world.losePower()
@@ -425,8 +426,10 @@ import TrackerCore
         #expect(world.isClockSet)
         world.host = 0
         world.hearsClock = false
-        for _ in 0..<lost {
+        for _ in 0..<lost.times {
             try world.poll()
+            world.sip()
+            world.pass(lost.days * Self.day)
             world.sip()
         }
         world.hearsClock = true
@@ -455,7 +458,7 @@ import TrackerCore
         #expect(world.countsAll, "\(world.journal.entries)")
     }
 
-    /// Random histories: clocks set right and wrong at will, power lost, answers about the bottle's clock and what sets it lost, the dialect changed, sips and polls
+    /// Random histories: clocks set right and wrong at will, power lost, answers about the bottle's clock and what sets it lost, polls killed, the dialect changed, sips and polls
     /// in between. At the end the computer is right, and then everything is. Where no record has a year, the first poll is by a right clock: one
     /// that was wrong from the beginning, told so by nobody, tells a wrong year, and nothing shows it.
     @Test(arguments: 0..<160) func `whatever the clocks did, in the end every sip is on its day or told as doubtful`(seed: Int) throws {
@@ -477,8 +480,9 @@ import TrackerCore
             case 6..<11:
                 world.showsClock = Int.random(in: 0..<4, using: &random) > 0
                 world.hearsClock = Int.random(in: 0..<4, using: &apart) > 0
-                let report = try world.poll()
-                let result = report.failure.map { "\($0.kind)" } ?? "ok"
+                let killed = Int.random(in: 0..<8, using: &apart) == 0 ? Int.random(in: 1...60, using: &apart) : nil
+                let report = try world.poll(killAfter: killed)
+                let result = killed.map { "killed after \($0)" } ?? report.failure.map { "\($0.kind)" } ?? "ok"
                 history.append("poll\(world.showsClock ? "" : " blind")\(world.hearsClock ? "" : " deaf") \(result)\(world.isClockSet ? " sets" : "")")
             case 11:
                 world.host = [51.0, -51, 400, -300, 3, -3, -20_000, 0.45, -0.2].randomElement(using: &random)! * Self.day
@@ -493,7 +497,9 @@ import TrackerCore
                 if !world.isYearless { world.dialect = [.strict, .calendar].randomElement(using: &random)! }
                 history.append("\(world.dialect)")
             default:
-                world.pass(Double.random(in: 60...7200, using: &random))
+                let days = Int.random(in: 0..<6, using: &apart) == 0 ? Double.random(in: 0...4, using: &apart) : 0
+                world.pass(Double.random(in: 60...7200, using: &random) + days * Self.day)
+                history.append("passes \(days)")
             }
         }
         world.host = 0

@@ -194,7 +194,7 @@ extension BottleSession {
     func judge(_ records: [[UInt8]], _ work: PollWork) -> HostClock.Verdict {
         if work.options.trustsClock { return SettingsPlan.isFarOff(work) && work.options.correctClockBeyond != nil ? .bottleIsWrong : .believed }
         let (mark, drift) = (work.clockMark, work.report.clockDriftSeconds)
-        let echoes = BottleEcho.found(in: keeper.memory.clockSettings, host: mark, drift: nil)
+        let echoes = BottleEcho.found(in: HostClock.heardSettings(keeper.memory, drift: drift, mark), host: mark, drift: nil)
         let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall, drift: drift, echoes: echoes)
         return HostClock.judge(host: mark, drift: drift, memory: keeper.memory, log: dating.times(records), zone: work.options.zone)
     }

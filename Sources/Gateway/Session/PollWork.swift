@@ -93,7 +93,8 @@ struct PollWork {
 
     /// The times in which this bottle's clock was an echo of this computer's.
     func echoes(_ memory: BottleMemory) -> [BottleEcho] {
-        BottleEcho.found(in: memory.clockSettings, host: clockMark, drift: report.clockDriftSeconds) { !isClockWitnessed && HostClock.isVouched($0, memory) }
+        let (mark, drift) = (clockMark, report.clockDriftSeconds)
+        return BottleEcho.found(in: HostClock.heardSettings(memory, drift: drift, mark), host: mark, drift: drift) { !isClockWitnessed && HostClock.isVouched($0, memory) }
     }
 
     /// It shows nothing that is its own but its name: no address that stays, no serial number.
