@@ -54,6 +54,9 @@ static const unsigned char halo_js[] = {
 static const unsigned char history_js[] = {
 #embed "pages/history.js"
 };
+static const unsigned char home_js[] = {
+#embed "pages/home.js"
+};
 static const unsigned char icon_svg[] = {
 #embed "pages/icon.svg"
 };
@@ -83,6 +86,9 @@ static const unsigned char pair_html[] = {
 };
 static const unsigned char pair_js[] = {
 #embed "pages/pair.js"
+};
+static const unsigned char people_js[] = {
+#embed "pages/people.js"
 };
 static const unsigned char presets_js[] = {
 #embed "pages/presets.js"
@@ -176,6 +182,7 @@ static const struct waterh_page pages[] = {
     {"goal-form.js", goal_form_js, sizeof goal_form_js},
     {"halo.js", halo_js, sizeof halo_js},
     {"history.js", history_js, sizeof history_js},
+    {"home.js", home_js, sizeof home_js},
     {"icon.svg", icon_svg, sizeof icon_svg},
     {"index.html", index_html, sizeof index_html},
     {"live.js", live_js, sizeof live_js},
@@ -186,6 +193,7 @@ static const struct waterh_page pages[] = {
     {"pages.css", pages_css, sizeof pages_css},
     {"pair.html", pair_html, sizeof pair_html},
     {"pair.js", pair_js, sizeof pair_js},
+    {"people.js", people_js, sizeof people_js},
     {"presets.js", presets_js, sizeof presets_js},
     {"queue.js", queue_js, sizeof queue_js},
     {"session-actions.js", session_actions_js, sizeof session_actions_js},

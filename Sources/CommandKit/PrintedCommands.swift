@@ -14,7 +14,7 @@ public struct PrintedCommands: Hashable, Sendable {
 
     /// Which of the options each verb takes. `CommandTests` hold it against what the programs say of themselves.
     public static let options: [String: [String: [String]]] = {
-        let day = ["--store", "--config", "--zone"]
+        let day = ["--store", "--person", "--config", "--zone"]
         let verbs = [
             "status", "log", "undo", "edit", "delete", "reset-today", "history", "streak", "drink", "water", "session", "preset", "settings", "setup",
             "token", "export", "import", "backup", "restore", "purge", "check", "journal", "why",
@@ -23,17 +23,25 @@ public struct PrintedCommands: Hashable, Sendable {
             "waterh-tracker": Dictionary(uniqueKeysWithValues: verbs.map { ($0, day) }),
             "waterh-gateway": [
                 "poll": ["--link"] + day, "run": ["--link"] + day, "doctor": ["--link"] + day, "send": ["--link"] + day,
-                "scan": ["--link", "--store", "--config"], "adopt": day, "nudge": day, "pair": day,
+                "scan": ["--link", "--store", "--person", "--config"], "adopt": day, "nudge": day, "pair": day,
             ],
         ]
     }()
 
     /// - Parameter arguments: the command line of this process, without its name.
     public init(given arguments: [String] = []) {
-        for option in ["--link", "--store", "--config", "--zone"] {
+        for option in ["--link", "--store", "--person", "--config", "--zone"] {
             guard let value = Self.value(of: option, in: arguments) else { continue }
             given.append((option, "\(option) \(Self.quoted(value))"))
         }
+    }
+
+    /// The same, where something is said about what another option names.
+    public func adding(_ option: String, _ value: String) -> PrintedCommands {
+        var more = self
+        more.given.removeAll { $0.option == option }
+        more.given.append((option, "\(option) \(Self.quoted(value))"))
+        return more
     }
 
     /// The sentence with whole commands in it.

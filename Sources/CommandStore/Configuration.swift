@@ -17,6 +17,7 @@ import TOMLKit
 /// listen = "127.0.0.1:8077"              # where the page is shown; "off": nowhere
 /// names = ["shelf.example"]              # by which other machines call this one, beside its addresses
 /// share-waterline = false                # whether Waterline is shown beyond this machine
+/// [[person]]                             # where several people share a service: `PersonEntry`
 /// ```
 public struct Configuration: Equatable, Sendable {
     public var link: String?
@@ -29,6 +30,8 @@ public struct Configuration: Equatable, Sendable {
     public var listen: String?
     public var names: [String]?
     public var shareWaterline: Bool?
+    /// Several people, each with a store; empty where there is no list.
+    public var people: [PersonEntry] = []
     /// There is one, and this user may not read it.
     public private(set) var isHidden = false
 
@@ -99,11 +102,17 @@ public struct Configuration: Equatable, Sendable {
             case "listen": listen = try Self.text(value.string, key, name)
             case "names": names = try Self.list(value.array, key, name)
             case "share-waterline": shareWaterline = try Self.switched(value.bool, key, name)
+            case "person": people = try PersonEntry.list(value.array, file: name)
             default:
                 throw CommandFailure(
                     .badInput, "The configuration \(name) has an unknown key '\(key)'.",
-                    advice: "Keys: \(Self.keys.joined(separator: ", ")). What belongs to a person's day is a setting: waterh-tracker settings.")
+                    advice: "Keys: \(Self.keys.joined(separator: ", ")), and [[person]]. What belongs to a person's day is a setting: waterh-tracker settings.")
             }
+        }
+        for (key, isGiven) in [("store", store != nil), ("bottle", bottle != nil)] where isGiven && !people.isEmpty {
+            throw CommandFailure(
+                .badInput, "The configuration \(name) lists people, so '\(key)' cannot be everybody's.",
+                advice: "Write \(key == "store" ? "store" : "bottles = [...]") below each [[person]].")
         }
     }
 
@@ -123,6 +132,8 @@ public struct Configuration: Equatable, Sendable {
     }
 
     private static func wrong(_ key: String, _ wanted: String, _ name: String) -> CommandFailure {
-        CommandFailure(.badInput, "In the configuration \(name), '\(key)' is to be \(wanted).", advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
+        CommandFailure(.badInput, "In the configuration \(name), '\(key)' is to be \(wanted).", advice: mend)
     }
+
+    static let mend = "Mend that line and start again (a service that runs: send it SIGHUP)."
 }

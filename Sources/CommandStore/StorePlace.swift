@@ -4,7 +4,7 @@ import Store
 
 /// Where the store lies: one way to find it for all commands, so that all speak of the same day.
 ///
-/// In this order: the flag, `WATERH_STORE`, the configuration, the user's own store where there is one, the store of a
+/// In this order: the flag or the person that is named, `WATERH_STORE`, the configuration (its first person), the user's own store where there is one, the store of a
 /// system service where there is one, and else the user's own, to be made.
 public struct StorePlace: Equatable, Sendable {
     /// Who said so.
@@ -14,23 +14,34 @@ public struct StorePlace: Equatable, Sendable {
     public var origin: Origin
     /// Where a system service keeps another day, beside the user's own.
     public var beside: String?
+    /// Whose it is, where several people are listed.
+    public var person: PersonEntry?
 
-    public init(path: String, origin: Origin = .flag, beside: String? = nil) {
+    public init(path: String, origin: Origin = .flag, beside: String? = nil, person: PersonEntry? = nil) {
         self.path = path
         self.origin = origin
         self.beside = beside
+        self.person = person
     }
 
     /// - Parameters:
     ///   - flag: what `--store` says.
+    ///   - person: what `--person` says.
     ///   - own, service: the usual places.
     /// - Throws: `CommandFailure` where only a file that this user may not read says which store it is.
     public static func find(
-        _ flag: String?, _ configuration: Configuration, environment: [String: String] = ProcessInfo.processInfo.environment,
+        _ flag: String?, person: String? = nil, _ configuration: Configuration, environment: [String: String] = ProcessInfo.processInfo.environment,
         own: String = Paths.store, service: String = Paths.serviceStore
     ) throws -> StorePlace {
-        if let flag { return StorePlace(path: flag, origin: .flag) }
-        if let path = environment["WATERH_STORE"], !path.isEmpty { return StorePlace(path: path, origin: .environment) }
+        if let person {
+            guard flag == nil else { throw CommandFailure(.wrongUse, "--person names a store already.", advice: "Leave --store out, or --person.") }
+            return try listed(configuration.person(named: person), configuration)
+        }
+        if let flag { return StorePlace(path: flag, origin: .flag, person: configuration.people.first { Spot($0.store) == Spot(flag) }) }
+        if let path = environment["WATERH_STORE"], !path.isEmpty {
+            return StorePlace(path: path, origin: .environment, person: configuration.people.first { Spot($0.store) == Spot(path) })
+        }
+        if let first = configuration.people.first { return try listed(first, configuration) }
         if let path = configuration.store { return StorePlace(path: path, origin: .configuration) }
         let hasService = isServices(service)
         if isThere(own) { return StorePlace(path: own, origin: .own, beside: hasService && service != own ? service : nil) }
@@ -41,6 +52,14 @@ public struct StorePlace: Equatable, Sendable {
                 advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh).")
         }
         return StorePlace(path: own, origin: .own)
+    }
+
+    /// Whether it is the file of this path, by whatever way it is named.
+    public func isSameFile(as other: String) -> Bool { Spot(path) == Spot(other) }
+
+    private static func listed(_ person: PersonEntry, _ configuration: Configuration) throws -> StorePlace {
+        try configuration.checkStores(of: person.name)
+        return StorePlace(path: person.store, origin: .configuration, person: person)
     }
 
     /// Opens it. What goes wrong is told with what to do.

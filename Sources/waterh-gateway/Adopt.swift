@@ -36,7 +36,13 @@ struct Adopt: AsyncParsableCommand {
         }
         // Only now: what is refused must not make a store.
         let file = try Configuration.load(place.config)
-        let depot = try Depot(try place.place(file), zone: place.namedZone(file))
+        let store = try place.place(file)
+        if let owner = OwnBottles.foreign(to: store.person, file, own: OwnBottles.look(store)).first(where: { $0.identities.contains(identity) })?.owner {
+            throw CommandFailure(
+                .refused, "\(identity) is \(owner)'s, and a bottle's drinks are one person's.",
+                advice: "If it is not \(owner)'s any more: list it at whose it is (bottles = [\"\(identity)\"]) in waterh.toml.")
+        }
+        let depot = try Depot(store, zone: place.namedZone(file))
         let isNew = try Depot.explained { try depot.desk().adoptBottle(identity, as: other) }
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "adopted": .bool(isNew)] as JSONValue).text)

@@ -11,7 +11,7 @@ struct Command: AsyncParsableCommand {
 
     static func main() async {
         let arguments = VerbFirst.ordered(
-            Array(CommandLine.arguments.dropFirst()), options: ["--store", "--config", "--link", "--bottle", "--zone"], flags: ["--json", "--verbose"])
+            Array(CommandLine.arguments.dropFirst()), options: ["--store", "--person", "--config", "--link", "--bottle", "--zone"], flags: ["--json", "--verbose"])
         await CommandRunner.main(Command.self, arguments: arguments)
     }
 }

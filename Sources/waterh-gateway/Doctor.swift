@@ -19,18 +19,21 @@ struct Doctor: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(place.config)
-        var link = link
-        link.fill(file)
-        let way = try link.name
-        let store = try place.place(file)
-        var findings = DoctorChecks.store(store) + [DoctorChecks.zone(place.namedZone(file), store)]
-        let own = OwnBottles.look(store)
-        findings.append(DoctorChecks.bottles(own))
-        findings.append(await DoctorChecks.link(link, own))
-        let wanted = OwnBottle.meant(link.wantedBottle, among: own)
+        let places = try places(file)
+        var findings: [Finding] = []
+        for place in places {
+            let found = DoctorChecks.store(place) + [DoctorChecks.zone(self.place.namedZone(file), place), DoctorChecks.bottles(OwnBottles.look(place), place.person)]
+            findings += found.map { $0.about(places.count > 1 ? place.person?.name : nil) }
+        }
+        findings += await DoctorChecks.links(places, link, file)
+        let own = places.flatMap { OwnBottles.look($0) }
+        let wanted = (link.wantedBottle ?? file.bottle).map { [$0] } ?? places.flatMap { $0.person?.bottles ?? [] }
+        let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
         let facts = await BluetoothFacts.gather()
-        findings += BluetoothDiagnosis(facts, link: way) { name, address in
-            wanted.map { BottleSelector(text: $0).matches(address: BluetoothAddress(address), name: name) } == true
+        var way = link
+        way.fill(file, for: places.first?.person)
+        findings += BluetoothDiagnosis(facts, link: try way.name) { name, address in
+            selectors.contains { $0.matches(address: BluetoothAddress(address), name: name) }
                 || BottleSelector.looksLikeBottle(Advertisement(peer: PeerID(address), name: name))
         }.findings
         let bad = findings.filter { $0.status == .bad }
@@ -47,6 +50,20 @@ struct Doctor: AsyncParsableCommand {
         }
         guard !bad.isEmpty else { return }
         throw ExitCode((bad.allSatisfy(\.isAbsence) ? ExitStatus.noLink : .failed).rawValue)
+    }
+
+    /// Where everybody's store lies, unless one is named.
+    private func places(_ file: Configuration) throws -> [StorePlace] {
+        guard !place.isOne, !file.people.isEmpty else { return [try place.place(file)] }
+        try file.checkStores()
+        return file.people.map { StorePlace(path: $0.store, origin: .configuration, person: $0) }
+    }
+}
+
+extension Finding {
+    /// The same of one person of several.
+    fileprivate func about(_ person: String?) -> Finding {
+        person.map { Finding("\(check) of \($0)", status, found, advice: advice, isAbsence: isAbsence) } ?? self
     }
 }
 
@@ -113,11 +130,25 @@ enum DoctorChecks {
     }
 
     /// Which bottles a poll drains.
-    static func bottles(_ own: [OwnBottle]) -> Finding {
+    static func bottles(_ own: [OwnBottle], _ person: PersonEntry?) -> Finding {
+        if let listed = person?.bottles, !listed.isEmpty { return Finding("bottles", .good, "as listed: \(listed.joined(separator: ", "))") }
         let names = own.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
         return own.isEmpty
             ? Finding("bottles", .note, "none yet; the first that answers a poll is this store's own")
             : Finding("bottles", .good, names.joined(separator: ", "))
+    }
+
+    /// Whether somebody is there, on each of the links.
+    static func links(_ places: [StorePlace], _ options: LinkOptions, _ file: Configuration) async -> [Finding] {
+        var seen: Set<String> = []
+        var findings: [Finding] = []
+        for place in places {
+            var link = options
+            link.fill(file, for: place.person)
+            guard seen.insert(link.link ?? "").inserted else { continue }
+            findings.append(await self.link(link, places.filter { ($0.person?.link ?? place.person?.link) == place.person?.link }.flatMap { OwnBottles.look($0) }))
+        }
+        return findings
     }
 
     /// Whether somebody is there, by a scan of at most three seconds.

@@ -24,6 +24,7 @@ actor House {
     private let log: Logger
     private let clock = DriverClock.system(wall: { Machine.now() })
     private var entries: [Entry] = []
+    private var plan: ServicePlan?
     private var adapters: [String: Adapter] = [:]
     /// Opens a socket for the commands of a person, until it is cancelled.
     private var doors: (@Sendable (_ socket: String, _ person: String) async -> Void)?
@@ -42,7 +43,10 @@ actor House {
     func take(_ plan: ServicePlan) async throws {
         let comers = plan.people.filter { new in !entries.contains { $0.resident.planInForce.isInPlace(of: new) } }
         var depots: [String: Depot] = [:]
-        for comer in comers { depots[comer.name] = try Depot(comer.store, zone: comer.zone) }
+        for comer in comers {
+            let open = entries.first { comer.store.isSameFile(as: $0.resident.store.path) }?.resident.store
+            depots[comer.name] = try open.map { try Depot($0, comer.store, zone: comer.zone) } ?? Depot(comer.store, zone: comer.zone)
+        }
         var opened: [String: any CentralLink] = [:]
         for comer in comers {
             let key = try Self.key(comer)
@@ -68,7 +72,7 @@ actor House {
             }
         }
         // Nobody is polled for before everybody's bottles are known.
-        entries = next
+        (entries, self.plan) = (next, plan)
         for entry in joining { await entry.adapter.join(entry.resident) }
         for (key, adapter) in adapters where await adapter.isDeserted {
             adapters[key] = nil
@@ -122,13 +126,16 @@ actor House {
         get async {
             var shares: [HouseholdBottles.Share] = []
             for entry in entries { shares.append(await entry.resident.desk.share()) }
-            return HouseholdBottles(shares)
+            return HouseholdBottles(shares + (plan?.neighbourShares ?? []))
         }
     }
 
     private func letIn(_ plan: PersonPlan, _ depot: Depot, _ adapter: Adapter) async -> Entry {
         var log = speech.logger(link: (try? Self.key(plan)) ?? "", isTalkative: plan.link.verbose || Diagnostics.isLively)
-        if let listed = plan.listed { log[metadataKey: "person"] = "\(listed)" }
+        if let listed = plan.listed {
+            log[metadataKey: "person"] = "\(listed)"
+            log.handler = PersonLog(log.handler, person: listed)
+        }
         let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock)
         let page = resident.page(await adapter.service)
         return Entry(resident: resident, adapter: adapter, page: page, work: Task { await resident.run() }, door: door(resident))

@@ -79,6 +79,9 @@ struct StoreOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else what waterh.toml says, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
+    @Option(help: ArgumentHelp("Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
+    var person: String?
+
     @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
     var config: String?
 
@@ -89,7 +92,10 @@ struct StoreOptions: ParsableArguments {
     var zone: String?
 
     /// Where the store is, by flags, environment and configuration.
-    func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, file) }
+    func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, person: person, file) }
+
+    /// Whether a person, or a store, is named: then the others of a list are not meant.
+    var isOne: Bool { store != nil || person != nil || Machine.variable("WATERH_STORE") != nil }
 
     /// The zone that is named anywhere but in the settings.
     func namedZone(_ file: Configuration) -> String? { zone ?? Machine.variable("WATERH_ZONE") ?? file.zone }
@@ -107,8 +113,8 @@ func sentence(_ text: String) -> String {
 
 extension LinkOptions {
     /// Fills in from the file what neither a flag nor the environment says.
-    mutating func fill(_ file: Configuration) {
-        link = link ?? Machine.variable("WATERH_LINK") ?? file.link
+    mutating func fill(_ file: Configuration, for person: PersonEntry? = nil) {
+        link = link ?? Machine.variable("WATERH_LINK") ?? person?.link ?? file.link
         bottle = bottle ?? Machine.variable("WATERH_BOTTLE") ?? file.bottle
         allowPowerCycle = allowPowerCycle || file.allowPowerCycle == true
     }

@@ -28,12 +28,13 @@ struct Poll: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(place.config)
+        let store = try place.place(file)
         var link = link
-        link.fill(file)
+        link.fill(file, for: store.person)
         let central = try link.open()
-        let depot = try Depot(try place.place(file), zone: place.namedZone(file))
+        let depot = try Depot(store, zone: place.namedZone(file))
         var options = try depot.pollOptions(dialect: place.dialect ?? file.dialect)
-        options.bottle = OwnBottle.meant(link.wantedBottle, among: options.own)
+        options.mean(link.wantedBottle, store, file)
         options.allowPowerCycle = link.allowPowerCycle
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }

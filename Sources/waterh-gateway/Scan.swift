@@ -13,6 +13,9 @@ struct Scan: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The store whose bottles are told from others. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
+    @Option(help: ArgumentHelp("Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
+    var person: String?
+
     @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
     var config: String?
 
@@ -31,11 +34,13 @@ struct Scan: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(config)
+        let place = try StorePlace.find(store, person: person, file)
         var link = link
-        link.fill(file)
+        link.fill(file, for: place.person)
         let central = try link.open()
         let (isAll, isJSON, limit, way) = (all, json, seconds, link)
-        let own = OwnBottles.look(try StorePlace.find(store, file))
+        let own = OwnBottles.look(place)
+        let foreign = OwnBottles.foreign(to: place.person, file, own: own)
         let wanted = OwnBottle.meant(link.wantedBottle, among: own)
         let end = Task {
             try await Task.sleep(for: .seconds(limit))
@@ -44,7 +49,7 @@ struct Scan: AsyncParsableCommand {
         defer { end.cancel() }
         let (outcome, stopped) = await Interruptible.stoppable { () -> Result<Int, LinkError> in
             await withTaskCancellationHandler {
-                await Self.look(central, way, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted, own: own)
+                await Self.look(central, way, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted, own: own, foreign: foreign)
             } onCancel: {
                 Task { await central.close() }
             }
@@ -66,7 +71,8 @@ struct Scan: AsyncParsableCommand {
 
     /// Reports everybody once, and again when more becomes known of them. Ends when the link is closed.
     private static func look(
-        _ central: any CentralLink, _ way: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool, wanted: String?, own: [OwnBottle]
+        _ central: any CentralLink, _ way: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool, wanted: String?, own: [OwnBottle],
+        foreign: [ForeignBottle]
     ) async -> Result<Int, LinkError> {
         var seen: [PeerID: Advertisement] = [:]
         central.perform(.startScan)
@@ -78,7 +84,7 @@ struct Scan: AsyncParsableCommand {
                 guard isAll || isBottle || wanted != nil, seen[found.peer] != found else { continue }
                 seen[found.peer] = found
                 let seen = await Sighting(found, on: way, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
-                isJSON ? TextOutput.standard.line(object(seen, isBottle: isBottle, own)) : TextOutput.standard.words(words(seen, isBottle: isBottle, own))
+                isJSON ? TextOutput.standard.line(object(seen, isBottle: isBottle, own)) : TextOutput.standard.words(words(seen, isBottle: isBottle, own, foreign))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 return .failure(error)
@@ -99,12 +105,12 @@ struct Scan: AsyncParsableCommand {
         ]
     }
 
-    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle]) -> String {
+    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle], _ foreign: [ForeignBottle]) -> String {
         let found = seen.found
         return [
             found.address?.description ?? found.peer.text, isBottle && found.address == nil ? seen.identity.map { printable($0) } : nil,
             seen.name.map { printable($0) } ?? "(no name)", found.rssi.map { "\($0) dBm" },
-            found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "), isBottle ? seen.words(own) : nil,
+            found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "), isBottle ? seen.words(own, foreign) : nil,
         ].compactMap { $0 }.joined(separator: "  ")
     }
 

@@ -14,6 +14,9 @@ struct Send: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The store whose bottles are told from others. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
+    @Option(help: ArgumentHelp("Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
+    var person: String?
+
     @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
     var config: String?
 
@@ -28,9 +31,9 @@ struct Send: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(config)
+        let place = try StorePlace.find(store, person: person, file)
         var link = link
-        link.fill(file)
-        let place = try StorePlace.find(store, file)
+        link.fill(file, for: place.person)
         // Whoever names a zone here means this clock; otherwise it is the one by which polls set it.
         let zone = try zone.map { try Depot.choice($0).host } ?? Depot.zones(Machine.variable("WATERH_ZONE") ?? file.zone, place).bottle
         let command = try CommandWords.command(command, zone: zone, now: Machine.now())
@@ -40,7 +43,7 @@ struct Send: AsyncParsableCommand {
         if command == .register { options.limits.poll += options.limits.button }
         // A recording is nobody's.
         options.own = OwnBottles.look(place)
-        options.bottle = OwnBottle.meant(link.wantedBottle, among: options.own)
+        options.mean(link.wantedBottle, place, file)
         if case .capture = try link.name { options.answeredByRecording() }
         options.allowPowerCycle = link.allowPowerCycle
         let watcher = Watcher(verbose: link.verbose)

@@ -70,7 +70,7 @@ actor ServiceDesk {
 
     /// The bottles to poll, and what the day asks for; after `share`.
     func look(_ household: HouseholdBottles) -> [BottleDay] {
-        foreign = household.foreign(to: plan.name)
+        foreign = isRecording ? [] : household.foreign(to: plan.name)
         sayWhoElse(household.rivals(of: plan.name))
         // Nothing will be taken from any bottle while the store cannot be read: see `options`.
         let own = isRecording ? [] : own
@@ -87,7 +87,7 @@ actor ServiceDesk {
         self.rivals = rivals
         guard !rivals.isEmpty else { return }
         log.warning(
-            "\(plan.name) has no bottle yet, and neither \(rivals.count == 1 ? "has" : "have") \(rivals.joined(separator: ", ")): none is polled until it is said whose it is (bottles = [\"ADDRESS\"] in waterh.toml, or waterh-gateway adopt ADDRESS --store \(plan.store.path)).")
+            "\(plan.name) has no bottle yet, and neither \(rivals.count == 1 ? "has" : "have") \(rivals.joined(separator: ", ")): none is polled until it is said whose it is (bottles = [\"ADDRESS\"] in waterh.toml, or waterh-gateway adopt ADDRESS --person \(plan.name)).")
     }
 
     /// Whether a bottle's connection is wanted beyond its polls (`bottle.hold`).

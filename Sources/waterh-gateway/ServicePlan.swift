@@ -1,6 +1,7 @@
 import BottleProtocol
 import CommandKit
 import CommandStore
+import Gateway
 import HTTPAPI
 
 /// What the service was asked to do: flags over environment over file.
@@ -12,15 +13,37 @@ struct ServicePlan: Sendable {
     /// By which names other machines call this one.
     let names: [String]
 
+    /// Who is listed, and not served here: their bottles are theirs all the same.
+    let neighbours: [PersonEntry]
+    private let file: Configuration
+
     init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws {
         let file = try Configuration.load(place.config)
-        people = [try PersonPlan(link, place, file, keep: keep)]
+        self.file = file
+        if place.isOne || file.people.isEmpty {
+            let store = try place.place(file)
+            people = [try PersonPlan(link, place, store, file, keep: keep)]
+            neighbours = file.people.filter { store.person != nil && $0.name != store.person?.name }
+        } else {
+            try file.checkStores()
+            neighbours = []
+            guard link.wantedBottle == nil else {
+                throw CommandFailure(
+                    .wrongUse, "Several people are listed, and a bottle is one person's.", advice: "Leave --bottle (and WATERH_BOTTLE) out, or name whose with --person.")
+            }
+            people = try file.people.map { person in
+                try PersonPlan(link, place, StorePlace(path: person.store, origin: .configuration, person: person), file, keep: keep)
+            }
+        }
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
         names = file.names ?? []
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
             throw CommandFailure(.wrongUse, "\"\(listen)\" is no place for the page.", advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
     }
+
+    /// The parts of those who are listed and not served here.
+    var neighbourShares: [HouseholdBottles.Share] { neighbours.map { OwnBottles.share($0, file) } }
 }
 
 /// What the service does for one person.
@@ -41,19 +64,19 @@ struct PersonPlan: Sendable {
 
     var name: String { listed ?? Self.nobodyListed }
 
-    init(_ link: LinkOptions, _ place: StoreOptions, _ file: Configuration, keep: Bool) throws {
-        listed = nil
+    init(_ link: LinkOptions, _ place: StoreOptions, _ store: StorePlace, _ file: Configuration, keep: Bool) throws {
+        listed = store.person?.name
+        self.store = store
         var link = link
-        link.fill(file)
+        link.fill(file, for: store.person)
         self.link = link
-        bottles = link.wantedBottle.map { [$0] } ?? []
-        store = try place.place(file)
+        bottles = link.wantedBottle.map { [$0] } ?? store.person?.bottles ?? []
         zone = place.namedZone(file)
         dialect = place.dialect ?? file.dialect
         self.keep = keep || file.keep == true
-        sharesWaterline = file.shareWaterline == true
-        // A zone that does not exist is told now, and not swallowed at a later poll.
-        _ = try Depot.choice(zone)
+        sharesWaterline = store.person?.shareWaterline ?? file.shareWaterline ?? false
+        // A zone or a link that does not exist is told now, and not swallowed at a later poll.
+        _ = (try Depot.choice(zone), try link.name)
     }
 
     /// Whether the same store is filled by the same link: what else is said may change while the service runs.

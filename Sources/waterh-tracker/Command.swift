@@ -4,7 +4,7 @@ import CommandKit
 @main
 enum Main {
     static func main() async {
-        await CommandRunner.main(Command.self, arguments: VerbFirst.ordered(Array(CommandLine.arguments.dropFirst()), options: ["--store", "--config", "--now", "--zone"], flags: ["--json"]))
+        await CommandRunner.main(Command.self, arguments: VerbFirst.ordered(Array(CommandLine.arguments.dropFirst()), options: ["--store", "--person", "--config", "--now", "--zone"], flags: ["--json"]))
     }
 }
 
@@ -13,7 +13,7 @@ struct Command: ParsableCommand {
         commandName: "waterh-tracker",
         abstract: "The day, from the store: what was drunk, what is due, and a Waterline session when there is one.",
         discussion: """
-            Every verb takes --store FILE, --config FILE, --json, and --now INSTANT --zone ZONE to ask what it would say then.
+            Every verb takes --store FILE, --person NAME, --config FILE, --json, and --now INSTANT --zone ZONE to ask what it would say then.
             Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file.
             """,
         version: ProgramVersion.text,

@@ -11,6 +11,9 @@ struct StoreOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else what waterh.toml says, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
     var store: String?
 
+    @Option(help: ArgumentHelp("Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
+    var person: String?
+
     @Option(help: ArgumentHelp("The configuration. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
     var config: String?
 
@@ -40,7 +43,7 @@ struct Desk {
     /// - Parameter isQuiet: nothing is answered yet, so that nothing has to be said beside it.
     init(_ options: StoreOptions, for access: TrackerStore.Access, isQuiet: Bool = false) throws {
         let configuration = try Configuration.load(options.config)
-        place = try StorePlace.find(options.store, configuration)
+        place = try StorePlace.find(options.store, person: options.person, configuration)
         let named = options.zone ?? Machine.variable("WATERH_ZONE") ?? configuration.zone
         let choice = try ZoneChoice(named: named, machine: named == nil ? Machine.zone() : .utc)
         let store = try place.open(hostZone: choice.host.id, for: access)
@@ -49,6 +52,7 @@ struct Desk {
         tracker = try TrackerDesk(store, now: now, zone: choice, source: "cli", canNotify: DesktopNotice() != nil, remark: { Diagnostics.warning($0) })
         console = Console()
         isJSON = options.json
+        if access == .writing, let goal = place.person?.goalMl { try tracker.begin(withGoal: goal) }
         if !isQuiet { for remark in try Self.remarks(store, place) { Diagnostics.warning(remark) } }
     }
 

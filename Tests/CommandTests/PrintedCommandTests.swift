@@ -33,7 +33,7 @@ import Testing
         #expect(help.exitCode == 0, "\(help.error)")
         let shown = Set(help.output.matches(of: /--[a-z-]+/).map { String($0.output) })
         let known = Set(PrintedCommands.options[program]?[verb] ?? [])
-        #expect(known.isSubset(of: shown) && known == shown.intersection(["--link", "--store", "--config", "--zone"]))
+        #expect(known.isSubset(of: shown) && known == shown.intersection(["--link", "--store", "--person", "--config", "--zone"]))
     }
 
     /// From the refusal to the drinks by copying what is printed, with a store and a link that have to be named.

@@ -3,6 +3,7 @@ import BottleProtocol
 @testable import Gateway
 import GatewaySupport
 import Support
+import Synchronization
 import Testing
 import TrackerCore
 
@@ -14,7 +15,7 @@ private let standIn = "WaterH-Boost-24oz (private address)"
 private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnBottle(identities: [$0]) } }
 
 /// Whose bottles are whose in a household, and that nobody's poll drains another's.
-@Suite struct HouseholdTests {
+@Suite(.timeLimit(.minutes(1))) struct HouseholdTests {
     private typealias Share = HouseholdBottles.Share
 
     /// What each of two people must leave alone, and whether each may take the first bottle that answers.
@@ -91,6 +92,36 @@ private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnB
         #expect(BottlePlan.plans(wanted: [red, blue], own: own(red)).map(\.id) == [red, blue])
     }
 
+    /// Who asks right after the first bottle was adopted is served: it stands under another name by then.
+    @Test(arguments: [nil, "ben"] as [String?])
+    func whoAsksAfterAnAdoptionIsServed(person: String?) async {
+        let polls = Mutex(0)
+        let (polled, tell) = AsyncStream.makeStream(of: Void.self)
+        let service = PollService(
+            PollService.Surroundings(
+                look: {
+                    let own = polls.withLock { $0 } == 0 ? [] : own(red)
+                    return BottlePlan.plans(of: person, wanted: [], own: own).map { BottleDay($0, rhythm: .every(seconds: 600)) }
+                },
+                options: { _ in PollOptions(zone: .utc) },
+                poll: { _ in
+                    polls.withLock { $0 += 1 }
+                    var report = PollReport()
+                    (report.identity, report.isAdopted) = (red, true)
+                    return report
+                },
+                afterPoll: { _, _ in tell.yield() }),
+            clock: .system(wall: { evening }))
+        let work = Task { await service.run() }
+        var polling = polled.makeAsyncIterator()
+        await polling.next()
+        await service.hurry(person)
+        await polling.next()
+        work.cancel()
+        await work.value
+        #expect(polls.withLock { $0 } == 2)
+    }
+
     /// Two people and one adapter: what one asks for moves nobody else's turn, and each hears of the own next poll only.
     @Test func whatOnePersonAsksForIsNoBusinessOfTheOther() {
         let plans = [BottlePlan.plans(of: "anna", wanted: [], own: own(red)), BottlePlan.plans(of: "ben", wanted: [], own: own(blue))].flatMap { $0 }
@@ -103,7 +134,7 @@ private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnB
         #expect(polled(machine.handle(look, at: at(1))) == "ben")
         _ = machine.handle(.pollOver(PollReport()), at: at(2))
         #expect(machine.nextPoll(of: "anna") == at(101) && machine.nextPoll(of: "ben") == at(602) && machine.nextPoll(of: "eve") == nil)
-        _ = machine.handle(.poke(plans[1].id), at: at(10))
+        _ = machine.handle(.pokeBottles(of: "ben"), at: at(10))
         #expect(machine.nextPoll(of: "anna") == at(101))
         #expect(polled(machine.handle(look, at: at(10))) == "ben")
         var report = PollReport()

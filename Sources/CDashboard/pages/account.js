@@ -2,6 +2,7 @@
 import { request } from './api.js';
 import { h } from './dom.js';
 import { acceptState, ask } from './live.js';
+import { home } from './home.js';
 import { forgetAll } from './memory.js';
 import { t } from './texts.js';
 import { card, confirmThen, dialog, field, toast } from './ui.js';
@@ -20,7 +21,7 @@ export function account() {
       if (word.value.trim() !== 'purge') throw new Error(t.purgeRule);
       await request('POST', '/purge', { confirm: 'purge' });
       forgetAll();
-      location.assign('/welcome');
+      location.assign(`${home}/welcome`);
     } });
   };
   return card(t.account, { class: 'group', 'data-group': 'account' },

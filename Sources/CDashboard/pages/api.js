@@ -1,6 +1,9 @@
 // Talking to the service: one function for every request, problem details as errors.
+import { home } from './home.js';
 
-const BASE = '/api/v1';
+const HOUSE = '/api/v1';
+/** Below this stands everything of the person whose page this is. */
+export const BASE = HOUSE + home;
 /** No answer after so long is no answer. Commands to a bottle take longest. */
 const PATIENCE = { read: 10_000, write: 20_000, bottle: 60_000 };
 
@@ -25,7 +28,7 @@ export function newKey() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-export async function request(method, path, body, { key, patience } = {}) {
+export async function request(method, path, body, { key, patience, isHouse = false } = {}) {
   const headers = { Accept: 'application/json' };
   if (method !== 'GET') headers['Idempotency-Key'] = key ?? newKey();
   if (body !== undefined) headers['Content-Type'] = 'application/json';
@@ -35,7 +38,7 @@ export async function request(method, path, body, { key, patience } = {}) {
   let response;
   let text;
   try {
-    response = await fetch(BASE + path, {
+    response = await fetch((isHouse ? HOUSE : BASE) + path, {
       method, headers, body: body === undefined ? undefined : JSON.stringify(body),
       signal: stop.signal, credentials: 'same-origin', cache: 'no-store',
     });
@@ -56,7 +59,7 @@ export async function request(method, path, body, { key, patience } = {}) {
   return value;
 }
 
-export const get = (path) => request('GET', path);
+export const get = (path, options) => request('GET', path, undefined, options);
 
 /** A query from what is given: `query({ week: '2026-06-15' })` is `?week=2026-06-15`. */
 export const query = (values) => {

@@ -1,8 +1,10 @@
 // The app: one page with real addresses. Only what is opened is loaded.
 import { h, icon, setText, show } from './dom.js';
 import { clock } from './format.js';
+import { home, pathOf as bare } from './home.js';
 import { live, on, start } from './live.js';
 import { notices } from './notices.js';
+import { people } from './people.js';
 import { watchQueue } from './queue.js';
 import { language, t } from './texts.js';
 import { applyTheme } from './theme.js';
@@ -31,7 +33,7 @@ document.getElementById('messages').setAttribute('aria-label', t.messages);
 const links = new Map();
 for (const [path, page] of Object.entries(pages)) {
   if (page.isHidden) continue;
-  const link = h('a', { href: path }, icon(page.name, 'nav-icon'), h('span', {}, t.pages[page.name]));
+  const link = h('a', { href: home + path }, icon(page.name, 'nav-icon'), h('span', {}, t.pages[page.name]));
   links.set(path, link);
   nav.append(link);
 }
@@ -40,7 +42,7 @@ let leave = null;
 let turn = 0;
 
 const pathOf = () => {
-  const path = location.pathname.replace(/\/+$/, '') || '/';
+  const path = bare();
   return pages[path] ? path : '/';
 };
 
@@ -74,7 +76,7 @@ async function openPage({ isFirst = false } = {}) {
 }
 
 function go(path) {
-  if (path !== location.pathname) history.pushState(null, '', path);
+  if (home + path !== location.pathname) history.pushState(null, '', home + path);
   openPage();
 }
 
@@ -82,9 +84,10 @@ document.addEventListener('click', (event) => {
   const link = event.target.closest('a[href]');
   if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const address = new URL(link.href);
-  if (address.origin !== location.origin || !pages[address.pathname] || link.target) return;
+  const isOurs = address.origin === location.origin && (!home || address.pathname.startsWith(`${home}/`));
+  if (!isOurs || !pages[bare(address.pathname)] || link.target) return;
   event.preventDefault();
-  go(address.pathname);
+  go(bare(address.pathname));
 });
 addEventListener('popstate', () => openPage());
 
@@ -117,6 +120,7 @@ addEventListener('waterh-unpaired', () => { if (location.pathname !== '/pair') l
 addEventListener('waterh-refused', (event) => toast(event.detail, { isProblem: true, seconds: 10 }));
 
 start();
+people(document.getElementById('people')).catch(() => {});
 notices();
 openPage({ isFirst: true });
 // Installing needs a secure context; everything works without.

@@ -1,5 +1,5 @@
 // The state, as the service last told it. It comes as server-sent events; where they do not come, it is asked for.
-import { get, Problem, Silence } from './api.js';
+import { BASE, get, Problem, Silence } from './api.js';
 import { remembered } from './memory.js';
 import { flush } from './queue.js';
 
@@ -109,7 +109,7 @@ function listen() {
   shows = showsNotices();
   looks = !document.hidden;
   const words = [shows && 'shows=notifications', !looks && 'looks=no'].filter(Boolean).join('&');
-  source = new EventSource(`/api/v1/events${words && `?${words}`}`);
+  source = new EventSource(`${BASE}/events${words && `?${words}`}`);
   const take = (kind, use) => source.addEventListener(kind, (event) => {
     pause = 1000;
     heardNow();

@@ -1,13 +1,18 @@
 // What this device remembers. Storage may be switched off or full: then the page works without.
+import { person } from './home.js';
+
+/** What is one person's, and not the device's: several may look at their days here. */
+const PERSONAL = new Set(['state', 'queue', 'confettiDay']);
+const keyOf = (name) => (person && PERSONAL.has(name) ? `waterh.${name}@${person}` : `waterh.${name}`);
 
 function read(name) {
-  try { return JSON.parse(localStorage.getItem(`waterh.${name}`)); } catch { return null; }
+  try { return JSON.parse(localStorage.getItem(keyOf(name))); } catch { return null; }
 }
 
 function write(name, value) {
   try {
-    if (value === null || value === undefined) localStorage.removeItem(`waterh.${name}`);
-    else localStorage.setItem(`waterh.${name}`, JSON.stringify(value));
+    if (value === null || value === undefined) localStorage.removeItem(keyOf(name));
+    else localStorage.setItem(keyOf(name), JSON.stringify(value));
   } catch { /* Nothing to be done: it is forgotten with this page. */ }
 }
 
@@ -26,12 +31,13 @@ export const remembered = new Proxy({}, {
 /** Another page of this browser wrote: what we hold is old. */
 addEventListener('storage', (event) => {
   if (event.key === null) fallback.clear();
-  else if (event.key.startsWith('waterh.')) fallback.delete(event.key.slice(7));
+  else for (const name of [...fallback.keys()]) if (event.key === keyOf(name)) fallback.delete(name);
 });
 
 export const forgetAll = () => {
   fallback.clear();
   try {
-    for (const key of Object.keys(localStorage)) if (key.startsWith('waterh.')) localStorage.removeItem(key);
+    const isOurs = (key) => key.startsWith('waterh.') && (!key.includes('@') || key.endsWith(`@${person}`));
+    for (const key of Object.keys(localStorage)) if (isOurs(key)) localStorage.removeItem(key);
   } catch { /* As above. */ }
 };

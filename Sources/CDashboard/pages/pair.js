@@ -13,9 +13,11 @@ const error = h('p', { class: 'error', role: 'alert', hidden: true });
 const button = h('button', { type: 'submit', class: 'primary big' }, t.letMeIn);
 
 /** Back to where the visitor wanted to be; only to pages of this house. */
-function destination() {
+function destination(page) {
   const wanted = new URLSearchParams(location.search).get('to') ?? '/';
-  return /^\/[a-z]*$/.test(wanted) ? wanted : '/';
+  const [, whose, path] = /^(\/people\/[A-Za-z][\w-]*)?(\/[a-z]*)$/.exec(wanted) ?? [null, undefined, '/'];
+  // The code says whose day it opened: another one's page would only ask again.
+  return whose && page !== `${whose}/` ? page : page.replace(/\/$/, '') + path;
 }
 
 async function pair(event) {
@@ -25,8 +27,8 @@ async function pair(event) {
   show(error, false);
   try {
     if (digits.length < 4) throw new Error(t.codeRule);
-    await request('POST', '/pair', { code: digits });
-    location.replace(destination());
+    const { page } = await request('POST', '/pair', { code: digits });
+    location.replace(destination(page ?? '/'));
   } catch (problem) {
     setText(error, said(problem.message));
     show(error, true);

@@ -1,5 +1,6 @@
 // Writes that must not be lost. Each has its key from the first attempt on, is kept on this device until an answer came, and is
 // sent again, as it was, with the same key: the service counts it once however often it arrives.
+import { home } from './home.js';
 import { newKey, Problem, request, Silence } from './api.js';
 import { remembered } from './memory.js';
 
@@ -50,7 +51,7 @@ export function flush() {
 /** Two open pages share the list: one of them sends. Without the lock (no secure context) both may, and the key makes it count once. */
 async function withLock(work) {
   if (!navigator.locks) return work();
-  return navigator.locks.request('waterh.queue', work);
+  return navigator.locks.request(`waterh.queue${home}`, work);
 }
 
 async function sendAll() {

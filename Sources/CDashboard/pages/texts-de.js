@@ -4,7 +4,7 @@ const zahl = (wert) => new Intl.NumberFormat('de').format(wert);
 const liter = (ml) => `${new Intl.NumberFormat('de', { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(ml / 1000)} L`;
 
 export default {
-  title: 'Trinken', today: 'Heute', skip: 'Zum Inhalt', navigation: 'Seiten', messages: 'Meldungen',
+  title: 'Trinken', today: 'Heute', skip: 'Zum Inhalt', navigation: 'Seiten', people: 'Personen', messages: 'Meldungen',
   pages: { today: 'Heute', history: 'Verlauf', waterline: 'Waterline', bottle: 'Flasche', settings: 'Einstellungen', welcome: 'Willkommen' },
   save: 'Sichern', cancel: 'Abbrechen', close: 'Schließen', add: 'Hinzufügen', edit: 'Ändern', delete: 'Löschen', undo: 'Zurück', again: 'Noch einmal', done: 'Fertig', copy: 'Kopieren', make: 'Anlegen',
   log: 'Eintragen', less: 'Weniger', more: 'Mehr', saved: 'Gesichert', discarded: 'Nichts wurde geändert', yes: 'ja', no: 'nein', never: 'nie', unknown: 'unbekannt', name: 'Name',

@@ -71,7 +71,7 @@ public struct PollOptions: Sendable {
     public mutating func answeredByRecording() {
         isRecording = true
         (trustsClock, correctClockBeyond) = (true, nil)
-        (own, others, alias) = ([], [], nil)
+        (own, others, foreign, alias) = ([], [], [], nil)
     }
 
     var resolver: RecordResolver { RecordResolver(zone: zone, maxAgeDays: maxRecordAgeDays) }

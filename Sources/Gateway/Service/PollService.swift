@@ -78,7 +78,8 @@ public actor PollService {
                 wall = WallClock(clock)
                 poked.insert(nil)
             }
-            for plan in found.map(\.plan) where poked.contains(nil) || poked.contains(plan.person) { _ = machine.handle(.poke(plan.id), at: clock.now()) }
+            // Before the plans: a bottle that was just adopted stands under another name there yet.
+            for person in poked { _ = machine.handle(person.map { .pokeBottles(of: $0) } ?? .poke(nil), at: clock.now()) }
             poked = []
             let wishes = found.reduce(into: [:]) { $0[$1.plan.id] = $1.wish }
             await perform(machine.handle(.plans(found.map(\.plan), rhythms, wishes: wishes), at: clock.now()))

@@ -15,6 +15,8 @@ public struct ServiceMachine: Sendable {
         case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldWish] = [:])
         /// A person asks, settings have changed, or the clock was set: poll at once. `nil`: every bottle.
         case poke(BottlePlan.ID?)
+        /// The same for all bottles of one person.
+        case pokeBottles(of: String)
         /// The bottle at the other end of the connection said something by itself: its log is worth a look.
         case liveReport
         /// The connection that was kept has ended by itself.
@@ -119,6 +121,8 @@ public struct ServiceMachine: Sendable {
             if let next = next(now) { effects.append(next) }
         case .poke(let id):
             for index in standings.indices where id == nil || standings[index].plan.id == id { hurry(index, now) }
+        case .pokeBottles(let person):
+            for index in standings.indices where standings[index].plan.person == person { hurry(index, now) }
         case .liveReport:
             if kept != nil || polling != nil { stirredAt = stirredAt ?? now }
         case .connectionLost:

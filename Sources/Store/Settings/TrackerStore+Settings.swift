@@ -67,6 +67,11 @@ extension TrackerStore {
         }
     }
 
+    /// Whether a goal was ever chosen, be it the usual one.
+    public func hasChosenGoal() throws -> Bool {
+        try read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM day)") ?? false }
+    }
+
     /// Consecutive days that met their goal (tracker law D3). Reads backwards, in growing steps, only as far as the
     /// streak goes.
     public func streak(today: LocalDay) throws -> Int {

@@ -38,6 +38,13 @@ extension TrackerDesk {
         try change { Self.report(bottle, try store.changeSettings(changes, ofBottle: bottle)) }
     }
 
+    /// The goal that a person's store begins with: nothing happens where one was ever chosen.
+    public func begin(withGoal ml: Int) throws {
+        guard try !store.hasChosenGoal() else { return }
+        let goal = [(name: "hydration.goalMl", text: "\(ml)")]
+        _ = try change { try store.changeSettings(goal, isFirstChoice: true, context) }
+    }
+
     private static func report(_ bottle: String, _ found: (settings: Settings, own: Set<String>)) -> BottleSettingsReport {
         let names = Settings.catalogue.map(\.name).filter { $0.hasPrefix(BottleSettings.prefix) && $0 != Settings.aliasName }
         return BottleSettingsReport(bottle: bottle, settings: SettingsReport(names.map { line($0, found.settings) }), own: names.filter(found.own.contains))
