@@ -439,6 +439,25 @@ import TrackerCore
         #expect(world.isBottleRight && world.countsAll, "\(world.journal.entries)")
     }
 
+    /// Nor over a restart: there only a time server tells by how much the clock of before was wrong.
+    @Test(arguments: [-77.0, 77, -300], [0.0, 3]) func `a setting that never reached the bottle after a restart moves no drink`(days: Double, later: Double) throws {
+        var world = ClockWorld()
+        world.losePower()
+        try world.poll()
+        world.host = days * Self.day
+        try world.poll()
+        #expect(world.isClockSet)
+        world.restart()
+        (world.host, world.hasTimeServer, world.hearsClock) = (0, true, false)
+        try world.poll()
+        #expect(world.isClockSet, "and it is noted, and never arrives")
+        world.pass(later * Self.day)
+        world.sip()
+        world.hearsClock = true
+        try world.poll()
+        #expect(world.isBottleRight && world.broken.isEmpty && world.countsAll && world.waiting == 0, "\(world.broken) \(world.journal.entries)")
+    }
+
     /// The bottle wrote it by a wrong clock of this computer's, and was set by somebody else since, to a time that this one does not share.
     @Test(arguments: [-77.0, 77]) func `by how much an echo was wrong nobody says who may be wrong himself`(days: Double) throws {
         var world = ClockWorld()

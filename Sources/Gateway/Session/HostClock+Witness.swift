@@ -87,29 +87,26 @@ extension HostClock {
     /// The bottle still shows what this computer told it, before this computer's clock was set. That may be any time that it was told: what was
     /// noted last may never have reached it.
     private static func isEcho(_ drift: Int, _ memory: BottleMemory, _ host: ClockMark) -> Bool {
-        // What somebody else agreed with before it was passed on counts for more than a clock that stands alone.
-        memory.clockSettings.contains { setting in !setting.wasNear && shows(setting.mark, drift, host) && !isVouched(setting.mark, memory) }
-    }
-
-    /// A bottle that is ahead by `drift` goes on by a clock that this computer has had, and has no more.
-    private static func shows(_ mark: ClockMark, _ drift: Int, _ host: ClockMark) -> Bool {
-        guard isOvertaken(mark, by: host), let step = mark.step(to: host) else { return false }
-        return abs(Double(drift) + step) <= tolerance / 2
-    }
-
-    /// What the bottle was told, as far as it heard it.
-    static func heardSettings(_ memory: BottleMemory, drift: Int?, _ host: ClockMark) -> [ClockSetting] {
-        memory.clockSettings + [unheard(drift, memory, host)].compactMap(\.self)
-    }
-
-    /// It goes on by an earlier clock than it was told last: that never reached it. The earlier one as a setting of then, so that what it wrote since
-    /// is known for what it is. `nil` where it heard the last, or shows a clock of its own.
-    static func unheard(_ drift: Int?, _ memory: BottleMemory, _ host: ClockMark) -> ClockSetting? {
-        let settings = memory.clockSettings.filter { !$0.wasNear }
-        guard let drift, let shown = settings.lastIndex(where: { shows($0.mark, drift, host) }), settings.indices.contains(shown + 1) else { return nil }
-        let missed = settings[shown + 1]
-        return settings[shown].mark.passed(until: missed.mark).map {
-            ClockSetting(mark: settings[shown].mark.advanced(milliseconds: $0), lastRecord: missed.lastRecord)
+        memory.clockSettings.contains { setting in
+            guard !setting.wasNear, isOvertaken(setting.mark, by: host), shows(setting.mark, drift, host) == true else { return false }
+            // What somebody else agreed with before it was passed on counts for more than a clock that stands alone.
+            return !isVouched(setting.mark, memory)
         }
+    }
+
+    /// What the bottle was told, as far as it heard it: where it goes on by an earlier clock than the last, that one stands once more in the place of
+    /// those that never reached it, so that what was written since is dated by it, and nothing that came before.
+    static func heardSettings(_ memory: BottleMemory, drift: Int?, _ host: ClockMark) -> [ClockSetting] {
+        let settings = memory.clockSettings.filter { !$0.wasNear }
+        guard let drift, Double(drift.magnitude) > tolerance else { return settings }
+        // One of another start of the computer may be what it shows, and nobody can tell.
+        guard let last = settings.lastIndex(where: { shows($0.mark, drift, host) ?? true }), settings.indices.contains(last + 1) else { return settings }
+        let (shown, missed) = (settings[last].mark, settings[last + 1])
+        return settings[...last] + [ClockSetting(mark: shown.advanced(milliseconds: shown.passed(until: missed.mark) ?? 0), lastRecord: missed.lastRecord)]
+    }
+
+    /// Whether a bottle that is ahead by `drift` goes on by that reading of this computer's clock; `nil` where the computer was started since.
+    private static func shows(_ mark: ClockMark, _ drift: Int, _ host: ClockMark) -> Bool? {
+        mark.step(to: host).map { abs(Double(drift) + $0) <= tolerance / 2 }
     }
 }
