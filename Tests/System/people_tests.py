@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Two people in one house, in Debian's Chromium: each has pages of their own, and the house's address leads to whom it means.
+
+usage: people_tests.py PRODUCTS [--shots FOLDER]
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+
+from pages import browser
+
+LIMIT = 30
+options = None
+
+
+class People(unittest.TestCase):
+    """One service without a bottle, and two days."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="waterh-people-")
+        folder = pathlib.Path(cls.folder.name)
+        cls.list = folder / "waterh.toml"
+        cls.list.write_text("".join(
+            f'[[person]]\nname = "{name}"\nstore = "{folder}/{name}.sqlite"\ngoal = {goal}\nlink = "unix:{folder}/{name}.sock"\n'
+            for name, goal in (("anna", 2200), ("ben", 3100))))
+        environment = os.environ | {"XDG_RUNTIME_DIR": str(folder), "DBUS_SESSION_BUS_ADDRESS": ""}
+        for name in ("anna", "ben"):
+            subprocess.run([f"{options.products}/waterh-tracker", "setup", "--yes", "--notifications", "skip", "--person", name, "--config", cls.list],
+                           check=True, capture_output=True, env=environment, timeout=LIMIT)
+        log = folder / "log"
+        with log.open("w") as words:
+            cls.service = subprocess.Popen(
+                [f"{options.products}/waterh-gateway", "run", "--config", cls.list, "--listen", "127.0.0.1:0", "--verbose"], env=environment, stderr=words)
+        end = time.monotonic() + LIMIT
+        while not (found := re.search(r"http://127[0-9.:]*/", log.read_text())):
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.1)
+        cls.url = found.group().rstrip("/")
+        cls.driver = browser.driver()
+
+    @classmethod
+    def tearDownClass(cls):
+        browser.close()
+        cls.service.terminate()
+        cls.service.wait(LIMIT)
+        cls.folder.cleanup()
+
+    def until(self, condition, why):
+        end = time.monotonic() + LIMIT
+        while not condition():
+            if time.monotonic() > end:
+                self.fail(f"{why}; at {self.driver.current_url}: {self.driver.get_log('browser')}")
+            time.sleep(0.05)
+
+    def text(self, selector):
+        return self.driver.execute_script("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
+
+    def at(self, path):
+        self.until(lambda: self.driver.current_url == self.url + path, f"the page is not {path}")
+
+    def total(self, name):
+        with urllib.request.urlopen(f"{self.url}/api/v1/people/{name}/state", timeout=LIMIT) as answer:
+            return json.load(answer)["dailyTotalMl"]
+
+    def click(self, selector):
+        self.until(lambda: self.driver.execute_script("const found = document.querySelector(arguments[0]); found?.click(); return !!found", selector), f"no {selector}")
+
+    def test_the_house_leads_to_whom_it_means_and_a_choice_to_the_other(self):
+        self.driver.get(f"{self.url}/history")
+        self.at("/people/anna/history")
+        self.until(lambda: self.text("#people") == "annaben", "nobody can be chosen")
+        self.assertEqual(self.text("#people [aria-current]"), "anna")
+        self.click('#people a[href="/people/ben/"]')
+        self.at("/people/ben/")
+        self.until(lambda: "3,100" in self.text("#main"), "it is not Ben's day")
+        self.until(lambda: self.text("#people [aria-current]") == "ben", "who is shown is not marked")
+        # A tap is in Ben's day and nowhere else, and the way to his other pages stays his.
+        self.click(".page-today .vessel")
+        self.until(lambda: self.total("ben") == 250, "the tap is not in Ben's day")
+        self.assertEqual(self.total("anna"), 0)
+        self.click('#nav a[href="/people/ben/history"]')
+        self.at("/people/ben/history")
+        self.driver.get(f"{self.url}/people/ben/watch")
+        self.until(lambda: "250" in self.text("body") or "0.3" in self.text("body"), "the watch does not show Ben's day")
+        if options.shots:
+            pathlib.Path(options.shots).mkdir(parents=True, exist_ok=True)
+            for name, width in (("wide", 1280), ("narrow", 360)):
+                self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+                self.driver.get(f"{self.url}/people/ben/")
+                self.until(lambda: self.text("#people") == "annaben" and "3,100" in self.text("#main"), "the page does not come")
+                self.driver.save_screenshot(f"{options.shots}/people-{name}.png")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("products")
+    parser.add_argument("--shots", help="a folder for screenshots")
+    options = parser.parse_args()
+    unittest.main(argv=["people_tests"])
