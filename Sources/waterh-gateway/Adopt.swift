@@ -30,6 +30,10 @@ struct Adopt: AsyncParsableCommand {
     func run() async throws {
         let text = address.trimmingCharacters(in: .whitespaces)
         let identity = BluetoothAddress(text)?.description ?? text
+        // A digit short, it would be another bottle's for ever.
+        guard BluetoothAddress(identity) != nil || !identity.contains(":") || !identity.allSatisfy({ $0 == ":" || $0.isHexDigit }) else {
+            throw CommandFailure(.wrongUse, "\(identity) is no whole address.", advice: "It has six pairs of digits, as waterh-gateway scan shows it: A4:C1:38:01:02:03.")
+        }
         // A name is borne by many; a bottle without an address of its own is named as a poll names it.
         guard !BottleName.isBottle(identity) || identity.contains(" at ") || identity.contains("(private address)") else {
             throw CommandFailure(.wrongUse, "\(identity) is a name that many bottles bear.", advice: "Give its address, as waterh-gateway scan shows it.")

@@ -70,7 +70,7 @@ struct Poll: AsyncParsableCommand {
             for line in PollText.lines(report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state) { TextOutput.standard.words(line) }
             if let line = PollText.adoption(report) { TextOutput.standard.words(line) }
         }
-        if let failure = report.commandFailure { throw failure }
+        if let failure = report.commandFailure(besideServiceOf: depot.store.path) { throw failure }
     }
 }
 

@@ -9,6 +9,9 @@ enum PollAdvice {
         return cause(failure) + strangers
     }
 
+    /// A service of the same store runs.
+    static let besideService = "The service of this store is running and may have the bottle: ask it instead, with waterh-gateway nudge or on its page, or stop it first."
+
     /// What is being said, and what can be done about it.
     static func words(_ diagnostic: Diagnostic) -> String {
         switch diagnostic.code {

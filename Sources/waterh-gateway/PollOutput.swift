@@ -144,7 +144,16 @@ extension PollReport {
     }
 
     /// What ends the command when the poll did not do all it should.
-    var commandFailure: CommandFailure? {
-        failure.map { CommandFailure(status, "\($0.kind.text): \(sentence($0.sentence))", advice: PollAdvice.about($0)) }
+    var commandFailure: CommandFailure? { commandFailure(advice: nil) }
+
+    /// The same beside a service that keeps the same store: it may be the one that has the bottle.
+    func commandFailure(besideServiceOf store: String) -> CommandFailure? {
+        let mayBeTaken: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
+        guard let failure, mayBeTaken.contains(failure.kind), ServiceSocket(path: ServiceSocket.path(forStore: store)).isAnswering else { return commandFailure }
+        return commandFailure(advice: PollAdvice.besideService)
+    }
+
+    private func commandFailure(advice: String?) -> CommandFailure? {
+        failure.map { CommandFailure(status, "\($0.kind.text): \(sentence($0.sentence))", advice: advice ?? PollAdvice.about($0)) }
     }
 }

@@ -56,7 +56,7 @@ struct Send: AsyncParsableCommand {
         await driver.close()
         watcher.clear()
         for answer in report.answers { TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer)) }
-        if let failure = report.commandFailure { throw failure }
+        if let failure = report.commandFailure(besideServiceOf: place.path) { throw failure }
         if let answer = report.answers.first, !answer.sent {
             throw CommandFailure(.failed, "The bottle refused to be written to.", advice: "Is it a WaterH bottle? Try waterh-gateway poll --verbose.")
         }

@@ -91,7 +91,12 @@ struct JournalCommand: ParsableCommand {
 
         func run(_ desk: Desk) throws {
             let input = try InputFile(file, sparing: desk.storeFiles)
-            let report = try desk.tracker.importJournal { feed in try input.read(feed) }
+            let report: JournalImportReport
+            do {
+                report = try desk.tracker.importJournal { feed in try input.read(feed) }
+            } catch let error as WrongInput {
+                throw CommandFailure(.badInput, error.sentence, advice: "Export it again from the other store: waterh-tracker journal export")
+            }
             try desk.say(report) {
                 ["Added \(report.added) \(report.added == 1 ? "entry" : "entries"), \(report.known) known already.", desk.standing(report.state)]
             }

@@ -58,6 +58,21 @@ import TrackerCore
         #expect(try commands(after: 30, wall: 33).first == .snapshot)
     }
 
+    /// The bottle's clock jumps between two looks, or is lost: its records say so, and it is asked for the time before they are dated.
+    @Test(arguments: [3000.0, -3000, -200 * 86_400, 86_400 * 2]) func `a clock that jumps on the kept connection is noticed by the next sip`(jump: Double) throws {
+        let first = try polled(keeping, bottle())
+        var peer = first.rig.peer
+        let wall = Zone.utc.wall(at: evening.advanced(seconds: jump))
+        peer.snapshot = boostSnapshot(clock: [wall.year - 2000, wall.month, wall.day, wall.hour, wall.minute, wall.second].map(UInt8.init))
+        peer.drink([record(minute: wall.minute, amount: 250, hour: wall.hour, day: wall.day, month: wall.month, year: UInt8(wall.year - 2000))])
+        let look = try polled(keeping, peer, journal: first.rig.journal, held: first.rig.engine.held)
+        #expect(look.rig.written.contains(.snapshot), "\(look.rig.written)")
+        #expect(look.report.new == 1 && look.report.clockDriftSeconds.map { abs(Double($0) - jump) < 60 } == true, "\(look.report)")
+        // The same as a poll that begins by itself says.
+        let alone = try polled(options(), peer, journal: polled(options(), bottle()).rig.journal)
+        #expect(look.rig.journal.entries.last?.verdict == alone.rig.journal.entries.last?.verdict)
+    }
+
     @Test func `a poll that keeps nothing lets go`() throws {
         let first = try polled(keeping, bottle())
         let last = try polled(options(), first.rig.peer, held: first.rig.engine.held)

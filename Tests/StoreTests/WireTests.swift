@@ -72,4 +72,67 @@ import TrackerCore
         let line = try #require(try Self.lines(store).first)
         for length in 0..<line.utf8.count { #expect(throws: (any Error).self) { try Self.read(String(line.utf8.prefix(length)) ?? "") } }
     }
+
+    private static func drinks(_ store: TrackerStore) throws -> [Int] {
+        try store.drinks(on: LocalDay(year: 2026, month: 2, day: 2)!).map(\.ml).sorted()
+    }
+
+    @Test func `a sip of a bottle with two addresses counts once, under whichever it is known`() throws {
+        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
+        _ = try there.append([entry("A4:C1:38:00:00:01", ml: 101)])
+        #expect(try there.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01"))
+        _ = try there.append([entry("A4:C1:38:00:00:02", ml: 250)])
+        _ = try here.append([entry("A4:C1:38:00:00:02", ml: 250)])
+        let outcome = try here.take(try Self.lines(there).map(Self.read))
+        #expect((outcome.added, outcome.known) == (1, 1))
+        #expect(try Self.drinks(here) == [101, 250])
+        // And what comes from either address afterwards is known, too.
+        let empty = try TrackerStore(inMemory: "Etc/UTC")
+        _ = try empty.take(try Self.lines(there).map(Self.read))
+        #expect(try empty.append([entry("A4:C1:38:00:00:02", ml: 101), entry("A4:C1:38:00:00:01", ml: 250)]) == [.duplicate, .duplicate])
+    }
+
+    @Test func `a bottle of one's own gets no addresses from elsewhere`() throws {
+        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
+        _ = try there.append([entry("A4:C1:38:00:00:01", ml: 101)])
+        try there.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01")
+        try here.adoptBottle("A4:C1:38:00:00:01")
+        _ = try here.take(try Self.lines(there).map(Self.read))
+        #expect(try here.bottles().map(\.identities) == [["A4:C1:38:00:00:01"]])
+    }
+
+    @Test func `what is known stays as it is read here`() throws {
+        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
+        var (wide, narrow) = (entry(ml: 300), entry(ml: 300))
+        (wide.reading, narrow.reading, narrow.amountMl) = ("calendar/u16be", "strict/u8", 44)
+        _ = try here.append([wide])
+        _ = try there.append([narrow])
+        let before = try Self.lines(here)
+        #expect(try here.take(try Self.lines(there).map(Self.read)) == {
+            var outcome = WireOutcome()
+            outcome.known = 1
+            return outcome
+        }())
+        #expect(try Self.lines(here) == before)
+        #expect(try Self.drinks(here) == [300])
+    }
+
+    @Test func `a corrected drink travels as it was corrected`() throws {
+        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
+        let context = WriteContext(now: sampleInstant.advanced(seconds: 3600), zone: .utc, source: "cli", makeID: { UUID().uuidString })
+        _ = try there.append([entry(ml: 200), entry(minute: 5, ml: 300), entry(minute: 7, ml: 40)])
+        let names = try there.drinks(on: LocalDay(year: 2026, month: 2, day: 2)!).map { "d\($0.number)" }
+        _ = try there.editDrink(names[0], ml: 250, context)
+        let moved = try there.editDrink(names[1], at: sampleInstant.advanced(seconds: 60), context)
+        _ = try there.editDrink("d\(moved.number)", ml: 90, context)
+        _ = try there.deleteDrink(names[2], context)
+        for _ in 1...2 { _ = try here.take(try Self.lines(there).map(Self.read)) }
+        #expect(try Self.drinks(here) == Self.drinks(there))
+        #expect(try Self.drinks(here).count == 2)
+        // Another reading gives the drink another key; its correction goes on to be one.
+        var again = entry(ml: 200)
+        (again.reading, again.amountMl) = ("strict/u8", 200)
+        _ = try there.append([again])
+        #expect(try Self.lines(there).filter { $0.contains("\"edit\"") }.count == 2)
+    }
 }

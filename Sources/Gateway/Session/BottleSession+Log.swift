@@ -123,6 +123,7 @@ extension BottleSession {
         take(assembler.finish(), &work)
         guard let round = drain?.takeRound() else { return }
         if let recognition { return compare(round.all, recognition, &work) }
+        if isOutdated(by: round.all, work) { return askAnew(&work) }
         judgeClock(round.all, &work)
         keeper.store(round.all, doubts: drain?.evidence.doubts(of: round) ?? PieceDoubts(), bottle: work.bottle, &work)
         if keeper.isSettled { settled(&work) }

@@ -64,6 +64,8 @@ struct BottleSession {
     var isResumed = false
     /// And answers to its questions may still be on their way.
     var wasBehind = false
+    /// What the bottle said of itself in an earlier poll on this connection, and was not asked for again.
+    private var trusted: HeldConnection.Facts?
     /// Values of this dump were cut in the middle of entries: a lost or late piece puts all behind it out of step.
     var isPieced = false
 
@@ -103,9 +105,35 @@ struct BottleSession {
         if let facts = held.facts, facts.isFresh(work) {
             (work.report.snapshot, work.report.batteryPercent, work.report.clockDriftSeconds) = (facts.snapshot, facts.batteryPercent, facts.driftSeconds)
             work.snapshotAt = (facts.now, facts.wall)
+            trusted = facts
             known.formUnion([.snapshot, .settings, .askTotal, .amount])
         }
         upcoming = plan(held.table, work).filter { !known.contains($0) }
+        advance(&work)
+    }
+
+    /// Records that cannot be of the time since the bottle told its clock: it shows another time by now.
+    func isOutdated(by records: [[UInt8]], _ work: PollWork) -> Bool {
+        guard let trusted, recognition == nil else { return false }
+        let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall, drift: trusted.driftSeconds)
+        let times = dating.times(records)
+        let (first, last) = (trusted.wall.advanced(seconds: -Self.outdatedSeconds), work.wall.advanced(seconds: Self.outdatedSeconds))
+        return times.count < records.count
+            || times.contains { !(first...last).contains($0.instant.advanced(seconds: -Double(trusted.driftSeconds))) }
+    }
+
+    /// A sip is noted when the bottle stands again; beyond that a record is of another clock.
+    private static let outdatedSeconds: Double = 120
+
+    /// Asks the bottle for its clock, and for the log once more: nothing of this reading is journaled yet, and nothing was acknowledged.
+    mutating func askAnew(_ work: inout PollWork) {
+        guard let table else { return }
+        trusted = nil
+        wasBehind = drain?.isBehind ?? wasBehind
+        drain = nil
+        (work.report.snapshot, work.report.clockDriftSeconds, work.snapshotAt) = (nil, nil, nil)
+        let known: Set<Step> = [.readName, .readSerial, .identify, .recall, .subscribe]
+        upcoming = plan(table, work).filter { !known.contains($0) }
         advance(&work)
     }
 

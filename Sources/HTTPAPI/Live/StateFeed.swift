@@ -69,6 +69,9 @@ actor StateFeed {
     private var notifications: [(id: UInt64, bytes: ByteBuffer, isWaterline: Bool)] = []
     private var nextNotification: UInt64
 
+    /// Not begun yet: whoever asks now takes part in it.
+    private var waitingLook: Task<Text, any Error>?
+    private var lastLook: Task<Text, any Error>?
     private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
     private var told: (snapshot: TrackerSnapshot, status: ServiceStatus?, tag: String)?
     /// What those who watch were told last.
@@ -87,8 +90,21 @@ actor StateFeed {
     /// So many watch right now.
     var watcherCount: Int { watchers.count }
 
-    /// The state of this moment.
+    /// The state of this moment. Who asks while a look is under way gets the one after it, together with all others who do: it holds whatever
+    /// was written before the question, and a crowd costs two looks.
     func current() async throws -> Text {
+        if let waitingLook { return try await waitingLook.value }
+        let before = lastLook
+        let next = Task(executorPreference: WaitingThreads.shared) { () throws -> Text in
+            _ = await before?.result
+            waitingLook = nil
+            return try await look()
+        }
+        (waitingLook, lastLook) = (next, next)
+        return try await next.value
+    }
+
+    private func look() async throws -> Text {
         let status = await service?.status()
         let desk = try desk()
         let mark = try desk.store.changeMark()

@@ -36,8 +36,8 @@ extension TrackerStore {
             // An untouched time keeps its frozen day, whatever zone we are in by now.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
             try db.execute(sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
-                SELECT ?, ?, ?, ?, ?, source, bottle, ? FROM drink WHERE id = ?
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
+                SELECT ?, ?, ?, ?, ?, source, bottle, ?, coalesce(instead, key) FROM drink WHERE id = ?
                 """, arguments: [
                     context.makeID(), newInstant.milliseconds, instant == nil ? old.zone : context.zone.id,
                     day.description, ml ?? old.ml, context.now.milliseconds, old.number,

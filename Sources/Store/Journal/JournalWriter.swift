@@ -12,6 +12,7 @@ struct JournalWriter {
     private let dayZone: String?
     private let boundaryHour: Int
     private var bottles: [String: (id: Int64, origin: String)] = [:]
+    private var homes: [[String]: [String]] = [:]
     private var calendars: [String: DayCalendar] = [:]
     /// Whether a look for records without a date can find anything: there are none on nearly every store.
     private var hasUndated: Bool
@@ -155,6 +156,8 @@ struct JournalWriter {
                 Self.key(bottle.origin, Self.wall(entry), entry.amountMl), entry.amountMl, newInstant, newZone, day,
                 entry.received.milliseconds, oldKey,
             ])
+        try db.execute(
+            sql: "UPDATE drink SET instead = ? WHERE instead = ?", arguments: [Self.key(bottle.origin, Self.wall(entry), entry.amountMl), oldKey])
         touched += [Instant(milliseconds: old["instant"]), Instant(milliseconds: newInstant)]
     }
 
@@ -200,11 +203,55 @@ struct JournalWriter {
         return true
     }
 
-    /// A drink that was deleted where it came from: its key stays taken, and it does not count.
-    func bury(_ entry: JournalEntry) throws {
-        guard let origin = bottles[entry.bottle]?.origin else { return }
-        try db.execute(
-            sql: "UPDATE drink SET deleted = 1 WHERE key = ?", arguments: [Self.key(origin, Self.wall(entry), entry.amountMl)])
+    // MARK: - Entries of another journal
+
+    /// Takes what is not known yet. What is stays as it is read and counted here: the other store's reading is not better than ours.
+    mutating func take(_ wire: WireEntry) throws -> JournalOutcome {
+        var (entry, waits) = (wire.entry, nil as String?)
+        let homes = try homes(of: wire)
+        for home in homes {
+            let bottle = try known(home)
+            let identity = DatabaseValue(bytes: Array(entry.identity))
+            guard try Row.fetchOne(findDated, arguments: [bottle.id, identity, entry.isFlaggedDrink]) == nil else { return .duplicate }
+            if hasUndated, waits == nil, try undated(bottle.id, entry.raw) != nil { waits = home }
+        }
+        if waits != nil, case .quarantined = entry.verdict { return .waiting }
+        entry.bottle = waits ?? homes[0]
+        let outcome = try append(entry)
+        guard outcome.isNew, wire.isDeleted else { return outcome }
+        let key = try Self.key(known(entry.bottle).origin, Self.wall(entry), entry.amountMl)
+        try db.execute(sql: "UPDATE drink SET deleted = 1 WHERE key = ?", arguments: [key])
+        guard let edit = wire.edit else { return outcome }
+        let zone = dayZone ?? edit.zone
+        try db.execute(sql: """
+            INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
+            VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?, ?) ON CONFLICT DO NOTHING
+            """, arguments: [
+                edit.key, edit.at.milliseconds, zone, try calendar(zone).day(of: edit.at).description, edit.ml, known(entry.bottle).id,
+                entry.received.milliseconds, key,
+            ])
+        touched.append(edit.at)
+        return outcome
+    }
+
+    /// The bottles here that go by a name of the entry's, by one name each; a new one, with all its names, where none does. A bottle that is
+    /// this store's own gets no names from elsewhere: it would be polled by them.
+    private mutating func homes(of wire: WireEntry) throws -> [String] {
+        let names = [wire.entry.bottle] + wire.names
+        if let found = homes[names] { return found }
+        var (found, rows): ([String], Set<Int64>) = ([], [])
+        for name in names {
+            if let id = try BottleTable.known(name, db), rows.insert(id).inserted { found.append(name) }
+        }
+        if found.isEmpty { found = [wire.entry.bottle] }
+        let first = try known(found[0])
+        if try !BottleTable.isOwn(first.id, db) {
+            for name in names where try BottleTable.known(name, db) == nil {
+                try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [name, first.id])
+            }
+        }
+        homes[names] = found
+        return found
     }
 
     private func noteReading(_ row: Row, _ entry: JournalEntry) throws {

@@ -18,35 +18,34 @@ extension TrackerStore {
     public func forEachWireEntry(gateway: String, _ body: (WireEntry) throws -> Void) throws {
         try read { db in
             let rows = try Row.fetchCursor(db, sql: """
-                SELECT r.*, b.origin, d.instant, d.zone, coalesce(d.deleted, 0) AS isDeleted
+                SELECT r.*, b.origin, d.instant, d.zone, coalesce(d.deleted, 0) AS isDeleted,
+                    e.key AS editKey, e.ml AS editMl, e.instant AS editAt, e.zone AS editZone
                 FROM bottle_record r JOIN bottle b ON b.id = r.bottle
                     LEFT JOIN drink d ON r.verdict = 'drink' AND d.key = b.origin || '|' || r.wall || '|' || r.amountMl
+                    LEFT JOIN drink e ON d.deleted AND e.instead = d.key AND e.deleted = 0
                 WHERE r.verdict <> 'superseded' ORDER BY r.id
                 """)
+            var names: [Int64: [String]] = [:]
             while let row = try rows.next() {
+                let bottle: Int64 = row["bottle"]
+                if names[bottle] == nil { names[bottle] = try BottleTable.identities(of: bottle, db) }
                 // Rows that no program of ours writes are left out, as everywhere; the doctor names them.
-                guard let entry = try? WireEntry(row: row, gateway: gateway) else { continue }
+                guard let entry = try? WireEntry(row: row, names: names[bottle] ?? [], gateway: gateway) else { continue }
                 try body(entry)
             }
         }
     }
 
-    /// Takes entries of another journal in, in one transaction: all, or none. What is known already adds nothing; what was deleted there does
-    /// not count here. The bottles become known, and are not this store's own: they have answered another one.
+    /// Takes entries of another journal in, in one transaction: all, or none. What is known already adds nothing, and stays as it is read and
+    /// counted here; what was deleted or corrected there comes so. The bottles become known, and are not this store's own: they have answered another one.
     public func take(_ entries: [WireEntry]) throws -> WireOutcome {
         guard !entries.isEmpty else { return WireOutcome() }
         return try write { db in
             var writer = try JournalWriter(db, hostZone: hostZone)
             var outcome = WireOutcome()
             for entry in entries {
-                guard try writer.append(entry.entry).isNew else {
-                    outcome.known += 1
-                    continue
-                }
-                outcome.added += 1
-                if entry.isDeleted { try writer.bury(entry.entry) }
+                if try writer.take(entry).isNew { outcome.added += 1 } else { outcome.known += 1 }
             }
-            if writer.hasRewritten { try Counter.add("drink.rewrites", 1, db) }
             try refreshSummaries(around: writer.touched, received: entries.map(\.entry.received).max(), db)
             return outcome
         }
@@ -54,7 +53,7 @@ extension TrackerStore {
 }
 
 extension WireEntry {
-    fileprivate init(row: Row, gateway: String) throws {
+    fileprivate init(row: Row, names: [String], gateway: String) throws {
         let reason: String? = try row.checked("reason")
         let verdict: JournalEntry.Verdict
         switch try row.checked("verdict") as String {
@@ -63,9 +62,15 @@ extension WireEntry {
         default: verdict = .quarantined(reason: reason ?? "unknown")
         }
         let wall: String? = try row.checked("wall")
+        let origin: String = try row.checked("origin")
         let entry = JournalEntry(
-            bottle: try row.checked("origin"), raw: row.bytes("raw"), wall: wall.flatMap(WallTime.init), amountMl: try row.checked("amountMl"),
+            bottle: origin, raw: row.bytes("raw"), wall: wall.flatMap(WallTime.init), amountMl: try row.checked("amountMl"),
             received: try row.instant("received"), verdict: verdict, reading: try row.checked("reading"), about: try row.instantIfAny("about"))
-        self.init(gateway: gateway, entry: entry, isDeleted: try row.checked("isDeleted"))
+        let edit: Edit? = if let key = try row.checked("editKey") as String? {
+            Edit(key: key, ml: try row.checked("editMl"), at: try row.instant("editAt"), zone: try row.checked("editZone"))
+        } else { nil }
+        self.init(
+            gateway: gateway, entry: entry, names: Array(names.filter { $0 != origin }.prefix(Self.namesLimit)),
+            isDeleted: try row.checked("isDeleted"), edit: edit)
     }
 }

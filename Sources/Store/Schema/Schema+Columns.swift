@@ -14,7 +14,7 @@ extension Schema {
         connection_state: only problem message since
         counter: name value
         day: localDay goalMl
-        drink: id key instant zone localDay ml source bottle deleted updatedAt
+        drink: id key instant zone localDay ml source bottle deleted updatedAt instead
         engine_day: dayKey remindersSent lastNotified goalNotified lastDueAnchor state
         excluded_log: id sessionId
         log_entry: seq id sessionId timestamp type drinkType sizeOz abv standardDrinkEstimate presetId amountOz source deleted updatedAt deviceId

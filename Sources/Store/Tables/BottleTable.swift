@@ -19,6 +19,11 @@ enum BottleTable {
         try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [name])
     }
 
+    /// What it is known by without anybody having given it that name: addresses, serial numbers.
+    static func identities(of bottle: Int64, _ db: Database) throws -> [String] {
+        try String.fetchAll(db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [bottle])
+    }
+
     /// Whether a poll that shows these names tells nothing new.
     static func isKnown(_ names: BottleNames, _ db: Database) throws -> Bool {
         guard let id = try known(names.identity, db) else { return false }

@@ -7,6 +7,9 @@
 ///  "received": 1770070900000, "reading": "calendar/u16be"}
 /// ```
 ///
+/// `names` holds the bottle's other identities (a bottle that hides its address has several). `deleted` says that a person deleted the drink;
+/// where `edit` stands beside it (`key`, `ml`, `at`, `zone`), the person put another one in its place.
+///
 /// Keys that a reader does not know are passed over; a greater `version` is refused, since what it means is not known.
 public struct WireEntry: Hashable, Sendable {
     /// Of what `init(from:)` reads and `encode(to:)` writes.
@@ -17,13 +20,39 @@ public struct WireEntry: Hashable, Sendable {
     /// Who received it from the bottle: the id of that store's owner's device.
     public var gateway: String
     public var entry: JournalEntry
+    /// The bottle's other identities, at most `namesLimit`.
+    public var names: [String]
     /// A person deleted the drink: it is known, and does not count.
     public var isDeleted: Bool
+    /// What a person put in the drink's place.
+    public var edit: Edit?
 
-    public init(gateway: String, entry: JournalEntry, isDeleted: Bool = false) {
+    /// So many identities of one bottle travel with its entries.
+    public static let namesLimit = 16
+
+    public init(gateway: String, entry: JournalEntry, names: [String] = [], isDeleted: Bool = false, edit: Edit? = nil) {
         self.gateway = gateway
         self.entry = entry
+        self.names = names
         self.isDeleted = isDeleted
+        self.edit = edit
+    }
+
+    /// A drink as a person corrected it.
+    public struct Edit: Hashable, Sendable {
+        /// Its key, random: by it the correction counts once.
+        public var key: String
+        public var ml: Int
+        public var at: Instant
+        /// The IANA id of the zone whose day it counts on.
+        public var zone: String
+
+        public init(key: String, ml: Int, at: Instant, zone: String) {
+            self.key = key
+            self.ml = ml
+            self.at = at
+            self.zone = zone
+        }
     }
 
     /// Why a text is no entry.
@@ -34,7 +63,7 @@ public struct WireEntry: Hashable, Sendable {
 
 extension WireEntry: Codable {
     private enum Key: String, CodingKey {
-        case version, gateway, bottle, raw, wall, ml, verdict, reason, at, zone, received, reading, about, deleted
+        case version, gateway, bottle, raw, wall, ml, verdict, reason, at, zone, received, reading, about, deleted, names, edit, key
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -60,7 +89,14 @@ extension WireEntry: Codable {
         try fields.encode(entry.received.milliseconds, forKey: .received)
         try fields.encodeIfPresent(entry.reading, forKey: .reading)
         try fields.encodeIfPresent(entry.about?.milliseconds, forKey: .about)
+        if !names.isEmpty { try fields.encode(names, forKey: .names) }
         if isDeleted { try fields.encode(true, forKey: .deleted) }
+        guard let edit else { return }
+        var parts = fields.nestedContainer(keyedBy: Key.self, forKey: .edit)
+        try parts.encode(edit.key, forKey: .key)
+        try parts.encode(edit.ml, forKey: .ml)
+        try parts.encode(edit.at.milliseconds, forKey: .at)
+        try parts.encode(edit.zone, forKey: .zone)
     }
 
     /// - Throws: `Malformed`, or `DecodingError` where a field is missing or of another type.
@@ -72,8 +108,7 @@ extension WireEntry: Codable {
         let verdict: JournalEntry.Verdict
         switch try fields.decode(String.self, forKey: .verdict) {
         case "drink":
-            let zone = try Self.text(fields, .zone)
-            guard (try? Zone(zone)) != nil else { throw Malformed(description: "there is no time zone \"\(zone)\"") }
+            let zone = try Self.zone(fields)
             verdict = .drink(at: try Self.instant(fields.decode(Int64.self, forKey: .at), .at), zone: zone)
         case "notADrink": verdict = .notADrink(reason: try Self.text(fields, .reason))
         case "quarantined": verdict = .quarantined(reason: try Self.text(fields, .reason))
@@ -97,11 +132,36 @@ extension WireEntry: Codable {
             about: try fields.decodeIfPresent(Int64.self, forKey: .about).map { try Self.instant($0, .about) })
         gateway = try Self.text(fields, .gateway)
         isDeleted = try fields.decodeIfPresent(Bool.self, forKey: .deleted) ?? false
+        names = try fields.decodeIfPresent([String].self, forKey: .names) ?? []
+        guard names.count <= Self.namesLimit, names.allSatisfy(Self.isText) else {
+            throw Malformed(description: "names are not at most \(Self.namesLimit) texts of 1 to \(Self.textLimit) printable characters")
+        }
+        guard fields.contains(.edit) else {
+            edit = nil
+            return
+        }
+        let parts = try fields.nestedContainer(keyedBy: Key.self, forKey: .edit)
+        edit = Edit(
+            key: try Self.text(parts, .key), ml: try parts.decode(Int.self, forKey: .ml),
+            at: try Self.instant(parts.decode(Int64.self, forKey: .at), .at), zone: try Self.zone(parts))
+        guard case .drink = verdict, isDeleted, edit.map({ Drink.manualMl.contains($0.ml) }) ?? true else {
+            throw Malformed(description: "edit puts nothing that can be drunk in the place of a drink that was deleted")
+        }
+    }
+
+    private static func zone(_ fields: KeyedDecodingContainer<Key>) throws -> String {
+        let zone = try text(fields, .zone)
+        guard (try? Zone(zone)) != nil else { throw Malformed(description: "there is no time zone \"\(zone)\"") }
+        return zone
+    }
+
+    private static func isText(_ text: String) -> Bool {
+        (1...textLimit).contains(text.count) && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
     }
 
     private static func text(_ fields: KeyedDecodingContainer<Key>, _ key: Key) throws -> String {
         let text = try fields.decode(String.self, forKey: key)
-        guard (1...textLimit).contains(text.count), text.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 }) else {
+        guard isText(text) else {
             throw Malformed(description: "\(key.rawValue) is not a text of 1 to \(textLimit) printable characters")
         }
         return text

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The rules of one IANA time zone: which offset from UTC holds when.
 ///
@@ -15,6 +16,10 @@ public struct Zone: Sendable {
 
     /// Throws `UnknownZone` where the time zone database has no such id.
     public init(_ id: String) throws(UnknownZone) {
+        if let known = Self.known.withLock({ $0[id] }) {
+            self = known
+            return
+        }
         guard Self.isZoneName(id), let zone = TimeZone(identifier: id) else { throw UnknownZone(id: id) }
         self.id = id
         var starts = [Int64.min]
@@ -34,7 +39,16 @@ public struct Zone: Sendable {
         }
         self.starts = starts
         self.offsets = offsets
+        let new = self
+        Self.known.withLock { known in
+            if known.count == Self.knownLimit { known.removeAll() }
+            known[id] = new
+        }
     }
+
+    /// Tables that were read already: each asks Foundation some twenty thousand times.
+    private static let known = Mutex<[String: Zone]>([:])
+    private static let knownLimit = 64
 
     private init(fixed id: String, offset: Int64) {
         self.id = id

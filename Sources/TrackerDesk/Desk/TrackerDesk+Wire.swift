@@ -1,4 +1,5 @@
 import Foundation
+import Gateway
 import Store
 import TrackerCore
 
@@ -26,13 +27,13 @@ extension TrackerDesk {
         return JournalExportReport(entries: count)
     }
 
-    /// Takes lines of another store's journal in. What is known already adds nothing, so a file may be read twice. Everything is read before
+    /// Takes lines of another store's journal in. What is known already adds nothing and changes nothing, so a file may be read twice. Everything is read before
     /// anything is taken: a file that is cut or broken changes nothing.
     /// - Parameter read: hands the file's bytes over, in as many pieces as it likes.
     /// - Throws: `WrongInput` with the line's number, and what `read` throws.
     public func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws -> JournalImportReport {
         try change {
-            var lines = WireLines()
+            var lines = WireLines(now: now)
             var entries: [WireEntry] = []
             func keep(_ entry: WireEntry) throws {
                 guard entries.count < Self.wireLimit else {
@@ -50,8 +51,11 @@ extension TrackerDesk {
 
 /// Bytes to lines to entries.
 private struct WireLines {
+    let now: Instant
     private var line: [UInt8] = []
     private var number = 1
+
+    init(now: Instant) { self.now = now }
 
     mutating func feed(_ piece: UnsafeRawBufferPointer, _ take: (WireEntry) throws -> Void) throws {
         for byte in piece {
@@ -82,6 +86,7 @@ private struct WireLines {
         } catch {
             throw refusal("it is no JSON object")
         }
+        if let contradiction = entry.contradiction(now: now) { throw refusal(contradiction) }
         try take(entry)
     }
 

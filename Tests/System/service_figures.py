@@ -1,0 +1,232 @@
+"""What the service on the shelf costs and how quick it is, beside the peer of `collector_dashboard.py`, in one run.
+
+`hardware/bench benchmarks service` calls `measure`; the figures and their limits are those of the README.
+"""
+import asyncio
+import contextlib
+import datetime
+import http.client
+import json
+import os
+import re
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+ROUNDS = 3
+SECONDS = 5
+CONNECTIONS = 64
+CLIENTS = 1000
+IDLE_SECONDS = 30
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def get(port, path):
+    """Status and body of one request; `None` where nobody listens yet."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    except ConnectionError:
+        return None
+    finally:
+        connection.close()
+
+
+def until_answer(port, path, process, limit=30):
+    """Waits for 200; returns the seconds it took."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < limit:
+        answer = get(port, path)
+        if answer and answer[0] == 200:
+            return time.monotonic() - begun
+        if process.poll() is not None:
+            raise SystemExit(f"{process.args[0]} ended with {process.returncode}")
+        time.sleep(0.002)
+    raise SystemExit(f"{process.args[0]} did not answer within {limit} s")
+
+
+@contextlib.contextmanager
+def running(command, env=None, log=subprocess.DEVNULL):
+    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def resident(process):
+    """MiB in memory, and the most it ever was."""
+    text = open(f"/proc/{process.pid}/status").read()
+    return tuple(int(re.search(rf"{key}:\s+(\d+) kB", text)[1]) / 1024 for key in ("VmRSS", "VmHWM"))
+
+
+def ticks(process):
+    fields = open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def requests_per_second(port):
+    found = subprocess.run(
+        ["wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{SECONDS}s", f"http://127.0.0.1:{port}/api/v1/state"], check=True, capture_output=True, text=True).stdout
+    if "Non-2xx" in found or "Socket errors" in found:
+        raise SystemExit(f"not every request was answered well:\n{found}")
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", found)[1])
+
+
+def year_of_sips(folder):
+    """Twelve drinks a day for a year, as CSV for ours and as the peer's table."""
+    now = datetime.datetime.now().replace(microsecond=0)
+    moments = [now - datetime.timedelta(days=day, minutes=30 + 60 * number) for day in range(365) for number in range(12)]
+    with open(f"{folder}/year.csv", "w") as file:
+        file.write("startDate,endDate,value_ml,uuid\n")
+        for number, moment in enumerate(sorted(moments)):
+            at = moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S +0000")
+            file.write(f"{at},{at},{50 + number * 7 % 200},00000000-0000-4000-8000-{number:012d}\n")
+    with sqlite3.connect(f"{folder}/collector.sqlite") as db:
+        db.execute("CREATE TABLE sips (id INTEGER PRIMARY KEY, timestamp TEXT UNIQUE NOT NULL, intake_ml INTEGER NOT NULL, battery INTEGER)")
+        db.executemany(
+            "INSERT OR IGNORE INTO sips (timestamp, intake_ml, battery) VALUES (?, ?, 90)",
+            [(moment.isoformat(), 50 + number * 7 % 200) for number, moment in enumerate(sorted(moments))])
+    db.close()
+
+
+def peer_python(folder):
+    """An environment with the peer's packages."""
+    venv.create(f"{folder}/peer", with_pip=True)
+    python = f"{folder}/peer/bin/python"
+    subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", f"{HERE}/benchmark-requirements.txt"], check=True, stdout=sys.stderr)
+    return python
+
+
+class Watcher(asyncio.Protocol):
+    """An event client: notes when the state with the wanted amount came."""
+
+    def __init__(self, port, board):
+        self.port, self.board, self.rest = port, board, b""
+
+    def connection_made(self, transport):
+        self.transport = transport
+        transport.write(f"GET /api/v1/events?looks=no HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode())
+
+    def data_received(self, data):
+        self.rest += data
+        while b"\n\n" in self.rest:
+            event, self.rest = self.rest.split(b"\n\n", 1)
+            found = re.search(rb'"dailyTotalMl":(\d+)', event) if b"event: state" in event else None
+            if found:
+                self.board.came(self, int(found[1]))
+
+    def connection_lost(self, _):
+        self.board.lost += 1
+
+
+class Board:
+    def __init__(self):
+        self.amounts, self.times, self.lost, self.changed = {}, {}, 0, asyncio.Event()
+
+    def came(self, client, amount):
+        self.amounts[client], self.times[client] = amount, time.monotonic()
+        self.changed.set()
+
+    async def until(self, condition, limit):
+        end = time.monotonic() + limit
+        while not condition():
+            self.changed.clear()
+            await asyncio.wait_for(self.changed.wait(), end - time.monotonic())
+
+
+async def event_clients(port, log_a_drink, process):
+    """Seconds from the end of the command that logged a drink to its state at the last client; resident MiB meanwhile."""
+    board, loop, transports = Board(), asyncio.get_running_loop(), []
+    for _ in range(CLIENTS):
+        transport, _ = await loop.create_connection(lambda: Watcher(port, board), "127.0.0.1", port)
+        transports.append(transport)
+    await board.until(lambda: len(board.amounts) == CLIENTS, 60)
+    before = max(board.amounts.values())
+    await loop.run_in_executor(None, log_a_drink)
+    committed = time.monotonic()
+    await board.until(lambda: all(amount > before for amount in board.amounts.values()), 60)
+    took, memory = max(board.times.values()) - committed, resident(process)[1]
+    if board.lost:
+        raise SystemExit(f"{board.lost} of {CLIENTS} event clients were hung up on")
+    for transport in transports:
+        transport.close()
+    return took, memory
+
+
+def measure(products, folder, say, limit):
+    """The service alone, then both servers by turns, then a thousand watchers."""
+    say(f"service: waterh-gateway run with a year of sips; wrk -t 2 -c {CONNECTIONS} -d {SECONDS}s …/api/v1/state, by turns with FastAPI under uvicorn")
+    year_of_sips(folder)
+    store, link = f"{folder}/year.sqlite", f"unix:{folder}/bottle.sock"
+    tracker = [f"{products}/waterh-tracker", "--store", store]
+    env = os.environ | {"HOME": folder, "XDG_RUNTIME_DIR": folder, "XDG_CONFIG_HOME": folder, "XDG_STATE_HOME": folder}
+    subprocess.run([tracker[0], "import", f"{folder}/year.csv", "--store", store], check=True, stdout=subprocess.DEVNULL, env=env)
+    emulator = [f"{products}/waterh-emulator", "run", "--link", link, "--control", f"unix:{folder}/control.sock", "--quiet"]
+
+    def service(port):
+        return [f"{products}/waterh-gateway", "run", "--link", link, "--store", store, "--listen", f"127.0.0.1:{port}"]
+
+    with running(emulator, env):
+        starts = []
+        for _ in range(ROUNDS + 2):
+            port = free_port()
+            with running(service(port), env) as process:
+                starts.append(until_answer(port, "/readyz", process))
+        limit("cold start to ready, median of 5", statistics.median(starts), 0.3, "s")
+        port = free_port()
+        with running(service(port), env) as process:
+            until_answer(port, "/readyz", process)
+            status, state = get(port, "/api/v1/state")
+            if status != 200:
+                raise SystemExit(f"no state: {status}")
+            time.sleep(70)  # The last look is over, its connection is let go.
+            before = ticks(process)
+            time.sleep(IDLE_SECONDS)
+            share = (ticks(process) - before) / os.sysconf("SC_CLK_TCK") / IDLE_SECONDS * 100
+            limit("idle, of a core", share, 0.3, "%")
+            limit("resident with a year of sips", resident(process)[0], 60, "MiB")
+            with open(f"{folder}/state.json", "wb") as file:
+                file.write(state)
+            python, other = peer_python(folder), free_port()
+            peer = [python, "-m", "uvicorn", "collector_dashboard:app", "--app-dir", HERE, "--port", str(other), "--workers", "2", "--log-level", "warning"]
+            peer_env = env | {"COLLECTOR_DB": f"{folder}/collector.sqlite", "COLLECTOR_STATE": f"{folder}/state.json", "PYTHONDONTWRITEBYTECODE": "1"}
+            with running(peer, peer_env) as peer_process:
+                until_answer(other, "/api/v1/state", peer_process)
+                sizes = len(get(port, "/api/v1/state")[1]), len(get(other, "/api/v1/state")[1])
+                rates = {port: [], other: []}
+                for _ in range(ROUNDS):
+                    for place in rates:
+                        rates[place].append(requests_per_second(place))
+            ours, theirs = (statistics.median(rates[place]) for place in (port, other))
+            say(f"  ours {ours:.0f} requests/s ({sizes[0]} bytes), FastAPI with 2 workers {theirs:.0f} ({sizes[1]} bytes); medians of {ROUNDS}")
+            limit("state", ours, 10_000, "requests/s", at_most=False)
+            limit("state / FastAPI", ours / theirs, 10, "times", at_most=False)
+
+            def log_a_drink():
+                subprocess.run([tracker[0], "log", "100", "--store", store], check=True, stdout=subprocess.DEVNULL, env=env)
+
+        port = free_port()
+        with running(service(port), env) as process:
+            until_answer(port, "/readyz", process)
+            took, memory = asyncio.run(event_clients(port, log_a_drink, process))
+            limit(f"an update at all of {CLIENTS} event clients", took, 0.5, "s")
+            limit(f"resident with {CLIENTS} event clients", memory, 120, "MiB")
