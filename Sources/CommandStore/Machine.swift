@@ -1,10 +1,41 @@
 import CommandKit
 import Foundation
+import Synchronization
 import TrackerCore
 
 /// The machine that a command runs on: its clock, its zone, its environment. Read here and nowhere else.
 public enum Machine {
-    public static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+    public static func now() -> Instant {
+        let real = realNow
+        return play.withLock { $0.map { $0.time(at: real) } } ?? real
+    }
+
+    /// Only in a demonstration: time passes so much faster from now on in all of this process, beginning at `start` where it is given.
+    public static func passTime(at speed: Double, from start: Instant? = nil) {
+        let (real, now) = (realNow, now())
+        play.withLock { $0 = Play(since: real, shows: start ?? now, speed: speed) }
+    }
+
+    /// How many seconds pass in one; 1 but in a demonstration.
+    public static var speed: Double { play.withLock { $0?.speed } ?? 1 }
+
+    /// By how much a demonstration is ahead of the true time, milliseconds; `nil` outside of one.
+    public static var leadOfPlay: Int64? {
+        let real = realNow
+        return play.withLock { $0.map { $0.time(at: real).milliseconds - real.milliseconds } }
+    }
+
+    private struct Play {
+        var since: Instant
+        var shows: Instant
+        var speed: Double
+
+        func time(at real: Instant) -> Instant { shows.advanced(seconds: since.seconds(to: real) * speed) }
+    }
+
+    private static let play = Mutex<Play?>(nil)
+
+    private static var realNow: Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
     /// The zone of the machine's wall clock; UTC, with a warning, where it has no IANA name.
     public static func zone() -> Zone {

@@ -10,7 +10,7 @@ import TrackerCore
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "A bottle and a gateway in one process: no root, no Bluetooth, no configuration.",
-        discussion: "Writes only under a temporary directory, which it removes. Without --once it goes on, and shows what waterh-emulator control does to the bottle, until Ctrl-C.")
+        discussion: "Writes only under a temporary directory, which it removes. Without --once it goes on until Ctrl-C: its page shows days that pass in two minutes each, with a bottle that is drunk from. waterh-emulator control acts on that bottle, too.")
 
     @Flag(help: "Poll twice, show the day, and exit.")
     var once = false
@@ -21,6 +21,17 @@ struct Demo: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where waterh-emulator control finds the bottle. Default: where it looks by itself.", valueName: "unix:PATH"))
     var control: String?
 
+    @Option(help: ArgumentHelp("The page's port on 127.0.0.1; 0: one that is free. Default: 8077, or a free one where that is taken.", valueName: "port"))
+    var port: UInt16?
+
+    @Option(help: ArgumentHelp("So many seconds pass in one, 1 to 3600: from morning to night in two minutes.", valueName: "times"))
+    var speed: Double = 480
+
+    func validate() throws {
+        guard (1...3600).contains(speed) else { throw ValidationError("--speed is 1 to 3600.") }
+        guard !once || port == nil else { throw ValidationError("With --once there is no page: leave --port out.") }
+    }
+
     func run() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-demo-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -29,21 +40,18 @@ struct Demo: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.failed, "No temporary directory can be made: \(error.localizedDescription)", advice: "Set TMPDIR to a directory that can be written.")
         }
-        let depot = try Depot(StorePlace(path: folder.appendingPathComponent("waterh.sqlite").path), zone: nil)
+        let store = StorePlace(path: folder.appendingPathComponent("waterh.sqlite").path)
         let bottle = try await DemoBottle(capture: capture)
-        let gateway = DemoGateway(bottle.central, depot)
-        let isOnce = once
         let place = try control.map(Self.path)
-        let (outcome, stopped) = await Interruptible.stoppable { () -> Result<Void, CommandFailure> in
-            do throws(CommandFailure) {
-                try await Self.show(bottle, gateway)
-                if !isOnce { try await Self.follow(bottle, gateway, control: place) }
+        let (outcome, stopped) = await Interruptible.stoppable { [self] () -> Result<Void, any Error> in
+            do {
+                try await show(bottle, store)
+                if !once { try await DemoService(bottle, store, port: port, speed: speed, control: place).run() }
                 return .success(())
             } catch {
                 return .failure(error)
             }
         }
-        await gateway.close()
         await bottle.close()
         if let stopped, (try? outcome.get()) != nil { throw ExitCode(stopped.rawValue) }
         try outcome.get()
@@ -56,36 +64,26 @@ struct Demo: AsyncParsableCommand {
         return path
     }
 
-    /// Two polls: the drinks, then nothing new.
-    private static func show(_ bottle: DemoBottle, _ gateway: DemoGateway) async throws(CommandFailure) {
+    /// Two polls: the drinks, then nothing new. The store is closed again at the end.
+    private func show(_ bottle: DemoBottle, _ store: StorePlace) async throws {
+        let gateway = DemoGateway(bottle.central, try Depot(store, zone: nil))
         let out = TextOutput.standard
         out.line("A bottle that does not exist, \(bottle.origin).")
-        out.line("First poll:")
-        let first = try await gateway.poll()
-        for line in PollText.lines(first.report, entries: first.new, state: nil) { out.line("  " + line) }
-        out.line("Second poll:")
-        let second = try await gateway.poll()
-        for line in PollText.lines(second.report, entries: second.new, state: nil).dropFirst() { out.line("  " + line) }
-        out.line("The day:")
-        for line in try gateway.day() { out.line("  " + line) }
-        out.flush()
-    }
-
-    /// Polls every other second and shows what is new, until stopped.
-    private static func follow(_ bottle: DemoBottle, _ gateway: DemoGateway, control: String?) async throws(CommandFailure) {
-        let out = TextOutput.standard
-        let socket = try bottle.listen(at: control)
-        defer { bottle.stopListening() }
-        let option = control == nil ? "" : " --control unix:\(socket)"
-        out.line("Now try in another terminal: waterh-emulator control\(option) sip 120    (Ctrl-C ends)")
-        out.flush()
-        while !Task.isCancelled {
-            guard (try? await Task.sleep(for: .seconds(2))) != nil else { return }
-            let poll = try await gateway.poll()
-            guard !poll.new.isEmpty else { continue }
-            for line in PollText.drinks(poll.new) + (try gateway.day()) { out.line("  " + line) }
-            out.flush()
+        do {
+            out.line("First poll:")
+            let first = try await gateway.poll()
+            for line in PollText.lines(first.report, entries: first.new, state: nil) { out.line("  " + line) }
+            out.line("Second poll:")
+            let second = try await gateway.poll()
+            for line in PollText.lines(second.report, entries: second.new, state: nil).dropFirst() { out.line("  " + line) }
+            out.line("The day:")
+            for line in try gateway.day() { out.line("  " + line) }
+        } catch {
+            await gateway.close()
+            throw error
         }
+        out.flush()
+        await gateway.close()
     }
 }
 

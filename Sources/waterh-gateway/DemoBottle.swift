@@ -11,13 +11,18 @@ final class DemoBottle: Sendable {
     /// For people: where its drinks come from.
     let origin: String
     let central: any CentralLink
+    private let identity: BottleIdentity
     private let link: any PeripheralLink
     private let driver: BottleDriver
     private let server = Mutex<ControlServer?>(nil)
 
+    /// The same bottle at the other end of another link, its log taken by now.
+    static func emptied(_ other: DemoBottle) async throws -> DemoBottle { try await DemoBottle(other.identity, records: [], origin: other.origin) }
+
     /// - Parameter capture: `nil`: a shipped one, else drinks of this morning.
-    init(capture: String?) async throws {
+    convenience init(capture: String?) async throws {
         let file = capture ?? Self.shippedCapture()
+        let origin: String
         var records: [[UInt8]] = []
         var model: BottleModel?
         if let file {
@@ -33,7 +38,11 @@ final class DemoBottle: Sendable {
             records = Self.morning()
             origin = "with a morning of drinks in it (no shipped capture was found near the program)"
         }
-        let identity = BottleIdentity(model: model ?? .boost)
+        try await self.init(BottleIdentity(model: model ?? .boost), records: records, origin: origin)
+    }
+
+    private init(_ identity: BottleIdentity, records: [[UInt8]], origin: String) async throws {
+        (self.identity, self.origin) = (identity, origin)
         let machine = VirtualBottleMachine(
             identity, flash: BottleFlash(records: records, capacity: 500), hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
         let pair = MemoryLink.pair(name: "demo")
@@ -58,6 +67,12 @@ final class DemoBottle: Sendable {
             throw CommandFailure(.failed, sentence(error.description), advice: "Name another place with --control unix:PATH.")
         }
         return place
+    }
+
+    /// Somebody drinks, at this time by the bottle's clock.
+    func drink(ml: Int, at clock: BottleClock) async {
+        _ = await driver.control(.clock(clock))
+        _ = await driver.control(.sip(ml: ml))
     }
 
     func stopListening() {

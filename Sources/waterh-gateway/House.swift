@@ -19,18 +19,26 @@ actor House {
     }
 
     nonisolated let pages = Household([])
-    private let speech: ServiceLogOptions
+    private let speech: ServiceLogOptions?
     private let supervisor: Supervisor
     private let log: Logger
     private let clock = DriverClock.system(wall: { Machine.now() })
+    private let open: @Sendable (LinkOptions) throws -> any CentralLink
     private var entries: [Entry] = []
     private var plan: ServicePlan?
     private var adapters: [String: Adapter] = [:]
     /// Opens a socket for the commands of a person, until it is cancelled.
     private var doors: (@Sendable (_ socket: String, _ person: String) async -> Void)?
 
-    init(_ speech: ServiceLogOptions, _ supervisor: Supervisor, log: Logger) {
+    /// - Parameters:
+    ///   - speech: how each person's part is told; `nil`: all of it in `log`.
+    ///   - open: makes a person's link.
+    init(
+        _ speech: ServiceLogOptions?, _ supervisor: Supervisor, log: Logger,
+        open: @escaping @Sendable (LinkOptions) throws -> any CentralLink = { try $0.open() }
+    ) {
         self.log = log
+        self.open = open
         self.speech = speech
         self.supervisor = supervisor
     }
@@ -50,7 +58,7 @@ actor House {
         var opened: [String: any CentralLink] = [:]
         for comer in comers {
             let key = try Self.key(comer)
-            if adapters[key] == nil, opened[key] == nil { opened[key] = try comer.link.open() }
+            if adapters[key] == nil, opened[key] == nil { opened[key] = try open(comer.link) }
         }
 
         for entry in entries where !plan.people.contains(where: { entry.resident.planInForce.isInPlace(of: $0) }) { await letOut(entry) }
@@ -131,7 +139,7 @@ actor House {
     }
 
     private func letIn(_ plan: PersonPlan, _ depot: Depot, _ adapter: Adapter) async -> Entry {
-        var log = speech.logger(link: (try? Self.key(plan)) ?? "", isTalkative: plan.link.verbose || Diagnostics.isLively)
+        var log = speech?.logger(link: (try? Self.key(plan)) ?? "", isTalkative: plan.link.verbose || Diagnostics.isLively) ?? log
         if let listed = plan.listed {
             log[metadataKey: "person"] = "\(listed)"
             log.handler = PersonLog(log.handler, person: listed)

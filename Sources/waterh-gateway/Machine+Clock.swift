@@ -8,6 +8,11 @@ extension Machine {
     static func clockMark() -> ClockMark {
         var uptime = timespec()
         clock_gettime(CLOCK_BOOTTIME, &uptime)
+        // A demonstration's clock goes as evenly as time passes in it.
+        if let lead = leadOfPlay {
+            let passed = Int64(uptime.tv_sec) * 1000 + Int64(uptime.tv_nsec) / 1_000_000
+            return ClockMark(wall: now(), boot: bootNumber(), uptime: passed + lead, isSynchronized: true)
+        }
         return ClockMark(
             wall: now(), boot: bootNumber(), uptime: Int64(uptime.tv_sec) * 1000 + Int64(uptime.tv_nsec) / 1_000_000, isSynchronized: isSynchronized())
     }

@@ -34,7 +34,8 @@ final class Resident: Sendable {
         self.onlookers = onlookers
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now)
         self.desk = desk
-        reminders = ReminderLoop(sinks: [screen], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") })
+        reminders = ReminderLoop(sinks: [screen], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
+            sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
     }
 
     var planInForce: PersonPlan { plan.withLock { $0 } }
@@ -102,7 +103,9 @@ final class Resident: Sendable {
         return ServiceDoor(
             status: {
                 let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
-                return await board.status(next: await service.untilNextPoll(of: listed), setupDone: isWelcome != nil, version: ProgramVersion.text)
+                var status = await board.status(next: await service.untilNextPoll(of: listed), setupDone: isWelcome != nil, version: ProgramVersion.text)
+                if Machine.leadOfPlay != nil { status.speed = Machine.speed }
+                return status
             },
             pollNow: { await service.hurry(listed) },
             recentPolls: { await board.recent },

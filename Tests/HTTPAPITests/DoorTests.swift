@@ -56,7 +56,12 @@ import TrackerCore
                 #expect(try await house.ask("GET", "/api/v1/session", headers: away).status == (shares ? 200 : 403))
                 let drink = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: away)
                 #expect(((drink.json["state"] as? [String: Any])?["waterline"] is NSNull) == !shares)
-                #expect(try await house.ask("GET", "/widget/small.svg", headers: away).body.contains("No Session") == !shares)
+                // Neither that one runs nor that none does.
+                for widget in ["small", "medium", "large"] { #expect(try await !house.ask("GET", "/widget/\(widget).svg", headers: away).body.contains("No Session")) }
+                let control = try house.token(.control).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 }
+                #expect(try await house.ask("GET", "/api/v1/settings", headers: control).json.keys.contains { $0.hasPrefix("waterline.") } == shares)
+                #expect(try await house.ask("GET", "/api/v1/settings/waterline.discreet", headers: control).status == (shares ? 200 : 403))
+                #expect(try await house.ask("PATCH", "/api/v1/settings", #"{"waterline.discreet": false}"#, headers: control).status == (shares ? 200 : 403))
                 #expect(try await house.ask("GET", "/api/v1/why", headers: away).body.contains("waterline-") == shares)
                 // Not by way of an answer that was given before, either.
                 let water = ["Idempotency-Key": "w"]

@@ -135,4 +135,14 @@ import TrackerCore
         _ = try there.append([again])
         #expect(try Self.lines(there).filter { $0.contains("\"edit\"") }.count == 2)
     }
+
+    /// A drink's day is frozen where it was drunk: another store in another zone does not move it.
+    @Test func `a drink counts on its own day in a store of another zone`() throws {
+        let (here, there) = (try TrackerStore(inMemory: "Asia/Tokyo"), try TrackerStore(inMemory: "America/New_York"))
+        var sip = entry(hour: 12, ml: 90)
+        sip.verdict = .drink(at: Instant(milliseconds: 1_770_058_800_000), zone: "America/New_York") // 2026-02-02T14:00 there, the 3rd in Tokyo
+        _ = try there.append([sip])
+        _ = try here.take(try Self.lines(there).map(Self.read))
+        #expect(try Self.drinks(there) == [90] && Self.drinks(here) == [90])
+    }
 }

@@ -166,5 +166,8 @@ export function start() {
   });
 }
 
+/** Seconds that have passed for the service since it told its state; in a demonstration more than here. */
+export const passed = () => ((Date.now() - live.told) / 1000) * (live.state?.service?.speed ?? 1);
+
 /** The service's clock, as far as it is known here. */
-export const serviceNow = () => Date.now() + live.offset;
+export const serviceNow = () => live.told + live.offset + passed() * 1000;

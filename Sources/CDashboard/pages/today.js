@@ -5,7 +5,7 @@ import { askAmount, drinkList, logDrink, undo } from './drinks.js';
 import { dayLong, countdown, ml } from './format.js';
 import { h, icon, setText, show } from './dom.js';
 import { halo } from './halo.js';
-import { ask, live, on } from './live.js';
+import { ask, live, on, passed } from './live.js';
 import { remembered } from './memory.js';
 import { said, t } from './texts.js';
 import { act, card, complain } from './ui.js';
@@ -66,7 +66,7 @@ export function today(root) {
     if (!state) return;
     let text = said(state.headline);
     if (state.phase === 'counting' && typeof state.timeUntilNext === 'number') {
-      const left = state.timeUntilNext - (Date.now() - live.told) / 1000;
+      const left = state.timeUntilNext - passed();
       text = countdown(left);
       if (left <= 0 && asked !== state.dueTime && live.isUp) {
         asked = state.dueTime;

@@ -4,7 +4,7 @@ import { askDrink, logWater, presetChips } from './session-actions.js';
 import { gauge } from './gauge.js';
 import { clock, countdown, dayShort, duration, number, wallDate } from './format.js';
 import { h, icon, setText, show } from './dom.js';
-import { acceptSession, live, on } from './live.js';
+import { acceptSession, live, on, passed } from './live.js';
 import { enqueue } from './queue.js';
 import { remembered } from './memory.js';
 import { said, t } from './texts.js';
@@ -101,10 +101,9 @@ export function waterline(root) {
   function tick() {
     const session = live.state?.waterline;
     if (!session) return;
-    const passed = (Date.now() - live.told) / 1000;
-    setText(elapsed, duration(session.elapsedSeconds + passed));
+    setText(elapsed, duration(session.elapsedSeconds + passed()));
     const left = session.nextReminderSeconds;
-    setText(reminder, left === null ? t.noReminder : t.nextReminder(countdown(left - passed).replace(/^0(\d:)/, '$1')));
+    setText(reminder, left === null ? t.noReminder : t.nextReminder(countdown(left - passed()).replace(/^0(\d:)/, '$1')));
   }
 
   function showSession(session) {

@@ -95,13 +95,15 @@ actor StateFeed {
     func current() async throws -> Text {
         if let waitingLook { return try await waitingLook.value }
         let before = lastLook
-        let next = Task(executorPreference: WaitingThreads.shared) { () throws -> Text in
-            _ = await before?.result
-            waitingLook = nil
-            return try await look()
-        }
+        let next = Task(executorPreference: WaitingThreads.shared) { try await self.look(after: before) }
         (waitingLook, lastLook) = (next, next)
         return try await next.value
+    }
+
+    private func look(after before: Task<Text, any Error>?) async throws -> Text {
+        _ = await before?.result
+        waitingLook = nil
+        return try await look()
     }
 
     private func look() async throws -> Text {
@@ -197,7 +199,7 @@ actor StateFeed {
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.lookEvery)
             guard !Task.isCancelled else { return }
-            let isTick = ContinuousClock.now - ticked >= Self.tick
+            let isTick = ContinuousClock.now - ticked >= Self.tick / (followed?.status?.speed ?? 1)
             if isTick { ticked = .now }
             if ContinuousClock.now - pinged >= Self.pingEvery {
                 pinged = .now

@@ -7,7 +7,7 @@ enum SettingRoutes {
     static func add(to table: RouteTable) {
         table.get("settings") { ask in
             try ask.allowQuery([])
-            return .json(try ask.person.desk().settings())
+            return ask.veiled(.json(try ask.person.desk().settings()))
         }
         table.get("settings/catalogue") { ask in
             try ask.allowQuery([])
@@ -15,10 +15,14 @@ enum SettingRoutes {
         }
         table.get("settings/:name") { ask in
             try ask.allowQuery([])
-            return .json(try ask.person.desk().setting(try ask.part("name")))
+            let name = try ask.part("name")
+            try check(ask, [name])
+            return .json(try ask.person.desk().setting(name))
         }
-        table.write(.patch, "settings", needs: .control) { _, desk, fields in
-            let changes = try fields.all().sorted { $0.key < $1.key }.map { (name: $0.key, text: try text($0.value, of: $0.key)) }
+        table.write(.patch, "settings", needs: .control) { ask, desk, fields in
+            let given = fields.all().sorted { $0.key < $1.key }
+            try check(ask, given.map(\.key))
+            let changes = try given.map { (name: $0.key, text: try text($0.value, of: $0.key)) }
             guard !changes.isEmpty else { throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.") }
             _ = try desk.set(changes)
             return .json(try desk.settings())
@@ -39,6 +43,11 @@ enum SettingRoutes {
             }
             return .json(try desk.setUp(changes, notifications: notifications == .text("enable") ? "The browser was asked." : "Not asked for."))
         }
+    }
+
+    /// Settings of Waterline are shown and changed where Waterline is.
+    private static func check(_ ask: Ask, _ names: [String]) throws {
+        if names.contains(where: { $0.hasPrefix(Ask.waterline) }) { try SessionRoutes.check(ask) }
     }
 
     /// A value as the settings take it from a person.

@@ -17,12 +17,15 @@ public struct ServiceStatus: Hashable, Sendable, Encodable {
     public var storedRecords: Int?
     /// The welcome was read.
     public var setupDone: Bool
+    /// Only in a demonstration: so many seconds pass in one.
+    public var speed: Double?
 
     public init(
         version: String, stage: String = "idle", lastPoll: Instant? = nil, nextPoll: Instant? = nil, pollSentence: String? = nil,
         trying: String? = nil, storedRecords: Int? = nil,
-        setupDone: Bool = true
+        setupDone: Bool = true, speed: Double? = nil
     ) {
+        self.speed = speed
         self.version = version
         self.stage = stage
         self.lastPoll = lastPoll
@@ -34,7 +37,7 @@ public struct ServiceStatus: Hashable, Sendable, Encodable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version, stage, isPolling, lastPoll, nextPoll, pollSentence, trying, storedRecords, setupDone
+        case version, stage, isPolling, lastPoll, nextPoll, pollSentence, trying, storedRecords, setupDone, speed
     }
 
     /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
@@ -49,5 +52,6 @@ public struct ServiceStatus: Hashable, Sendable, Encodable {
         try container.encode(trying, forKey: .trying)
         try container.encode(storedRecords, forKey: .storedRecords)
         try container.encode(setupDone, forKey: .setupDone)
+        try container.encodeIfPresent(speed, forKey: .speed)
     }
 }

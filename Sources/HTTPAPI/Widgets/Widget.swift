@@ -49,6 +49,12 @@ enum Widget {
         return frame(340, 340, session.waterDueText, card(340, 340) + body(session, 340) + lines.joined())
     }
 
+    /// The day's amount, and nothing of a session.
+    static func amount(_ state: TrackerSnapshot, isLarge: Bool) -> String {
+        let width = isLarge ? 340.0 : 160
+        return frame(width, 160, state.amountText, card(width, 160) + text(width / 2, 72, 26, "\(state.pace.percent) %", weight: "bold") + text(width / 2, 108, isLarge ? 18 : 13, state.amountText))
+    }
+
     // MARK: - Parts
 
     private static func body(_ session: WaterlineSnapshot, _ width: Double) -> String {

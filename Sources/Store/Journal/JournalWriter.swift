@@ -13,6 +13,8 @@ struct JournalWriter {
     private let boundaryHour: Int
     private var bottles: [String: (id: Int64, origin: String)] = [:]
     private var homes: [[String]: [String]] = [:]
+    /// A drink of another store counts on the day on which it counts there (tracker law: a drink's day is frozen), wherever this one is.
+    private var isFrozen = false
     private var calendars: [String: DayCalendar] = [:]
     /// Whether a look for records without a date can find anything: there are none on nearly every store.
     private var hasUndated: Bool
@@ -217,17 +219,18 @@ struct JournalWriter {
         }
         if waits != nil, case .quarantined = entry.verdict { return .waiting }
         entry.bottle = waits ?? homes[0]
+        isFrozen = true
+        defer { isFrozen = false }
         let outcome = try append(entry)
         guard outcome.isNew, wire.isDeleted else { return outcome }
         let key = try Self.key(known(entry.bottle).origin, Self.wall(entry), entry.amountMl)
         try db.execute(sql: "UPDATE drink SET deleted = 1 WHERE key = ?", arguments: [key])
         guard let edit = wire.edit else { return outcome }
-        let zone = dayZone ?? edit.zone
         try db.execute(sql: """
             INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
             VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?, ?) ON CONFLICT DO NOTHING
             """, arguments: [
-                edit.key, edit.at.milliseconds, zone, try calendar(zone).day(of: edit.at).description, edit.ml, known(entry.bottle).id,
+                edit.key, edit.at.milliseconds, edit.zone, try calendar(edit.zone).day(of: edit.at).description, edit.ml, known(entry.bottle).id,
                 entry.received.milliseconds, key,
             ])
         touched.append(edit.at)
@@ -261,7 +264,7 @@ struct JournalWriter {
 
     private mutating func addDrink(_ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
         guard case .drink(let instant, let readIn) = entry.verdict else { return }
-        let zone = dayZone ?? readIn
+        let zone = isFrozen ? readIn : dayZone ?? readIn
         let day = try calendar(zone).day(of: instant).description
         try insertDrink.execute(arguments: [
             Self.key(bottle.origin, Self.wall(entry), entry.amountMl), instant.milliseconds, zone, day, entry.amountMl,

@@ -1,0 +1,107 @@
+import ArgumentParser
+import BottleProtocol
+import Bluetooth
+import CommandKit
+import CommandStore
+import Foundation
+import Gateway
+import HTTPAPI
+import Logging
+import Store
+import TrackerCore
+
+/// The demo's second part: the service as it is, on a bottle that is drunk from by itself, in days that pass quickly.
+struct DemoService: Sendable {
+    private static let usualPort: UInt16 = 8077
+    /// Minutes between two drinks, and what a drink may have, ml.
+    private static let pauses = 20.0...55.0
+    private static let amounts = 60...220
+
+    private let bottle: DemoBottle
+    private let store: StorePlace
+    private let port: UInt16?
+    private let speed: Double
+    private let control: String?
+
+    init(_ bottle: DemoBottle, _ store: StorePlace, port: UInt16?, speed: Double, control: String?) {
+        (self.bottle, self.store, self.port, self.speed, self.control) = (bottle, store, port, speed, control)
+    }
+
+    /// Goes on until its task is cancelled.
+    func run() async throws {
+        let bottle = try await DemoBottle.emptied(bottle)
+        let socket = try bottle.listen(at: control)
+        defer { bottle.stopListening() }
+        let log = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
+        let house = House(nil, Supervisor(), log: log) { _ in bottle.central }
+        let zone = try Depot.choice(nil).host
+        if speed > 1 { Machine.passTime(at: speed, from: Self.nextMorning(Machine.now(), zone)) }
+        // Nobody's configuration: an empty one beside the store.
+        let configuration = store.path + ".toml"
+        try Data().write(to: URL(fileURLWithPath: configuration))
+        let plan = try ServicePlan(
+            LinkOptions.parse(["--link", "unix:\(store.path).demo"]), StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false,
+            listen: "off")
+        try await house.take(plan)
+        let out = TextOutput.standard
+        let server = HTTPServer(house.pages, names: { [] }, log: log, random: { UInt32.random(in: 0...UInt32.max) })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await serve(server) { out.line("The page: http://127.0.0.1:\($0)/"); told(socket, out) } }
+            group.addTask { await drink(bottle, house, zone) }
+            do {
+                try await group.next()
+            } catch is CancellationError {
+            } catch {
+                group.cancelAll()
+                await house.close()
+                throw error
+            }
+            group.cancelAll()
+        }
+        await house.close()
+        await bottle.close()
+    }
+
+    private func told(_ socket: String, _ out: TextOutput) {
+        let option = control == nil ? "" : " --control unix:\(socket)"
+        out.line("Or try in another terminal: waterh-emulator control\(option) sip 120    (Ctrl-C ends)")
+        out.flush()
+    }
+
+    /// On the port that was asked for; on the usual one, or any, where none was.
+    private func serve(_ server: HTTPServer, _ ready: @escaping @Sendable (Int) async -> Void) async throws {
+        for candidate in port.map({ [$0] }) ?? [Self.usualPort, 0] {
+            do {
+                return try await server.run(on: .tcp(host: "127.0.0.1", port: Int(candidate))) { if let port = $0 { await ready(port) } }
+            } catch is CancellationError {
+                return
+            } catch {
+                guard port == nil, candidate != 0 else {
+                    throw CommandFailure(.failed, "The page cannot be shown at 127.0.0.1:\(candidate): \(error).", advice: "Give another --port, or 0 for one that is free.")
+                }
+            }
+        }
+    }
+
+    /// As a person drinks who is mostly in time. Pours at night as little as people do.
+    private func drink(_ bottle: DemoBottle, _ house: House, _ zone: Zone) async {
+        while !Task.isCancelled {
+            let minutes = Double.random(in: Self.pauses)
+            guard (try? await Task.sleep(for: .seconds(minutes * 60 / speed))) != nil else { return }
+            let wall = zone.wall(at: Machine.now())
+            guard (7..<22).contains(wall.hour), let clock = BottleClock(wall) else { continue }
+            await bottle.drink(ml: Int.random(in: Self.amounts), at: clock)
+            await house.hurry()
+        }
+    }
+
+    /// Half past six of a day that has not begun: who opens the page sees all of it.
+    private static func nextMorning(_ now: Instant, _ zone: Zone) -> Instant {
+        var wall = zone.wall(at: now.advanced(seconds: 86_400))
+        (wall.hour, wall.minute, wall.second) = (6, 30, 0)
+        switch zone.moments(of: wall) {
+        case .once(let instant), .repeated(let instant, _), .skipped(let instant, _): return instant
+        case nil: return now
+        }
+    }
+}
