@@ -11,6 +11,7 @@ final class DemoBottle: Sendable {
     /// For people: where its drinks come from.
     let origin: String
     let central: any CentralLink
+    var address: String { identity.address.description }
     private let identity: BottleIdentity
     private let link: any PeripheralLink
     private let driver: BottleDriver

@@ -40,7 +40,7 @@ struct DemoService: Sendable {
         let configuration = store.path + ".toml"
         try Data().write(to: URL(fileURLWithPath: configuration))
         let plan = try ServicePlan(
-            LinkOptions.parse(["--link", "unix:\(store.path).demo"]), StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false,
+            LinkOptions.parse(["--link", "unix:\(store.path).demo", "--bottle", bottle.address]), StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false,
             listen: "off")
         try await house.take(plan)
         let out = TextOutput.standard
