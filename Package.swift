@@ -69,6 +69,9 @@ let package = Package(
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         target("Importing", ["TrackerCore", "CLibXML2"]),
+        // No library is linked: it is opened when it is first needed.
+        .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        target("MQTT", ["CMosquitto"]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
         target("DBus", ["CDBus"]),
         target("HostController", ["Bluetooth", "CBluetooth"]),
@@ -88,6 +91,9 @@ let package = Package(
         .target(name: "CDashboard", exclude: ["pages"]),
         target("HTTPAPI", ["TrackerDesk", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore, httpTypes, nio, logging]),
 
+        // The same at an MQTT broker, and what Home Assistant is told of it.
+        target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT"]),
+
         // What a service says of itself, for a person, a program or systemd's journal.
         target("ServiceLog", ["CommandKit", logging]),
 
@@ -99,7 +105,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "HTTPAPI", "TrackerDesk", "ServiceLog", logging,
+                "CommandStore", "CTimex", "CQREncode", "HTTPAPI", "MQTTSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
         command("waterh-tracker", ["TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
@@ -130,6 +136,8 @@ let package = Package(
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
+        tests("MQTTTests", ["MQTT"]),
+        tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
@@ -143,7 +151,7 @@ let package = Package(
         tests("HouseTests", []),
         tests(
             "CommandTests",
-            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "VirtualBottle", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
+            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "VirtualBottle", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
             exclude: ["demo-month.csv", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]

@@ -2,6 +2,7 @@ import BottleProtocol
 import CommandKit
 import Foundation
 import TOMLKit
+import TrackerCore
 
 /// The configuration file of the service, and of every command that has to find its store: flags override the environment,
 /// the environment overrides this.
@@ -32,11 +33,13 @@ public struct Configuration: Equatable, Sendable {
     public var shareWaterline: Bool?
     /// Several people, each with a store; empty where there is no list.
     public var people: [PersonEntry] = []
+    /// What stands under `[mqtt]`: the settings `mqtt.…` by their names, as texts.
+    public var mqtt: [String: String] = [:]
     /// There is one, and this user may not read it.
     public private(set) var isHidden = false
 
     /// What may stand in it.
-    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline"]
+    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "mqtt"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -103,6 +106,9 @@ public struct Configuration: Equatable, Sendable {
             case "names": names = try Self.list(value.array, key, name)
             case "share-waterline": shareWaterline = try Self.switched(value.bool, key, name)
             case "person": people = try PersonEntry.list(value.array, file: name)
+            case "mqtt":
+                guard let table = value.table else { throw Self.wrong(key, "a table, [mqtt]", name) }
+                mqtt = try Self.settings(table, below: "mqtt", name)
             default:
                 throw CommandFailure(
                     .badInput, "The configuration \(name) has an unknown key '\(key)'.",
@@ -119,6 +125,26 @@ public struct Configuration: Equatable, Sendable {
     private static func text(_ value: String?, _ key: String, _ name: String) throws -> String {
         guard let value, !value.isEmpty else { throw wrong(key, "a text in quotes", name) }
         return value
+    }
+
+    /// Settings of a group as a table of the file has them: `ca-file` is `mqtt.caFile`.
+    private static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
+        var (texts, trial) = ([String: String](), Settings())
+        for key in table.keys {
+            guard let value = table[key] else { continue }
+            let words = key.split(separator: "-")
+            let setting = "\(group)." + (words.first ?? "") + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+            guard let text = value.string ?? value.bool.map({ "\($0)" }) else { throw wrong("\(group).\(key)", "a text in quotes, true or false", name) }
+            do {
+                try trial.set(setting, to: text)
+            } catch {
+                throw CommandFailure(
+                    .badInput, "In the configuration \(name), '\(key)' of [\(group)] cannot be \"\(text.prefix(64))\": \(error.rule)",
+                    advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
+            }
+            texts[setting] = text
+        }
+        return texts
     }
 
     private static func list(_ value: TOMLArray?, _ key: String, _ name: String) throws -> [String] {

@@ -3,6 +3,7 @@ import Gateway
 import HTTPAPI
 import Synchronization
 import TrackerCore
+import TrackerDesk
 
 /// What the service did lately, for pages and metrics: polls that are over, and whether one is under way.
 actor PollBoard {

@@ -3,6 +3,7 @@ import CommandStore
 import Gateway
 import HTTPAPI
 import Logging
+import MQTTSurface
 import Store
 import Sync
 import Synchronization
@@ -24,6 +25,8 @@ final class Resident: Sendable {
     private let onlookers: Onlookers
     /// The pages that are open, as a place where notifications are shown. What is said in the service's log is no notification.
     private let screen = EventSink()
+    private let broker = MQTTSink()
+    private let publishing = Mutex<MQTTOutlet?>(nil)
     private let reminders: ReminderLoop
 
     init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock) {
@@ -34,7 +37,7 @@ final class Resident: Sendable {
         self.onlookers = onlookers
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now)
         self.desk = desk
-        reminders = ReminderLoop(sinks: [screen], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
+        reminders = ReminderLoop(sinks: [screen, broker], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
             sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
     }
 
@@ -44,9 +47,10 @@ final class Resident: Sendable {
     func take(_ new: PersonPlan) async {
         plan.withLock { $0 = new }
         await desk.take(new)
+        await publishing.withLock { $0 }?.poke()
     }
 
-    /// What goes on beside the polls: reminders, sync. Until its task is cancelled; afterwards nobody is told anything any more.
+    /// What goes on beside the polls: reminders, sync, the broker. Until its task is cancelled; afterwards nobody is told anything any more.
     func run() async {
         let (desk, log) = (desk, log)
         let sync = SyncLoop(
@@ -54,6 +58,7 @@ final class Resident: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
             group.addTask { await sync.run() }
+            if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
         }
         screen.show(to: nil)
     }
@@ -84,9 +89,13 @@ final class Resident: Sendable {
 
     /// The person as the web server sees it.
     func page(_ service: PollService) -> Person {
-        let (store, reminders) = (store, reminders)
+        let (store, reminders, door) = (store, reminders, door(service))
+        let outlet = outlet(broker, door) { await reminders.poke() }
+        // Before the first poll: what it brings is to be told.
+        outlet.prepare()
+        publishing.withLock { $0 = outlet }
         let person = Person(
-            name: name, service: door(service), sharesWaterline: { [self] in planInForce.sharesWaterline }, wrote: { await reminders.poke() }
+            name: name, service: door, sharesWaterline: { [self] in planInForce.sharesWaterline }, wrote: { await reminders.poke() }
         ) { [self] in
             try Self.desk(store, planInForce.zone, "http")
         }

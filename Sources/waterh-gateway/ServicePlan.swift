@@ -61,6 +61,8 @@ struct PersonPlan: Sendable {
     let dialect: RecordDialect?
     let keep: Bool
     let sharesWaterline: Bool
+    /// What the file says of MQTT, over the settings.
+    let mqtt: [String: String]
 
     var name: String { listed ?? Self.nobodyListed }
 
@@ -75,6 +77,7 @@ struct PersonPlan: Sendable {
         dialect = place.dialect ?? file.dialect
         self.keep = keep || file.keep == true
         sharesWaterline = store.person?.shareWaterline ?? file.shareWaterline ?? false
+        mqtt = file.mqtt
         // A zone or a link that does not exist is told now, and not swallowed at a later poll.
         _ = (try Depot.choice(zone), try link.name)
     }

@@ -134,7 +134,6 @@ private enum Doctor {
                 advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),
             sync(try desk.store.outbox(), try desk.store.syncReport().report),
             Finding(name: "page", ok: true, detail: "a running service shows it at http://\(try desk.store.settings().service.httpListen)/", advice: nil),
-            unused(try desk.store.settings()),
             Finding(name: "zone", ok: true, detail: "\(desk.zone.id), now \(desk.dateTime(desk.now))", advice: nil),
             Finding(
                 name: "bottles", ok: true,
@@ -157,17 +156,6 @@ private enum Doctor {
             advice: parked.isEmpty
                 ? report.refused > 0 ? "Mend those rows on the server; everything else goes on." : nil
                 : "When the server is mended, set sync.url again: they go once more.")
-    }
-
-    /// Settings of parts that this version does not have.
-    private static func unused(_ settings: Settings) -> Finding {
-        let names = Settings.catalogue.map(\.name).filter {
-            $0.hasPrefix("mqtt.") && settings.value(of: $0) != Settings().value(of: $0)
-        }
-        return Finding(
-            name: "unused", ok: names.isEmpty,
-            detail: names.isEmpty ? "every setting that is set is used" : "set, and kept for a version with MQTT: \(names.joined(separator: ", "))",
-            advice: nil)
     }
 
     /// The rights that polling and notifications need on this machine.

@@ -25,6 +25,7 @@ import Testing
         "listen": (["\"127.0.0.1:0\"", "\"127.0.0.2:0\""], .service(["127.0.0.1:", "127.0.0.2:"], until: ":")),
         "names": ([nil, "[\"shelf.example\"]"], .page("-H Host:shelf.example")),
         "share-waterline": ([nil, "true"], .page("-H X-Forwarded-For:192.0.2.9 -H Authorization:TOKEN")),
+        "mqtt": (["{ url = \"mqtt://127.0.0.1:9\" }", "{ url = \"mqtt://127.0.0.1:10\" }"], .service(["MQTT: "], until: " cannot")),
         "allow-power-cycle": ([nil, "true"], .service(["Service on"], until: " [")),
     ]
 

@@ -2,6 +2,7 @@ import BottleProtocol
 import Bluetooth
 import Gateway
 import GatewaySupport
+import MQTTSurface
 import TrackerCore
 
 /// What shows each setting, by its name.
@@ -14,6 +15,16 @@ enum SettingEffects {
     private static func poll(_ value: String, _ names: String...) -> SettingEffect { SettingEffect(value: value, observation: .poll(names)) }
     private static func engine(_ value: String, _ look: @escaping @Sendable (Settings) throws -> String) -> SettingEffect {
         SettingEffect(value: value, observation: .engine(look))
+    }
+
+    /// How a broker is spoken to.
+    private static func broker(_ value: String, _ before: @escaping @Sendable (inout Settings) throws -> Void = { _ in }) -> SettingEffect {
+        engine(value) { settings in
+            var settings = settings
+            try settings.set("mqtt.url", to: "mqtts://h")
+            try before(&settings)
+            return try MQTTPlan(settings.service).map { "\($0)" } ?? "no broker"
+        }
     }
 
     static let table: [String: SettingEffect] = [
@@ -81,11 +92,22 @@ enum SettingEffects {
         "sync.token": SettingEffect(value: "s3cret", observation: .synced(["05:01 settings set sync.url SERVER", "20:00 session start", "20:01 check"])),
         "sync.tokenFile": day("/nowhere/token", ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
 
-        // Of parts that there are not yet: whoever sets them is told that nothing uses them.
         "http.listen": day("127.0.0.1:9000", ["12:00 check --doctor"]),
-        "mqtt.url": day("mqtt://localhost", ["12:00 check --doctor"]),
-        "mqtt.prefix": day("home/water", ["12:00 check --doctor"]),
-        "mqtt.commands": day("true", ["12:00 check --doctor"]),
+        "mqtt.url": engine("mqtt://localhost") { try MQTTPlan($0.service).map { "\($0)" } ?? "no broker" },
+        "mqtt.prefix": broker("home/water"),
+        "mqtt.commands": broker("true"),
+        "mqtt.user": broker("me"),
+        "mqtt.password": broker("s3cret") { try $0.set("mqtt.user", to: "me") },
+        "mqtt.passwordFile": SettingEffect(value: "/nowhere/password", observation: .engine { settings in
+            var settings = settings
+            try settings.set([("mqtt.url", "mqtt://h"), ("mqtt.user", "me")])
+            do { return "\(try MQTTPlan(settings.service).map { "\($0)" } ?? "")" } catch { return "\(error)" }
+        }),
+        "mqtt.caFile": broker("/etc/ca.pem"),
+        "mqtt.certificateFile": broker("/etc/me.pem"),
+        "mqtt.keyFile": broker("/etc/me.key"),
+        "mqtt.discovery": broker("false"),
+        "mqtt.discoveryPrefix": broker("home"),
     ]
 
     /// A drink of 2026-02-02 at 22:21:15, and a while after it.

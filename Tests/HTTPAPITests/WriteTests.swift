@@ -4,6 +4,7 @@ import Store
 import Synchronization
 import Testing
 import TrackerCore
+import TrackerDesk
 
 /// Writes: who may, once only, and what is refused.
 @Suite struct WriteTests {

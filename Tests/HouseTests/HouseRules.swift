@@ -14,13 +14,14 @@ enum HouseRules {
         "Gateway": [["Policy"], ["Contract"], ["Session"], ["Engine"], ["Driver"], ["Service"]],
         "HTTPAPI": [["Service", "Wire"], ["Guard"], ["Live", "Widgets"], ["People"], ["Routes"], [""]],
         "Links": [["", "Doctor"]],
+        "MQTTSurface": [["Wire"], ["Discovery"], ["Outlet"]],
         "Replay": [
             ["Assembly", "Files"], ["Attribution"], ["Answers", "Commands", "Drinks", "Rewriting"], ["Output", "Summary"], ["Expectations"],
         ],
         "Store": [
-            ["Base"], ["Schema", "Tables"], ["Opening"], ["Decisions", "Drinks", "Files", "Journal", "Outbox", "Settings"], ["Account", "Waterline"],
+            ["Base"], ["Schema", "Tables"], ["Opening"], ["Decisions", "Drinks", "Files", "Journal", "Outbox", "Outlets", "Settings"], ["Account", "Waterline"],
         ],
-        "TrackerDesk": [["Input", "Reports"], ["Desk"]],
+        "TrackerDesk": [["Input", "Reports", "Service"], ["Desk"]],
         "TrackerCore": [
             ["Problems"], ["Time"], ["Companion", "Facts", "Pace", "Sync"], ["Bottle", "Health", "Settings"], ["History", "Waterline"], ["Notifications"], ["Evaluation"],
         ],

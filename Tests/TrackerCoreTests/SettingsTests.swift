@@ -28,7 +28,10 @@ import Testing
         ("week.firstDay", "monday", ["sunday", "saturday"], ["friday"]), ("health.enabled", "false", ["true"], ["x"]), ("sync.url", "", ["https://example.org/api", "http://127.0.0.1:1"], ["ftp://x", "https://", "x"]),
         ("sync.token", "", ["s3cret-0.~"], ["a b", "ä"]), ("sync.tokenFile", "", ["/run/secrets/sync"], ["relative/file"]),
         ("http.listen", "127.0.0.1:8077", ["0.0.0.0:80", "[::1]:8077"], ["8077", "host:99999", "::1:80", ":80"]), ("mqtt.url", "", ["mqtt://h", "mqtts://h:8883"], ["http://h"]),
-        ("mqtt.prefix", "hydration", ["a/b"], ["/a", "a/", "a+b", "#", ""]), ("mqtt.commands", "false", ["true"], ["x"]),
+        ("mqtt.prefix", "hydration", ["a/b"], ["/a", "a/", "a+b", "#", "$SYS", ""]), ("mqtt.commands", "false", ["true"], ["x"]),
+        ("mqtt.user", "", ["me"], ["a\u{7}"]), ("mqtt.password", "", ["s3cret"], ["a b"]), ("mqtt.passwordFile", "", ["/run/secrets/mqtt"], ["mqtt"]),
+        ("mqtt.caFile", "", ["/etc/ca.pem"], ["ca.pem"]), ("mqtt.certificateFile", "", ["/etc/me.pem"], ["me.pem"]), ("mqtt.keyFile", "", ["/etc/me.key"], ["me.key"]),
+        ("mqtt.discovery", "true", ["false"], ["x"]), ("mqtt.discoveryPrefix", "homeassistant", ["home/discovery"], ["a/#", ""]),
     ]
 
     @Test func theTableIsComplete() {

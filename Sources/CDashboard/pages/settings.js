@@ -22,7 +22,8 @@ const GROUPS = [
     'waterline.units', 'waterline.discreet', 'waterline.defaultPreset', 'waterline.bottleWater']],
   ['bottle', ['bottle.alias', 'bottle.timeZone', 'bottle.hold', 'bottle.pollWhenIdle', 'bottle.recordDialect', 'bottle.amountWidth', 'bottle.maxRecordAgeDays',
     'bottle.scanTimeoutS', 'bottle.connectTimeoutS', 'bottle.readDelayS']],
-  ['connections', ['health.enabled', 'sync.url', 'sync.token', 'sync.tokenFile', 'http.listen', 'mqtt.url', 'mqtt.prefix', 'mqtt.commands']],
+  ['connections', ['health.enabled', 'sync.url', 'sync.token', 'sync.tokenFile', 'http.listen', 'mqtt.url', 'mqtt.prefix', 'mqtt.commands',
+    'mqtt.user', 'mqtt.password', 'mqtt.passwordFile', 'mqtt.caFile', 'mqtt.certificateFile', 'mqtt.keyFile', 'mqtt.discovery', 'mqtt.discoveryPrefix']],
 ];
 const IN_FORM = ['hydration.goalMl', 'schedule.wake', 'schedule.sleep'];
 

@@ -15,11 +15,12 @@ extension TrackerStore {
 
     /// Whether anything was ever stored here that a restore would replace.
     public func isUsed() throws -> Bool {
-        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state"].contains($0.table) }
+        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic"].contains($0.table) }
     }
 
     /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that have the
-    /// store open see the one or the other. What this store remembers of files that it wrote itself stays.
+    /// store open see the one or the other. What this store remembers of files that it wrote itself, and of those to whom it tells drinks, stays; a restore is
+    /// no news to them, what they are told next is what happens next.
     /// - Parameters:
     ///   - file: a backup of this version or of an earlier one; it is only read.
     ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is replaced.
@@ -58,13 +59,16 @@ extension TrackerStore {
             try db.execute(sql: "PRAGMA foreign_keys = OFF")
             defer { try? db.execute(sql: "PRAGMA foreign_keys = ON") }
             try db.inTransaction(.immediate) {
-                for table in try Self.tables(db) where table != "written_file" && table != "connection_state" {
+                let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "drink_change"]
+                for table in try Self.tables(db) where !own.contains(table) {
                     try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
                 }
                 try db.execute(sql: """
                     DELETE FROM main.sqlite_sequence;
                     INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence;
-                    DELETE FROM main.counter WHERE name LIKE 'health.%'
+                    DELETE FROM main.counter WHERE name LIKE 'health.%';
+                    DELETE FROM main.drink_change;
+                    UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0)
                     """)
                 return .commit
             }

@@ -3,6 +3,8 @@ import TrackerCore
 
 /// What the store knows of one bottle.
 public struct KnownBottle: Hashable, Sendable {
+    /// The identity it was first seen under; it never changes.
+    public var origin: String
     /// The identity it goes by now.
     public var name: String
     /// Every identity it is or was known by, `name` among them.
@@ -28,7 +30,7 @@ extension TrackerStore {
             try Row.fetchAll(db, sql: "SELECT * FROM bottle ORDER BY id").readable { row in
                 let id: Int64 = try row.checked("id")
                 return KnownBottle(
-                    name: try row.checked("name"),
+                    origin: try row.checked("origin"), name: try row.checked("name"),
                     names: try String.fetchAll(db, sql: "SELECT name FROM bottle_name WHERE bottle = ? ORDER BY name", arguments: [id]),
                     identities: try String.fetchAll(
                         db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [id]),

@@ -15,12 +15,15 @@ extension Schema {
         counter: name value
         day: localDay goalMl
         drink: id key instant zone localDay ml source bottle deleted updatedAt instead
+        drink_change: seq key
         engine_day: dayKey remindersSent lastNotified goalNotified lastDueAnchor state
         excluded_log: id sessionId
         log_entry: seq id sessionId timestamp type drinkType sizeOz abv standardDrinkEstimate presetId amountOz source deleted updatedAt deviceId
         migration: name
         notification: id kind dbusId sentAt sinks
         outbox: seq entity id op payload updatedAt attempts notBefore parked
+        outlet: name id isOpen position lifetimeMl
+        outlet_topic: outlet topic
         preset: id userId name drinkType sizeOz abv standardDrinkEstimate position deleted updatedAt deviceId
         profile: id deviceId createdAt onboardedAt
         quarantine: id bottle bytes length reason received times

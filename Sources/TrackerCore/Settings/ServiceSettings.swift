@@ -9,6 +9,17 @@ public struct ServiceSettings: Hashable, Sendable {
     public internal(set) var mqttURL: String?
     public internal(set) var mqttPrefix = "hydration"
     public internal(set) var mqttCommands = false
+    /// Who the broker is told that we are. The password is never shown: itself, or the file it stands in.
+    public internal(set) var mqttUser: String?
+    public internal(set) var mqttPassword: String?
+    public internal(set) var mqttPasswordFile: String?
+    /// Files in PEM: whom we believe to be the broker, and what shows it who we are.
+    public internal(set) var mqttCAFile: String?
+    public internal(set) var mqttCertificateFile: String?
+    public internal(set) var mqttKeyFile: String?
+    /// Home Assistant is told what there is, under this topic.
+    public internal(set) var mqttDiscovery = true
+    public internal(set) var mqttDiscoveryPrefix = "homeassistant"
 
     /// Everything at its default.
     public init() {}

@@ -61,17 +61,23 @@ extension Settings {
             accepts: isToken
         ).secret,
         .optionalText(
-            "sync.tokenFile", \.service.syncTokenFile, rule: "It must be the whole path of a file that begins with /, or unset.",
-            accepts: { $0.hasPrefix("/") && $0.utf8.count <= 4096 && $0.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 } }),
+            "sync.tokenFile", \.service.syncTokenFile, rule: fileRule, accepts: isFile),
         .text("http.listen", \.service.httpListen, rule: "It must be an address and a port, such as 127.0.0.1:8077.", accepts: isEndpoint),
         .optionalText(
             "mqtt.url", \.service.mqttURL, rule: "It must be an address that begins with mqtt:// or mqtts://, or unset.",
             accepts: { isURL($0, ["mqtt", "mqtts"]) }),
-        .text(
-            "mqtt.prefix", \.service.mqttPrefix,
-            rule: "It must be a topic of 1 to 64 printable characters without +, # and without / at its ends.",
-            accepts: { isName($0) && !$0.contains("+") && !$0.contains("#") && !$0.hasPrefix("/") && !$0.hasSuffix("/") }),
+        .text("mqtt.prefix", \.service.mqttPrefix, rule: topicRule, accepts: isTopic),
         .flag("mqtt.commands", \.service.mqttCommands),
+        .optionalText("mqtt.user", \.service.mqttUser, rule: "It must be a name of 1 to 64 printable characters, or unset.", accepts: isName),
+        .optionalText(
+            "mqtt.password", \.service.mqttPassword, rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", accepts: isToken
+        ).secret,
+        .optionalText("mqtt.passwordFile", \.service.mqttPasswordFile, rule: fileRule, accepts: isFile),
+        .optionalText("mqtt.caFile", \.service.mqttCAFile, rule: fileRule, accepts: isFile),
+        .optionalText("mqtt.certificateFile", \.service.mqttCertificateFile, rule: fileRule, accepts: isFile),
+        .optionalText("mqtt.keyFile", \.service.mqttKeyFile, rule: fileRule, accepts: isFile),
+        .flag("mqtt.discovery", \.service.mqttDiscovery),
+        .text("mqtt.discoveryPrefix", \.service.mqttDiscoveryPrefix, rule: topicRule, accepts: isTopic),
     ]
 
     private static let quickAdd = SettingEntry(
@@ -83,6 +89,18 @@ extension Settings {
         guard (1...12).contains(parts.count), amounts.count == parts.count, amounts.allSatisfy((1...2000).contains) else { return false }
         settings.quickAddMl = amounts
         return true
+    }
+
+    private static let fileRule = "It must be the whole path of a file that begins with /, or unset."
+
+    @Sendable static func isFile(_ text: String) -> Bool {
+        text.hasPrefix("/") && text.utf8.count <= 4096 && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
+    }
+
+    private static let topicRule = "It must be a topic of 1 to 64 printable characters without +, # and without / at its ends."
+
+    @Sendable static func isTopic(_ text: String) -> Bool {
+        isName(text) && !text.contains("+") && !text.contains("#") && !text.hasPrefix("/") && !text.hasSuffix("/") && !text.hasPrefix("$")
     }
 
     @Sendable static func isName(_ text: String) -> Bool {

@@ -3,6 +3,8 @@ import TrackerCore
 
 /// What the store knows of one bottle.
 public struct BottleReport: Hashable, Sendable, Encodable {
+    /// The identity it was first seen under, for ever the same; not part of the JSON.
+    public let origin: String
     public let name: String
     /// Every name that it goes by or went by, `name` among them.
     public let names: [String]
@@ -17,7 +19,12 @@ public struct BottleReport: Hashable, Sendable, Encodable {
     public let lastPoll: String?
     public let lastCompletePoll: String?
 
+    private enum CodingKeys: String, CodingKey {
+        case name, names, isOwn, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll
+    }
+
     init(_ bottle: KnownBottle) {
+        origin = bottle.origin
         (name, names, isOwn) = (bottle.name, bottle.names, bottle.isOwn)
         (advertisedName, model, batteryPercent) = (bottle.advertisedName, bottle.model, bottle.batteryPercent)
         clockDriftSeconds = bottle.clockDriftSeconds

@@ -1,0 +1,35 @@
+/// Why there is no connection with a broker, or no more.
+public struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Kind: String, Hashable, Sendable {
+        /// libmosquitto is not there.
+        case libraryMissing
+        /// What was asked for cannot be: an address, a topic, a file.
+        case wrongUse
+        /// Nobody answers at that place.
+        case unreachable
+        /// The broker does not let us in.
+        case refused
+        /// Encryption: a certificate, a host name, a key.
+        case tls
+        /// The connection broke.
+        case lost
+        /// The broker is silent.
+        case noAnswer
+        /// More waits for the broker than may.
+        case tooMuch
+        /// We ended it.
+        case closed
+    }
+
+    public let kind: Kind
+    public let sentence: String
+
+    public init(_ kind: Kind, _ sentence: String) {
+        (self.kind, self.sentence) = (kind, sentence)
+    }
+
+    public var description: String { sentence }
+
+    /// Somebody has to change something first: trying often helps nobody.
+    public var needsPerson: Bool { [.libraryMissing, .wrongUse, .refused, .tls].contains(kind) }
+}

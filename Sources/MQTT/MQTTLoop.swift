@@ -1,0 +1,270 @@
+import CMosquitto
+import Foundation
+import Synchronization
+
+/// The thread of one connection. libmosquitto is used by it alone, so its rules about threads do not concern us; others hand orders in.
+///
+/// It waits with `poll`: the library's own loop uses `select`, which breaks in a process with more than 1,024 open files.
+final class MQTTLoop: @unchecked Sendable {
+    enum Order: Sendable {
+        /// Answered once the broker has let us in.
+        case connection
+        case subscribe([String])
+        case publish([MQTTMessage])
+        case close
+        /// Answered when all is over.
+        case end
+    }
+
+    typealias Answer = @Sendable (Result<Bool, MQTTFailure>) -> Void
+
+    /// So many orders may wait for the thread.
+    private static let inboxLimit = 4096
+    /// So many messages are on the way to the broker at once.
+    static let inFlight: Int32 = 100
+
+    private struct Inbox {
+        var orders: [(Order, Answer)] = []
+        var end: MQTTFailure?
+    }
+
+    /// Something that the broker has to confirm, in so many parts.
+    final class Ticket {
+        var parts: Int
+        let since = ContinuousClock.now
+        private var answer: Answer?
+
+        init(_ parts: Int, _ answer: @escaping Answer) { (self.parts, self.answer) = (parts, answer) }
+
+        /// The first end counts.
+        func end(_ result: Result<Bool, MQTTFailure>) {
+            answer?(result)
+            answer = nil
+        }
+    }
+
+    private let inbox = Mutex(Inbox())
+    private let wakeup: (read: Int32, write: Int32)
+    let options: MQTTOptions
+    let library: MosquittoLibrary
+    let receive: @Sendable (MQTTMessage) -> Void
+
+    // What follows is the thread's own.
+    private var client: OpaquePointer?
+    private var tickets: [Int32: Ticket] = [:]
+    private var waitingForConnection: [Answer] = []
+    private var waitingForEnd: [Answer] = []
+    private var lastSign = ContinuousClock.now
+    private var closing: ContinuousClock.Instant?
+    /// What the broker said to our first word; `nil` until it did.
+    private var admission: Result<Bool, MQTTFailure>?
+    /// The library's last complaint: of encryption it says nowhere else what is wrong.
+    private var complaint: String?
+
+    init(_ options: MQTTOptions, _ library: MosquittoLibrary, receive: @escaping @Sendable (MQTTMessage) -> Void) throws(MQTTFailure) {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+            throw MQTTFailure(.tooMuch, "No sockets can be opened: \(String(cString: strerror(errno)))")
+        }
+        wakeup = (ends[0], ends[1])
+        (self.options, self.library, self.receive) = (options, library, receive)
+    }
+
+    deinit {
+        Glibc.close(wakeup.read)
+        Glibc.close(wakeup.write)
+    }
+
+    /// Why it is over; `nil` while it goes on. From any thread.
+    var end: MQTTFailure? { inbox.withLock { $0.end } }
+
+    /// From any thread. Each order is answered once.
+    func order(_ order: Order, _ answer: @escaping Answer) {
+        let refusal: MQTTFailure? = inbox.withLock { inbox in
+            if let end = inbox.end { return end }
+            guard inbox.orders.count < Self.inboxLimit else { return MQTTFailure(.tooMuch, "Too much waits for the broker") }
+            inbox.orders.append((order, answer))
+            return nil
+        }
+        if let refusal { return answer(.failure(refusal)) }
+        var byte: UInt8 = 1
+        _ = write(wakeup.write, &byte, 1)
+    }
+
+    // MARK: - The thread
+
+    func run() {
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        var end = MQTTFailure(.closed, "The connection was closed.")
+        do throws(MQTTFailure) {
+            let client = try library.client(for: options, owner: me)
+            self.client = client
+            let code = options.address.host.withCString {
+                library.functions.connect_async(client, $0, Int32(options.address.port), options.keepAlive)
+            }
+            guard code == 0 else { throw failure(code) }
+            try serve(client)
+        } catch {
+            end = error
+        }
+        if let client { library.functions.destroy(client) }
+        client = nil
+        finish(end)
+    }
+
+    private func serve(_ client: OpaquePointer) throws(MQTTFailure) {
+        let began = ContinuousClock.now
+        while true {
+            try obey(client)
+            let wantsToWrite = library.functions.want_write(client)
+            if let closing, !wantsToWrite || ContinuousClock.now - closing > .seconds(2) { return }
+            let socket = library.functions.socket(client)
+            guard socket >= 0 else { throw failure(MOSQ_ERR_CONN_LOST.rawValue) }
+            var places = [
+                pollfd(fd: socket, events: Int16(POLLIN | (wantsToWrite ? POLLOUT : 0)), revents: 0), pollfd(fd: wakeup.read, events: Int16(POLLIN), revents: 0),
+            ]
+            _ = poll(&places, 2, 500)
+            if places[1].revents != 0 { emptyWakeup() }
+            if places[0].revents & Int16(POLLERR) != 0, admission == nil, let words = Self.trouble(of: socket) {
+                throw MQTTFailure(.unreachable, "The broker at \(options.address) cannot be reached: \(words)")
+            }
+            if places[0].revents & Int16(POLLIN | POLLERR | POLLHUP) != 0 { try check(library.functions.loop_read(client, 1)) }
+            if places[0].revents & Int16(POLLOUT) != 0 { try check(library.functions.loop_write(client, 1)) }
+            try check(library.functions.loop_misc(client))
+            let now = ContinuousClock.now
+            if admission == nil, now - began > options.limit {
+                throw MQTTFailure(.noAnswer, "The broker at \(options.address) did not answer in \(options.limit.components.seconds) s")
+            }
+            if !tickets.isEmpty, now - lastSign > options.limit, let oldest = tickets.values.map(\.since).min(), now - oldest > options.limit {
+                throw MQTTFailure(.noAnswer, "The broker at \(options.address) took what it was sent and did not confirm it in \(options.limit.components.seconds) s")
+            }
+        }
+    }
+
+    private func check(_ code: Int32) throws(MQTTFailure) {
+        if case .failure(let refusal)? = admission { throw refusal }
+        guard code != 0 else { return }
+        throw failure(code)
+    }
+
+    /// Does what others asked for; in their order.
+    private func obey(_ client: OpaquePointer) throws(MQTTFailure) {
+        let orders = inbox.withLock { inbox in
+            defer { inbox.orders = [] }
+            return inbox.orders
+        }
+        for (order, answer) in orders {
+            switch order {
+            case .connection:
+                if let admission { answer(admission) } else { waitingForConnection.append(answer) }
+            case .end: waitingForEnd.append(answer)
+            case .close:
+                answer(.success(true))
+                closing = closing ?? .now
+                _ = library.functions.disconnect(client)
+            case .subscribe(let filters): subscribe(client, filters, answer)
+            case .publish(let messages): publish(client, messages, answer)
+            }
+        }
+    }
+
+    private func publish(_ client: OpaquePointer, _ messages: [MQTTMessage], _ answer: @escaping Answer) {
+        // Told before anything goes out: all of them, or none.
+        if let wrong = messages.first(where: { !TopicName.isPublishable($0.topic) || $0.payload.count > MQTTMessage.payloadLimit }) {
+            return answer(.failure(MQTTFailure(.wrongUse, "Nothing can be published at \"\(wrong.topic.prefix(200))\" with \(wrong.payload.count) bytes")))
+        }
+        guard !messages.isEmpty else { return answer(.success(true)) }
+        let ticket = Ticket(messages.count, answer)
+        for message in messages {
+            var number: Int32 = 0
+            let code = message.payload.withUnsafeBytes { bytes in
+                message.topic.withCString {
+                    library.functions.publish(client, &number, $0, Int32(bytes.count), bytes.baseAddress, MQTTMessage.quality, message.isRetained)
+                }
+            }
+            // Whatever it was: the connection will say so in a moment, and everybody who waits is answered then.
+            guard code == 0 || code == MOSQ_ERR_NO_CONN.rawValue else { return ticket.end(.failure(failure(code))) }
+            tickets[number] = ticket
+        }
+    }
+
+    private func subscribe(_ client: OpaquePointer, _ filters: [String], _ answer: @escaping Answer) {
+        guard !filters.isEmpty else { return answer(.success(true)) }
+        let ticket = Ticket(filters.count, answer)
+        for filter in filters {
+            var number: Int32 = 0
+            let code = filter.withCString { library.functions.subscribe(client, &number, $0, MQTTMessage.quality) }
+            guard code == 0 else { return ticket.end(.failure(failure(code))) }
+            tickets[number] = ticket
+        }
+    }
+
+    private func finish(_ end: MQTTFailure) {
+        let left = inbox.withLock { inbox in
+            inbox.end = end
+            defer { inbox.orders = [] }
+            return inbox.orders
+        }
+        for ticket in tickets.values { ticket.end(.failure(end)) }
+        for answer in waitingForConnection + waitingForEnd + left.map(\.1) { answer(.failure(end)) }
+        tickets = [:]
+        (waitingForConnection, waitingForEnd) = ([], [])
+    }
+
+    // MARK: - What the library tells; on the thread
+
+    func admitted(_ code: Int32, knewUs: Bool) {
+        let words = library.functions.connack_string(code).map { String(cString: $0) } ?? "code \(code)"
+        admission =
+            code == 0 ? .success(knewUs) : .failure(MQTTFailure(.refused, "The broker at \(options.address) refuses: \(words)"))
+        lastSign = .now
+        guard case .success? = admission else { return }
+        for answer in waitingForConnection { answer(.success(knewUs)) }
+        waitingForConnection = []
+    }
+
+    func confirmed(_ number: Int32, granted: Bool) {
+        lastSign = .now
+        guard let ticket = tickets.removeValue(forKey: number) else { return }
+        guard granted else {
+            return ticket.end(.failure(MQTTFailure(.refused, "The broker at \(options.address) does not let us read a topic that we asked for")))
+        }
+        ticket.parts -= 1
+        if ticket.parts == 0 { ticket.end(.success(true)) }
+    }
+
+    func complained(_ words: String) { complaint = words }
+
+    // MARK: - Words
+
+    private func failure(_ code: Int32) -> MQTTFailure {
+        if case .failure(let refusal)? = admission { return refusal }
+        let place = "The broker at \(options.address)"
+        let errno = errno
+        let system = String(cString: strerror(errno))
+        switch code {
+        case MOSQ_ERR_EAI.rawValue: return MQTTFailure(.unreachable, "\(place) cannot be found: its name has no address")
+        case _ where admission == nil && options.address.isEncrypted && complaint != nil, MOSQ_ERR_TLS.rawValue, MOSQ_ERR_TLS_HANDSHAKE.rawValue:
+            return MQTTFailure(.tls, "\(place) cannot be spoken to in secret: \(complaint ?? library.words(code))")
+        case MOSQ_ERR_ERRNO.rawValue where admission == nil && options.address.isEncrypted && errno == EPROTO:
+            return MQTTFailure(.tls, "\(place) ends the encrypted connection: it may want a certificate of ours\(complaint.map { " (\($0))" } ?? "")")
+        case MOSQ_ERR_ERRNO.rawValue where admission == nil: return MQTTFailure(.unreachable, "\(place) cannot be reached: \(system)")
+        case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_ERRNO.rawValue, MOSQ_ERR_KEEPALIVE.rawValue:
+            return MQTTFailure(admission == nil ? .unreachable : .lost, "\(place) hung up\(complaint.map { " (\($0))" } ?? "")")
+        case MOSQ_ERR_INVAL.rawValue: return MQTTFailure(.wrongUse, "The MQTT library takes something for wrong: \(complaint ?? library.words(code))")
+        default: return MQTTFailure(.lost, "\(place): \(library.words(code))")
+        }
+    }
+
+    private static func trouble(of socket: Int32) -> String? {
+        var (number, size) = (Int32(0), socklen_t(4))
+        guard getsockopt(socket, SOL_SOCKET, SO_ERROR, &number, &size) == 0, number != 0 else { return nil }
+        return String(cString: strerror(number))
+    }
+
+    private func emptyWakeup() {
+        var bytes = [UInt8](repeating: 0, count: 512)
+        while read(wakeup.read, &bytes, bytes.count) == bytes.count {}
+    }
+}

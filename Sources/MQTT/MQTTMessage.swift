@@ -1,0 +1,22 @@
+/// A message as a broker carries it.
+public struct MQTTMessage: Hashable, Sendable {
+    public var topic: String
+    public var payload: [UInt8]
+    /// The broker keeps the last one for who comes later; without a payload it forgets it.
+    public var isRetained: Bool
+
+    /// Quality of service of everything that goes out: at least once.
+    static let quality: Int32 = 1
+    /// The largest payload of ours.
+    public static let payloadLimit = 1 << 18
+
+    public init(_ topic: String, _ payload: [UInt8], isRetained: Bool = false) {
+        (self.topic, self.payload, self.isRetained) = (topic, payload, isRetained)
+    }
+
+    public init(_ topic: String, _ text: String, isRetained: Bool = false) {
+        self.init(topic, Array(text.utf8), isRetained: isRetained)
+    }
+
+    public var text: String? { String(validating: payload, as: UTF8.self) }
+}

@@ -1,0 +1,22 @@
+/// How a broker is spoken to.
+public struct MQTTOptions: Hashable, Sendable {
+    public var address: MQTTAddress
+    /// The same for ever: the broker keeps what comes for us while we are away under it.
+    public var clientID: String
+    public var user: String?
+    public var password: String?
+    /// Files in PEM. Without authorities those of the system are believed. A certificate and its key show who we are.
+    public var authorities: String?
+    public var certificate: String?
+    public var key: String?
+    /// What the broker says in our name when we are gone without a word.
+    public var will: MQTTMessage?
+    /// Seconds without a word after which either side asks whether the other is there.
+    public var keepAlive: Int32 = 30
+    /// How long the broker may take for each answer.
+    public var limit = Duration.seconds(15)
+
+    public init(address: MQTTAddress, clientID: String) {
+        (self.address, self.clientID) = (address, clientID)
+    }
+}

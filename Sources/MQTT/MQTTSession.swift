@@ -1,0 +1,60 @@
+import Foundation
+
+/// One connection with a broker, from its first word to its end; after that a new one is made. The session stays with the broker: what was asked
+/// for and what came meanwhile is there when the same client comes back (MQTT 3.1.1, clean session off).
+public final class MQTTSession: Sendable {
+    private let loop: MQTTLoop
+
+    /// - Parameter receive: called for each message on the connection's own thread; the broker hears that it arrived when this returns.
+    /// - Throws: `MQTTFailure` where it cannot even be tried.
+    public init(_ options: MQTTOptions, receive: @escaping @Sendable (MQTTMessage) -> Void) throws(MQTTFailure) {
+        loop = try MQTTLoop(options, MosquittoLibrary.open(), receive: receive)
+        let loop = loop
+        let thread = Thread { loop.run() }
+        thread.name = "mqtt"
+        thread.start()
+    }
+
+    deinit { loop.order(.close) { _ in } }
+
+    /// Waits until the broker has let us in.
+    /// - Returns: whether it still knew us.
+    public func connected() async throws(MQTTFailure) -> Bool { try await answer(to: .connection) }
+
+    /// Asks for topics; waits until the broker has agreed.
+    public func subscribe(_ filters: [String]) async throws(MQTTFailure) { _ = try await answer(to: .subscribe(filters)) }
+
+    /// Sends messages in this order, and waits until the broker has all of them.
+    public func publish(_ messages: [MQTTMessage]) async throws(MQTTFailure) {
+        guard !messages.isEmpty else { return }
+        _ = try await answer(to: .publish(messages))
+    }
+
+    /// Sends messages without waiting. Who is called by `receive` may use it.
+    public func post(_ messages: [MQTTMessage]) { loop.order(.publish(messages)) { _ in } }
+
+    /// Says good-bye; the last will stays unsaid.
+    public func close() async {
+        loop.order(.close) { _ in }
+        _ = await ended()
+    }
+
+    /// Why it is over; `nil` while it goes on.
+    public var failure: MQTTFailure? { loop.end }
+
+    /// Waits for the end of the connection.
+    public func ended() async -> MQTTFailure {
+        let end: Result<Bool, MQTTFailure> = await withCheckedContinuation { continuation in loop.order(.end) { continuation.resume(returning: $0) } }
+        switch end {
+        case .failure(let failure): return failure
+        case .success: return MQTTFailure(.closed, "The connection was closed.")
+        }
+    }
+
+    private func answer(to order: MQTTLoop.Order) async throws(MQTTFailure) -> Bool {
+        let answer: Result<Bool, MQTTFailure> = await withCheckedContinuation { continuation in
+            loop.order(order) { continuation.resume(returning: $0) }
+        }
+        return try answer.get()
+    }
+}

@@ -1,0 +1,151 @@
+import MQTT
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// Publishes a person's day at a broker for as long as a service runs, and obeys commands from there where that is switched on (tracker law
+/// Section 10.5). Settings are looked at as they change.
+public actor MQTTOutlet {
+    /// What it is used in.
+    public struct Surroundings: Sendable {
+        public var desk: @Sendable () throws -> TrackerDesk
+        /// What a file says over the settings.
+        public var overlay: @Sendable (Settings) throws -> Settings
+        public var service: ServiceDoor?
+        public var sharesWaterline: @Sendable () -> Bool
+        public var version: String
+        /// Called after a command changed something.
+        public var wrote: @Sendable () async -> Void
+        public var say: @Sendable (Word) -> Void
+        /// From 0 to 1.
+        public var chance: @Sendable () -> Double
+
+        public init(
+            desk: @escaping @Sendable () throws -> TrackerDesk, overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceDoor? = nil,
+            sharesWaterline: @escaping @Sendable () -> Bool, version: String, wrote: @escaping @Sendable () async -> Void = {},
+            say: @escaping @Sendable (Word) -> Void, chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+        ) {
+            (self.desk, self.overlay, self.service, self.sharesWaterline) = (desk, overlay, service, sharesWaterline)
+            (self.version, self.wrote, self.say, self.chance) = (version, wrote, say, chance)
+        }
+    }
+
+    /// What there is to say to people; each once, until it changes.
+    public enum Word: Hashable, Sendable {
+        case connected(String)
+        case trouble(String)
+        /// The settings name no broker any more.
+        case off
+        /// Something came that is not obeyed.
+        case ignored(String)
+    }
+
+    /// The outlet's name in the store.
+    static let name = "mqtt"
+    /// How often the store is looked at for what others wrote.
+    static let lookEvery = Duration.milliseconds(150)
+    /// How often settings are looked at while there is no connection.
+    private static let lookSlowly = Duration.seconds(1)
+    private static let lookWhileOff = Duration.seconds(3)
+
+    let around: Surroundings
+    let sink: MQTTSink
+    private var pause: Task<Void, Never>?
+    private var isPoked = false
+    private var lastTrouble: String?
+    private var isOn = false
+    var connections = 0
+    var published = 0
+    let began = ContinuousClock.now
+
+    public init(_ around: Surroundings, sink: MQTTSink) {
+        (self.around, self.sink) = (around, sink)
+    }
+
+    /// From here on every drink is told, also if there is no connection yet: to be called before anything is stored.
+    public nonisolated func prepare() {
+        guard let desk = try? around.desk(), (try? Self.plan(around)) != nil else { return }
+        _ = try? Self.open(desk)
+    }
+
+    /// Goes on until its task is cancelled.
+    public func run() async {
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            var plan: MQTTPlan?
+            do {
+                plan = try Self.plan(around)
+                guard let plan else {
+                    try turnOff()
+                    await rest(Self.lookWhileOff)
+                    continue
+                }
+                isOn = true
+                let start = ContinuousClock.now
+                defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
+                try await MQTTVisit.run(self, plan)
+                backoff.reset()
+            } catch {
+                sink.connect(nil)
+                trouble("\(error)")
+                await wait(backoff.next(chance: around.chance()), while: plan)
+            }
+        }
+    }
+
+    /// Something was written: looks at once.
+    public func poke() {
+        isPoked = true
+        pause?.cancel()
+    }
+
+    // MARK: - Parts
+
+    static func plan(_ around: Surroundings) throws -> MQTTPlan? { try MQTTPlan(try around.overlay(around.desk().store.settings()).service) }
+
+    static func open(_ desk: TrackerDesk) throws -> Outlet {
+        try desk.store.openOutlet(name) { String(desk.context.makeID().filter { $0 != "-" }.prefix(12)) }
+    }
+
+    private func turnOff() throws {
+        lastTrouble = nil
+        let wasOpen = try around.desk().store.closeOutlet(Self.name)
+        if isOn || wasOpen { around.say(.off) }
+        isOn = false
+    }
+
+    func connected(_ plan: MQTTPlan) {
+        connections += 1
+        lastTrouble = nil
+        around.say(.connected("\(plan)"))
+    }
+
+    private func trouble(_ words: String) {
+        guard words != lastTrouble, !Task.isCancelled else { return }
+        lastTrouble = words
+        around.say(.trouble(words))
+    }
+
+    /// Waits; a change of the settings ends it.
+    private func wait(_ length: Duration, while plan: MQTTPlan?) async {
+        let end = ContinuousClock.now + length
+        while !Task.isCancelled, ContinuousClock.now < end {
+            await rest(min(Self.lookSlowly, end - .now))
+            guard (try? Self.plan(around)) == plan || plan == nil else { return }
+        }
+    }
+
+    /// Waits, or until somebody says that something was written.
+    func rest(_ length: Duration) async {
+        guard !isPoked, !Task.isCancelled else {
+            isPoked = false
+            return
+        }
+        let pause = Task { _ = try? await Task.sleep(for: length) }
+        self.pause = pause
+        await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+        isPoked = false
+    }
+
+    func count(published more: Int) { published += more }
+}

@@ -1,0 +1,203 @@
+import MQTT
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// One connection of an outlet: everything is said anew at its beginning, and then what changes, until it ends or the settings change.
+struct MQTTVisit {
+    /// How often the day is told although nothing was written (tracker law B8).
+    private static let tick = Duration.seconds(60)
+    /// How often it is said again although it is the same: what speaks of this moment expires at the other end.
+    private static let heartbeat = Duration.seconds(300)
+    private static let healthEvery = Duration.seconds(600)
+    private static let settingsEvery = Duration.seconds(1)
+    /// So many drinks are under way at once: what is not confirmed is told again by the next connection.
+    private static let batch = 200
+
+    private let owner: MQTTOutlet
+    private let around: MQTTOutlet.Surroundings
+    private let plan: MQTTPlan
+    private let outlet: Outlet
+    private let session: MQTTSession
+    private let inbox: CommandInbox
+    private var topics: Topics { plan.topics }
+
+    /// What the day was worked out from.
+    private struct Seen: Hashable {
+        var mark: TrackerStore.ChangeMark
+        var service: ServiceStatus?
+        var sharesWaterline: Bool
+    }
+
+    /// What was said in this connection, by topic.
+    private var said: [String: String] = [:]
+    private var told: StatePayload?
+    /// Topics at which the broker keeps something of ours.
+    private var kept: Set<String> = []
+    private var seen: Seen?
+    private var lastTick = ContinuousClock.now
+    private var lastBeat = ContinuousClock.now
+    private var lastHealth: ContinuousClock.Instant?
+    private var lastSettings = ContinuousClock.now
+
+    /// Connects, and goes on until the settings change or the task is cancelled.
+    /// - Throws: why the connection could not be made, or broke.
+    static func run(_ owner: MQTTOutlet, _ plan: MQTTPlan) async throws {
+        let around = owner.around
+        let outlet = try MQTTOutlet.open(around.desk())
+        let desk = CommandDesk(desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
+        let inbox = CommandInbox(plan, desk, say: around.say) {
+            Task {
+                await owner.poke()
+                await around.wrote()
+            }
+        }
+        let session = try MQTTSession(plan.options(id: outlet.id)) { inbox.take($0) }
+        inbox.connect(session)
+        let outside = Task { for await request in inbox.outside { inbox.answer(request.name, await desk.performOutside(request).answer) } }
+        defer {
+            owner.sink.connect(nil)
+            inbox.connect(nil)
+            outside.cancel()
+        }
+        do {
+            var visit = MQTTVisit(owner, plan, outlet, session, inbox)
+            try await visit.converse()
+        } catch {
+            await session.close()
+            throw error
+        }
+        session.post([MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#), MQTTMessage(plan.topics.availability, "offline", isRetained: true)])
+        await session.close()
+    }
+
+    private init(_ owner: MQTTOutlet, _ plan: MQTTPlan, _ outlet: Outlet, _ session: MQTTSession, _ inbox: CommandInbox) {
+        (self.owner, around, self.plan, self.outlet, self.session, self.inbox) = (owner, owner.around, plan, outlet, session, inbox)
+    }
+
+    private mutating func converse() async throws {
+        _ = try await session.connected()
+        try await session.subscribe([plan.obeysCommands ? topics.everyCommand : nil, plan.discovery.map(CommandInbox.status)].compactMap(\.self))
+        owner.sink.connect(MQTTSink.Connection(session: session, topics: topics, desk: around.desk, sharesWaterline: around.sharesWaterline))
+        await owner.connected(plan)
+        kept = Set(try around.desk().store.keptTopics(of: outlet.name))
+        while !Task.isCancelled {
+            if let failure = session.failure { throw failure }
+            if inbox.takeHomeIsBack() { (said, told, seen) = ([:], nil, nil) }
+            try await tellSips()
+            try await tellDay()
+            try await tellHealth()
+            if ContinuousClock.now - lastSettings > Self.settingsEvery {
+                lastSettings = .now
+                guard try MQTTOutlet.plan(around) == plan else { return }
+            }
+            await owner.rest(MQTTOutlet.lookEvery)
+        }
+    }
+
+    // MARK: - Sips
+
+    private mutating func tellSips() async throws {
+        while !Task.isCancelled {
+            let desk = try around.desk()
+            let changes = try desk.store.changes(for: outlet.name, limit: Self.batch)
+            guard let last = changes.last else { return }
+            try await publish(changes.map { try MQTTMessage(topics.sip, TrackerDesk.json(SipPayload($0, now: desk.now))) })
+            // Only what the broker has confirmed is behind us.
+            try desk.store.delivered(outlet.name, through: last.sequence)
+            if changes.count < Self.batch { return }
+        }
+    }
+
+    // MARK: - The day
+
+    private mutating func tellDay() async throws {
+        let isBeat = ContinuousClock.now - lastBeat >= Self.heartbeat
+        let isTick = isBeat || ContinuousClock.now - lastTick >= Self.tick
+        let status = await around.service?.status()
+        let desk = try around.desk()
+        let sharesWaterline = around.sharesWaterline()
+        let now = Seen(mark: try desk.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
+        guard isTick || now != seen else { return }
+        if isTick { lastTick = .now }
+        if isBeat { lastBeat = .now }
+        let settings = try desk.store.settings()
+        var state = StatePayload(
+            snapshot: try desk.state(), service: status,
+            dayStart: DayCalendar(zone: desk.zone, boundaryHour: settings.boundaryHour).start(of: try desk.today()),
+            lifetimeMl: try desk.store.lifetime(for: outlet.name), remindersEnabled: settings.remindersEnabled)
+        let waterline = WaterlinePayload(session: state.snapshot.waterline)
+        if !sharesWaterline { state.snapshot.waterline = nil }
+
+        // Devices first: what stands below fills them. Whether anybody is here comes last.
+        var pictures = try devices(desk, settings, sharesWaterline: sharesWaterline)
+        let isNews = isBeat || told.map { !$0.says(theSameAs: state) } ?? true
+        if isNews { told = state }
+        func text(_ topic: String, _ payload: some Encodable) throws -> String {
+            if !isNews, let known = said[topic] { return known }
+            return try TrackerDesk.json(payload)
+        }
+        pictures.append((topics.state, try text(topics.state, state)))
+        for bottle in try desk.bottles() where bottle.isOwn {
+            pictures.append((topics.bottle(BottlePayload.id(of: bottle)), try TrackerDesk.json(BottlePayload(bottle, state.snapshot, status))))
+        }
+        if sharesWaterline { pictures.append((topics.waterline, try text(topics.waterline, waterline))) }
+        pictures.append((topics.availability, "online"))
+        pictures.append((topics.bridgeInfo, try TrackerDesk.json(info(desk, sharesWaterline))))
+        try await keep(pictures, again: isBeat, desk.store)
+        seen = now
+    }
+
+    /// Brings what the broker keeps of ours into step with this: what is other is sent, what is not among it is taken back.
+    private mutating func keep(_ pictures: [(topic: String, text: String)], again: Bool, _ store: TrackerStore) async throws {
+        let wanted = Set(pictures.map(\.topic))
+        if !wanted.isSubset(of: kept) {
+            try store.noteKept(pictures.map(\.topic), of: outlet.name)
+            kept.formUnion(wanted)
+        }
+        let fresh = pictures.filter { said[$0.topic] != $0.text || (again && $0.topic.hasPrefix(topics.prefix + "/")) }
+        try await publish(fresh.map { MQTTMessage($0.topic, $0.text, isRetained: true) })
+        for (topic, text) in fresh { said[topic] = text }
+        let stale = kept.subtracting(wanted).sorted()
+        guard !stale.isEmpty else { return }
+        try await publish(stale.map { MQTTMessage($0, [], isRetained: true) })
+        try store.forgetKept(stale, of: outlet.name)
+        kept.subtract(stale)
+        for topic in stale { said[topic] = nil }
+    }
+
+    private func devices(_ desk: TrackerDesk, _ settings: Settings, sharesWaterline: Bool) throws -> [(topic: String, text: String)] {
+        guard let discovery = plan.discovery else { return [] }
+        let bottles = try desk.bottles().filter(\.isOwn)
+        let day = HomeDevice.day(id: outlet.id, version: around.version, topics: topics, commands: plan.obeysCommands, waterline: sharesWaterline)
+        let others = bottles.map {
+            HomeDevice.bottle($0, id: outlet.id, version: around.version, topics: topics, commands: plan.obeysCommands, isOnly: bottles.count == 1)
+        }
+        return try ([day] + others).map { ($0.topic(discovery), try TrackerDesk.json($0)) }
+    }
+
+    // MARK: - The bridge
+
+    private func info(_ desk: TrackerDesk, _ sharesWaterline: Bool) throws -> BridgeInfo {
+        let commands = (CommandDesk.stored + CommandDesk.outside).filter { sharesWaterline || !CommandDesk.waterline.contains($0) }.sorted()
+        return BridgeInfo(
+            version: around.version, id: outlet.id, prefix: topics.prefix, commands: plan.obeysCommands ? commands : [], discovery: plan.discovery,
+            bottles: try desk.bottles().filter(\.isOwn).map(BottlePayload.id), sharesWaterline: sharesWaterline)
+    }
+
+    private mutating func tellHealth() async throws {
+        guard lastHealth.map({ ContinuousClock.now - $0 >= Self.healthEvery }) ?? true else { return }
+        let isFirst = lastHealth == nil
+        lastHealth = .now
+        let health = await BridgeHealth(
+            uptime: Int((ContinuousClock.now - owner.began).components.seconds), connections: owner.connections, published: owner.published, received: inbox.received,
+            waiting: try around.desk().store.waiting(for: outlet.name))
+        let state = isFirst ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
+        try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerDesk.json(health))])
+    }
+
+    private func publish(_ messages: [MQTTMessage]) async throws {
+        try await session.publish(messages)
+        await owner.count(published: messages.count)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import MQTT
+import TrackerCore
+
+/// What the settings `mqtt.…` ask for (tracker law Section 11).
+public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
+    public var address: MQTTAddress
+    public var topics: Topics
+    public var obeysCommands: Bool
+    /// Where Home Assistant is told what there is; `nil`: nowhere.
+    public var discovery: String?
+    public var user: String?
+    public var password: String?
+    public var caFile: String?
+    public var certificateFile: String?
+    public var keyFile: String?
+
+    /// `nil` where no broker is named.
+    /// - Throws: what is wrong with the settings, in a sentence.
+    public init?(_ settings: ServiceSettings) throws {
+        guard let url = settings.mqttURL else { return nil }
+        address = try MQTTAddress(url)
+        topics = Topics(prefix: settings.mqttPrefix)
+        obeysCommands = settings.mqttCommands
+        discovery = settings.mqttDiscovery ? settings.mqttDiscoveryPrefix : nil
+        user = settings.mqttUser
+        password = try settings.mqttPassword ?? settings.mqttPasswordFile.map(Self.firstLine)
+        (caFile, certificateFile, keyFile) = (settings.mqttCAFile, settings.mqttCertificateFile, settings.mqttKeyFile)
+        if password != nil, user == nil { throw WrongInput("mqttUserMissing", "A password for the broker is set and no user: set mqtt.user.") }
+        if !address.isEncrypted, caFile != nil || certificateFile != nil || keyFile != nil {
+            throw WrongInput("mqttNotEncrypted", "Certificates are set, but \(address) is not encrypted: mqtt.url is to begin with mqtts://.")
+        }
+    }
+
+    /// How the broker is to be spoken to.
+    /// - Parameter id: the outlet's.
+    func options(id: String) -> MQTTOptions {
+        var options = MQTTOptions(address: address, clientID: "waterh-\(id)")
+        (options.user, options.password) = (user, password)
+        (options.authorities, options.certificate, options.key) = (caFile, certificateFile, keyFile)
+        options.will = MQTTMessage(topics.availability, "offline", isRetained: true)
+        return options
+    }
+
+    /// Without the password.
+    public var description: String {
+        let more = [
+            user.map { "as \($0)\(password == nil ? "" : " with a password")" }, caFile.map { "authorities \($0)" }, certificateFile.map { "certificate \($0)" },
+            keyFile.map { "key \($0)" }, obeysCommands ? "commands" : nil, discovery.map { "discovery at \($0)" },
+        ]
+        return (["\(address) at \(topics.prefix)"] + more.compactMap(\.self)).joined(separator: ", ")
+    }
+
+    private static func firstLine(of path: String) throws -> String {
+        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 8192) else {
+            throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, cannot be read.")
+        }
+        let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+        guard Settings.isToken(line) else { throw WrongInput("mqttPasswordFile", "The first line of \(path), which mqtt.passwordFile names, is no password.") }
+        return line
+    }
+}

@@ -1,0 +1,40 @@
+/// The names under which a person's day is published (tracker law Section 10.5).
+public struct Topics: Hashable, Sendable {
+    public let prefix: String
+
+    public init(prefix: String) { self.prefix = prefix }
+
+    public var state: String { "\(prefix)/state" }
+    public var waterline: String { "\(prefix)/waterline" }
+    public var notify: String { "\(prefix)/notify" }
+    public var sip: String { "\(prefix)/sip" }
+    public var availability: String { "\(prefix)/availability" }
+    public var bridgeState: String { "\(prefix)/bridge/state" }
+    public var bridgeInfo: String { "\(prefix)/bridge/info" }
+    public var bridgeHealth: String { "\(prefix)/bridge/health" }
+    public func bottle(_ id: String) -> String { "\(prefix)/bottle/\(id)" }
+
+    public func command(_ name: String) -> String { "\(prefix)/cmd/\(name)" }
+    public func response(_ name: String) -> String { "\(prefix)/response/\(name)" }
+    public var everyCommand: String { "\(prefix)/cmd/#" }
+
+    /// The command that a message at this topic is; `nil` for any other topic. A command has one level.
+    public func commandName(of topic: String) -> String? {
+        let beginning = "\(prefix)/cmd/"
+        guard topic.hasPrefix(beginning) else { return nil }
+        let name = topic.dropFirst(beginning.count)
+        guard (1...40).contains(name.utf8.count), name.utf8.allSatisfy({ (97...122).contains($0) || $0 == UInt8(ascii: "-") }) else { return nil }
+        return String(name)
+    }
+
+    /// Letters, digits and `_` only, as ids of Home Assistant and levels of a topic are.
+    public static func plain(_ text: String) -> String {
+        var plain = ""
+        for scalar in text.lowercased().unicodeScalars {
+            let isPlain = (97...122).contains(scalar.value) || (48...57).contains(scalar.value)
+            if isPlain { plain.unicodeScalars.append(scalar) } else if !plain.hasSuffix("_"), !plain.isEmpty { plain.append("_") }
+        }
+        while plain.hasSuffix("_") { plain.removeLast() }
+        return plain.isEmpty ? "x" : plain
+    }
+}

@@ -1,0 +1,36 @@
+import CommandKit
+import CommandStore
+import Logging
+import MQTTSurface
+import TrackerCore
+import TrackerDesk
+
+extension Resident {
+    /// The person's day at an MQTT broker, where the settings or the file name one.
+    func outlet(_ sink: MQTTSink, _ service: ServiceDoor, wrote: @escaping @Sendable () async -> Void) -> MQTTOutlet {
+        let log = log
+        let around = MQTTOutlet.Surroundings(
+            desk: { [self] in try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(planInForce.zone), source: "mqtt") },
+            overlay: { [self] in try Self.overlay($0, planInForce) }, service: service,
+            sharesWaterline: { [self] in planInForce.sharesWaterline }, version: ProgramVersion.text, wrote: wrote,
+            say: { word in
+                switch word {
+                case .connected(let plan): log.notice("MQTT: connected with \(plan).")
+                case .trouble(let trouble): log.warning("MQTT: \(sentence(trouble)) It is tried again.")
+                case .off: log.notice("MQTT: the settings name no broker any more.")
+                case .ignored(let words): log.warning("MQTT: \(words)")
+                }
+            })
+        return MQTTOutlet(around, sink: sink)
+    }
+
+    /// What the file says goes before the settings; of several people each has a level of their own below the file's prefix.
+    private static func overlay(_ settings: Settings, _ plan: PersonPlan) throws -> Settings {
+        var settings = settings
+        for (name, text) in plan.mqtt { try settings.set(name, to: text) }
+        if let listed = plan.listed, plan.mqtt["mqtt.url"] != nil {
+            try settings.set("mqtt.prefix", to: "\(settings.service.mqttPrefix)/\(Topics.plain(listed))")
+        }
+        return settings
+    }
+}

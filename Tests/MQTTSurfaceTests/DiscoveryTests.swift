@@ -1,0 +1,110 @@
+import Foundation
+import Store
+import Testing
+import TrackerCore
+import TrackerDesk
+
+@testable import MQTTSurface
+
+/// What Home Assistant is told; what it makes of it is tried with a real one (`hardware/bench homeassistant`).
+@Suite("Discovery")
+struct DiscoveryTests {
+    private func message(_ device: HomeDevice) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(TrackerDesk.json(device).utf8)) as? [String: Any])
+    }
+
+    private func day(commands: Bool = true, waterline: Bool = true) -> HomeDevice {
+        HomeDevice.day(id: "abc", version: "1", topics: Topics(prefix: "home/water"), commands: commands, waterline: waterline)
+    }
+
+    private func bottle(commands: Bool = true, isOnly: Bool = true) throws -> HomeDevice {
+        let store = try TrackerStore(inMemory: "UTC")
+        try store.adoptBottle("A4:C1:38:01:02:03")
+        let desk = TrackerDesk(store, WriteContext(now: Instant(seconds: 0), zone: .utc, source: "t", makeID: { "x" }))
+        return HomeDevice.bottle(try #require(try desk.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"), commands: commands, isOnly: isOnly)
+    }
+
+    @Test func aDeviceSaysWhoItIsAndWhetherAnybodyIsThere() throws {
+        let (device, other) = (day(), try bottle())
+        #expect(device.topic("homeassistant") == "homeassistant/device/waterh_abc/config")
+        #expect(other.topic("homeassistant") == "homeassistant/device/waterh_abc_a4c138010203/config")
+        for device in [device, other] {
+            let message = try message(device)
+            #expect((message["origin"] as? [String: Any])?["name"] as? String == "waterh-bench")
+            #expect((message["device"] as? [String: Any])?["identifiers"] as? [String] == [device.id])
+            #expect(message["availability_topic"] as? String == "home/water/availability")
+        }
+        func topic(_ device: HomeDevice, _ key: String) throws -> String? {
+            (try message(device)["components"] as? [String: [String: Any]])?[key]?["state_topic"] as? String
+        }
+        #expect(try topic(other, "battery") == "home/water/bottle/a4c138010203" && topic(device, "today") == "home/water/state" && topic(device, "sip") == "home/water/sip")
+        // What the bottle does not tell is what was chosen last.
+        #expect(try topic(other, "light") == nil && message(other)["state_topic"] == nil)
+    }
+
+    @Test func everyEntityHasAnIdForEver() throws {
+        for device in [day(), try bottle()] {
+            let components = try #require(try message(device)["components"] as? [String: [String: Any]])
+            #expect(components.count == device.components.count)
+            for (key, fields) in components {
+                let platform = try #require(fields["platform"] as? String)
+                guard fields.count > 1 else { continue }
+                #expect(fields["unique_id"] as? String == "\(device.id)_\(key)")
+                #expect((fields["default_entity_id"] as? String)?.hasPrefix("\(platform).") == true)
+                // Gone from Home Assistant since 2026.4.
+                #expect(fields["object_id"] == nil)
+            }
+        }
+    }
+
+    /// Home Assistant's own rules of what may stand together.
+    @Test func unitsThatItTakes() throws {
+        let units: [String: (unit: String?, states: Set<String?>)] = [
+            "volume": ("mL", ["total", "total_increasing"]), "water": ("L", ["total", "total_increasing"]), "volume_storage": ("mL", ["measurement"]),
+            "battery": ("%", ["measurement"]), "duration": ("s", ["measurement", "total"]), "timestamp": (nil, [nil]), "enum": (nil, [nil]),
+        ]
+        for device in [day(), try bottle()] {
+            let components = try #require(try message(device)["components"] as? [String: [String: Any]])
+            for (key, fields) in components where fields["platform"] as? String == "sensor" {
+                let state = fields["state_class"] as? String
+                if let kind = fields["device_class"] as? String {
+                    let rule = try #require(units[kind], "\(key) is \(kind)")
+                    #expect(fields["unit_of_measurement"] as? String == rule.unit && rule.states.contains(state), "\(key)")
+                    #expect((fields["options"] != nil) == (kind == "enum"), "\(key)")
+                }
+                // A sum that begins anew says since when.
+                #expect((state == "total") == (fields["last_reset_value_template"] != nil), "\(key)")
+            }
+        }
+        let today = try #require((try message(day())["components"] as? [String: [String: Any]])?["today"])
+        #expect(today["device_class"] as? String == "volume" && today["state_class"] as? String == "total")
+    }
+
+    @Test func whatIsSwitchedOffIsTakenBack() throws {
+        func bare(_ device: HomeDevice) throws -> Set<String> {
+            let components = try #require(try message(device)["components"] as? [String: [String: Any]])
+            return Set(components.filter { Set($0.value.keys) == ["platform"] }.keys)
+        }
+        #expect(try bare(day()) == ["goal"])
+        #expect(try bare(day(commands: false)) == ["goal_ml", "reminders", "log_cup", "undo", "log_water", "log_drink"])
+        #expect(try bare(day(waterline: false)) == ["goal", "session", "log_water", "log_drink"])
+        #expect(try bare(bottle()).isEmpty)
+        #expect(try bare(bottle(isOnly: false)) == ["flash", "light", "bottle_reminder"])
+        #expect(try bare(bottle(commands: false)) == ["check", "flash", "light", "bottle_reminder"])
+    }
+
+    @Test func everyCommandThatIsOfferedIsOneThatIsObeyed() throws {
+        let topics = Topics(prefix: "home/water")
+        for device in [day(), try bottle()] {
+            for component in device.components {
+                guard case .text(let topic)? = component.fields["command_topic"] else { continue }
+                let name = try #require(topics.commandName(of: topic))
+                #expect((CommandDesk.stored + CommandDesk.outside).contains(name))
+            }
+        }
+    }
+
+    @Test func aMessageIsNoLargerThanABrokerTakes() throws {
+        for device in [day(), try bottle()] { #expect(try TrackerDesk.json(device).utf8.count < 16_384) }
+    }
+}

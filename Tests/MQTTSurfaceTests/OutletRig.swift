@@ -1,0 +1,80 @@
+import Foundation
+import MQTT
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+import TrackerDesk
+
+@testable import MQTTSurface
+
+/// A store, its outlet, and a real broker.
+final class OutletRig: Sendable {
+    let broker: Broker
+    let store: TrackerStore
+    let sink = MQTTSink()
+    let outlet: MQTTOutlet
+    let words = Mutex<[MQTTOutlet.Word]>([])
+    let sent = Mutex<[[String]]>([])
+    let polls = Mutex(0)
+    let sharesWaterline = Mutex(false)
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+
+    init(_ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil) throws {
+        self.broker = broker
+        let store = try store ?? TrackerStore(inMemory: "UTC")
+        self.store = store
+        let desk: @Sendable () throws -> TrackerDesk = {
+            TrackerDesk(store, WriteContext(now: Self.now(), zone: .utc, source: "mqtt", makeID: { UUID().uuidString.lowercased() }))
+        }
+        _ = try desk().set(([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) })
+        let boxed = Boxed()
+        let door = ServiceDoor(
+            status: { ServiceStatus(version: "test") }, pollNow: { boxed.rig?.polls.withLock { $0 += 1 } }, recentPolls: { [] },
+            send: { words in
+                boxed.rig?.sent.withLock { $0.append(words) }
+                if words.contains("rainbow") { throw Refusal("bottle", "It sleeps.") }
+                return "sent"
+            })
+        outlet = MQTTOutlet(
+            .init(
+                desk: desk, service: door, sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
+                say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), sink: sink)
+        boxed.rig = self
+    }
+
+    private final class Boxed: @unchecked Sendable { weak var rig: OutletRig? }
+
+    func desk() -> TrackerDesk {
+        TrackerDesk(store, WriteContext(now: Self.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() }))
+    }
+
+    func start() {
+        outlet.prepare()
+        let outlet = outlet
+        task.withLock { $0 = Task { await outlet.run() } }
+    }
+
+    func stop() async {
+        let task = task.withLock { $0 }
+        task?.cancel()
+        await outlet.poke()
+        await task?.value
+    }
+
+    var connections: Int { words.withLock { $0.count { if case .connected = $0 { true } else { false } } } }
+
+    /// Waits for so many connections.
+    func connected(_ count: Int = 1) async throws {
+        let done: Bool? = await event { connections >= count ? true : nil }
+        #expect(done == true, "\(words.withLock { $0 })")
+    }
+}
+
+/// One payload as JSON.
+func object(_ text: String?) -> [String: Any] {
+    (text.flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: Any]) ?? [:]
+}

@@ -1,0 +1,309 @@
+import Foundation
+import MQTT
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+import TrackerDesk
+
+@testable import MQTTSurface
+
+/// Against a real mosquitto.
+@Suite("A day at a broker")
+struct OutletTests {
+    @Test func whatIsDrunkIsToldAndTheStateStands() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        let ear = try broker.listen("h/#")
+        rig.start()
+        try await rig.connected()
+        _ = try await ear.line { $0.hasPrefix("0 h/availability online") || $0.hasPrefix("1 h/availability online") }
+        let began = ContinuousClock.now
+        let drink = try rig.desk().logDrink(.ml(230))
+        let told = try #require(await event { ear.payloads(at: "h/sip").first })
+        let took = ContinuousClock.now - began
+        print("sip to broker: \(took)")
+        #expect(took < .seconds(10))
+        let sip = object(told)
+        #expect(sip["id"] as? String == drink.stored.key && sip["ml"] as? Int == 230 && sip["event_type"] as? String == "sip" && sip["historical"] as? Bool == false)
+        let state: Bool? = await event { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 230 ? true : nil }
+        #expect(state == true)
+        // An edit and a deletion show, too.
+        _ = try rig.desk().edit("d1", EntryChange(ml: 200))
+        let edited: Bool? = await event { ear.payloads(at: "h/sip").count == 3 && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 200 ? true : nil }
+        #expect(edited == true, "\(ear.output)")
+        #expect(Set(ear.payloads(at: "h/sip").suffix(2).compactMap { object($0)["event_type"] as? String }) == ["sip", "deleted"])
+        await rig.stop()
+        // Who comes late finds that nobody is there, and how the day stood.
+        let late = try broker.listen("h/#")
+        _ = try await late.line { $0 == "1 h/availability offline" }
+        #expect(late.payloads(at: "h/sip").isEmpty && late.payloads(at: "h/notify").isEmpty && object(late.payloads(at: "h/state").last)["shouldNotify"] as? Bool == false)
+    }
+
+    @Test func theBrokerIsAwayAndComesBack() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        let ear = try broker.listen("h/sip", as: "ear")
+        rig.start()
+        try await rig.connected()
+        _ = try rig.desk().logDrink(.ml(1))
+        _ = try #require(await event { ear.payloads(at: "h/sip").first })
+        try await broker.stop()
+        let old = OutletRig.now().advanced(seconds: -7 * 86_400)
+        for number in 0..<50 { _ = try rig.desk().logDrink(.ml(2 + number), at: old.advanced(seconds: Double(number))) }
+        try await broker.start()
+        try await rig.connected(2)
+        let all = await event { Set(ear.payloads(at: "h/sip")).count == 51 ? ear.payloads(at: "h/sip") : nil }
+        let sips = try #require(all, "\(ear.output)").map { object($0) }
+        #expect(sips.compactMap { $0["ml"] as? Int } == Array(1...51))
+        #expect(sips.dropFirst().allSatisfy { $0["historical"] as? Bool == true && $0["event_type"] as? String == "historical" })
+        #expect(sips[1]["timestamp"] as? Int64 == old.wholeSeconds)
+        #expect(try rig.store.waiting(for: "mqtt") == 0)
+        await rig.stop()
+    }
+
+    @Test("10,000 sips of a week without a broker arrive, in order")
+    func aWeekWithoutABroker() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        rig.outlet.prepare()
+        let old = OutletRig.now().advanced(seconds: -7 * 86_400)
+        try rig.store.makeDrinks(10_000, from: old)
+        #expect(try rig.store.waiting(for: "mqtt") == 10_000)
+        let ear = try broker.listen("h/sip")
+        try await Task.sleep(for: .milliseconds(300))
+        let began = ContinuousClock.now
+        rig.start()
+        let count: Int? = await event(within: 60) { try? rig.store.waiting(for: "mqtt") == 0 ? 1 : nil }
+        let took = ContinuousClock.now - began
+        print("10,000 sips: \(took)")
+        #expect(count == 1)
+        let order = await event { ear.output.utf8.count { $0 == 10 } >= 10_000 ? ear.payloads(at: "h/sip").compactMap { object($0)["sequence"] as? Int } : nil }
+        #expect(order?.count == 10_000 && order == order?.sorted())
+        await rig.stop()
+    }
+
+    @Test func aBrokerThatDropsAllTheTime() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        let ear = try broker.listen("h/sip", as: "ear")
+        rig.start()
+        try await rig.connected()
+        for round in 0..<4 {
+            for number in 0..<5 { _ = try rig.desk().logDrink(.ml(100 + round * 5 + number)) }
+            try await broker.stop()
+            try await broker.start()
+            try await rig.connected(2 + round)
+        }
+        let all: [Int]? = await event {
+            let seen = ear.payloads(at: "h/sip").compactMap { object($0)["ml"] as? Int }
+            return Set(seen).count == 20 ? seen : nil
+        }
+        let seen = try #require(all, "\(ear.output)")
+        // At least once, and the first time of each in order.
+        var first: [Int] = []
+        for ml in seen where !first.contains(ml) { first.append(ml) }
+        #expect(first == Array(100..<120))
+        await rig.stop()
+    }
+
+    // MARK: - Commands
+
+    @Test func aCommandIsDoneOnceForEachTransactionAndAnswered() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        let ear = try broker.listen("h/response/#")
+        rig.start()
+        try await rig.connected()
+        for _ in 0..<3 { try await broker.publish("h/cmd/log", #"{"ml": 250, "transaction": "t1"}"#) }
+        let answers = try #require(await event { ear.payloads(at: "h/response/log").count == 3 ? ear.payloads(at: "h/response/log") : nil }, "\(ear.output)")
+        #expect(Set(answers).count == 1)
+        #expect(object(answers[0])["transaction"] as? String == "t1" && object(answers[0])["status"] as? String == "ok")
+        #expect(try rig.desk().state().pace.dailyTotalMl == 250)
+        try await broker.publish("h/cmd/log", #"{"ml": 300, "transaction": "t1"}"#)
+        try await broker.publish("h/cmd/log", "cup")
+        let more = try #require(await event { ear.payloads(at: "h/response/log").count == 5 ? ear.payloads(at: "h/response/log") : nil })
+        #expect(object(more[3])["code"] as? String == "transactionReused")
+        #expect(try rig.desk().state().pace.dailyTotalMl == 500)
+        #expect(try rig.desk().day(rig.desk().today()).drinks.allSatisfy { $0.drink.source == .mqtt })
+        await rig.stop()
+    }
+
+    static let commands: [(String, String, String)] = [
+        ("goal", "2000.0", "ok"), ("goal", "9", "settingRule"), ("reminders", "OFF", "ok"), ("settings", #"{"hydration.cupMl": 330}"#, "ok"),
+        ("settings", #"{"mqtt.url": "mqtt://evil"}"#, "notOverMQTT"), ("settings", "{}", "missingField"), ("log", "", "missingField"), ("log", "0", "amountRange"),
+        ("log", "lots", "notAnAmount"), ("log", #"{"ml": 5, "mll": 6}"#, "unknownField"), ("log", "{{", "notJSON"), ("undo", #"{"x": 1}"#, "unknownField"),
+        ("delete", "d99", "noSuchDrink"), ("edit", #"{"drink": "d1"}"#, "missingField"), ("water", "", "waterlineNotShared"), ("start", "", "waterlineNotShared"),
+        ("nonsense", "", "unknownCommand"), ("check", "PRESS", "ok"), ("flash", "", "ok"), ("light", "calm", "ok"), ("light", "rainbow", "bottle"), ("light", "", "missingField"),
+        ("light", #"{"mode": "calm", "colour": "FF0000"}"#, "ok"), ("bottle-reminder", #"{"mode": "smart", "hours": "08:00-20:00", "minutes": 30}"#, "ok"),
+    ]
+
+    @Test func everyCommandIsAnswered() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        let ear = try broker.listen("h/response/#")
+        rig.start()
+        try await rig.connected()
+        for (name, payload, code) in Self.commands {
+            let before = ear.payloads(at: "h/response/\(name)").count
+            try await broker.publish("h/cmd/\(name)", payload)
+            let answer: String? = await event { ear.payloads(at: "h/response/\(name)").dropFirst(before).first }
+            let said = object(answer)
+            #expect((said["code"] as? String ?? said["status"] as? String) == code, "\(name) \(payload): \(answer ?? "nothing")")
+        }
+        #expect(rig.sent.withLock { $0 } == [["flash"], ["light", "calm"], ["light", "rainbow"], ["light", "calm", "FF0000"], ["reminder", "smart", "08:00-20:00", "30"]])
+        #expect(rig.polls.withLock { $0 } == 1)
+        #expect(try rig.store.settings().goalMl == 2000 && !rig.store.settings().remindersEnabled && rig.store.settings().service.mqttURL == broker.url)
+        await rig.stop()
+    }
+
+    @Test func aCommandThatTheBrokerKeepsIsNotObeyedAndTwoMeansTwo() async throws {
+        let broker = try await Broker()
+        for topic in ["h/cmd/log", "h/cmd/log/deeper", "h/state", "h/availability", "h/bridge/info", "homeassistant/device/x/config"] {
+            try await broker.publish(topic, "\u{0}rubbish", more: ["-r"])
+        }
+        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        let ear = try broker.listen("h/#")
+        rig.start()
+        try await rig.connected()
+        try await broker.publish("h/cmd/log", "100")
+        try await broker.publish("h/cmd/log", "100")
+        let two: Bool? = await event { ear.payloads(at: "h/response/log").count == 2 ? true : nil }
+        #expect(two == true)
+        #expect(try rig.desk().state().pace.dailyTotalMl == 200)
+        #expect(rig.words.withLock { $0.contains { if case .ignored(let words) = $0 { words.contains("h/cmd/log ") } else { false } } })
+        #expect(object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil && ear.payloads(at: "h/availability").last == "online")
+        await rig.stop()
+    }
+
+    @Test func whatCameWhileTheServiceWasGoneIsDoneOnce() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        rig.start()
+        try await rig.connected()
+        await rig.stop()
+        try await broker.publish("h/cmd/log", #"{"ml": 111, "transaction": "away"}"#)
+        let again = try OutletRig(broker, [("mqtt.commands", "true")], store: rig.store)
+        again.start()
+        let done: Bool? = await event { try? again.desk().state().pace.dailyTotalMl == 111 ? true : nil }
+        #expect(done == true)
+        await again.stop()
+    }
+
+    @Test func withoutPermissionNothingIsObeyed() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        let ear = try broker.listen("h/#")
+        rig.start()
+        try await rig.connected()
+        try await broker.publish("h/cmd/log", "100")
+        _ = try rig.desk().logDrink(.ml(1))
+        _ = try #require(await event { ear.payloads(at: "h/sip").first })
+        #expect(try rig.desk().state().pace.dailyTotalMl == 1)
+        #expect(!ear.output.contains("h/response/"))
+        await rig.stop()
+    }
+
+    // MARK: - What the broker keeps
+
+    @Test func devicesComeAndGoWithTheirBottlesAndTheSettings() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        try rig.store.adoptBottle("A4:C1:38:01:02:03")
+        let ear = try broker.listen("#")
+        rig.start()
+        let id = try #require(await event { try? rig.store.openOutlet("mqtt", makeID: { "never" }).id })
+        let bottle = "homeassistant/device/waterh_\(id)_a4c138010203/config"
+        _ = try await ear.line { $0.contains(" \(bottle) {") }
+        _ = try await ear.line { $0.contains(" h/bottle/a4c138010203 {") }
+        // Home Assistant starts anew.
+        let before = ear.payloads(at: bottle).count
+        try await broker.publish("homeassistant/status", "online")
+        let again: Bool? = await event { ear.payloads(at: bottle).count > before ? true : nil }
+        #expect(again == true)
+        // Another prefix: nothing of the old one stays.
+        _ = try rig.desk().set([(name: "mqtt.prefix", text: "water")])
+        try await rig.connected(2)
+        let moved: Bool? = await event {
+            ear.payloads(at: "h/state").last == "" && ear.payloads(at: "h/availability").last == "" && ear.payloads(at: "water/availability").last == "online" ? true : nil
+        }
+        #expect(moved == true, "\(ear.output.suffix(2000))")
+        // The bottle goes, by way of a purge: its device goes with it.
+        _ = try rig.desk().set([(name: "mqtt.discovery", text: "false")])
+        let gone: Bool? = await event { ear.payloads(at: bottle).last == "" && ear.payloads(at: "homeassistant/device/waterh_\(id)/config").last == "" ? true : nil }
+        #expect(gone == true)
+        // Without a broker in the settings there is nothing to do, and afterwards it is the same device.
+        _ = try rig.desk().set([(name: "mqtt.url", text: "")])
+        let off: Bool? = await event { rig.words.withLock { $0.contains(.off) } ? true : nil }
+        #expect(off == true)
+        _ = try rig.desk().set([(name: "mqtt.url", text: broker.url)])
+        try await rig.connected(4)
+        #expect(try rig.store.openOutlet("mqtt", makeID: { "never" }).id == id)
+        await rig.stop()
+    }
+
+    @Test func aSessionIsNobodysBusinessUnlessItIsShared() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        let ear = try broker.listen("h/#")
+        _ = try rig.desk().startSession()
+        rig.start()
+        let state = try await ear.line { $0.contains(" h/state {") }
+        #expect(state.contains(#""waterline":null"#))
+        #expect(ear.payloads(at: "h/waterline").isEmpty)
+        rig.sharesWaterline.withLock { $0 = true }
+        try await broker.publish("h/cmd/water", "")
+        let shared: Bool? = await event { object(ear.payloads(at: "h/waterline").last)["waters"] as? Int == 1 ? true : nil }
+        #expect(shared == true, "\(ear.output)")
+        try await broker.publish("h/cmd/end", "")
+        let ended: Bool? = await event { object(ear.payloads(at: "h/waterline").last)["isActive"] as? Bool == false ? true : nil }
+        #expect(ended == true)
+        rig.sharesWaterline.withLock { $0 = false }
+        _ = try rig.desk().logDrink(.ml(1))
+        let gone: Bool? = await event { ear.payloads(at: "h/waterline").last == "" ? true : nil }
+        #expect(gone == true)
+        await rig.stop()
+    }
+
+    @Test func aReminderIsToldOnceAndCounts() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        let ear = try broker.listen("h/#")
+        #expect(await rig.sink.canShow() == false)
+        rig.start()
+        try await rig.connected()
+        #expect(await rig.sink.canShow())
+        // At noon nothing has been drunk.
+        let noon = TrackerDesk(rig.store, WriteContext(now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [true])
+        let told = object(await event { ear.payloads(at: "h/notify").first })
+        #expect(told["shouldNotify"] as? Bool == true && told["event_type"] as? String == "hydration-reminder" && told["notificationId"] != nil)
+        #expect(try await noon.tell([rig.sink]).notifications.isEmpty)
+        #expect(try rig.store.notifications().map(\.sinks) == [["mqtt"]])
+        try await broker.stop()
+        _ = await event { await rig.sink.canShow() ? nil : true }
+        #expect(await rig.sink.canShow() == false)
+        await rig.stop()
+    }
+
+    @Test func aWrongPasswordIsToldOnce() async throws {
+        let broker = try await Broker { _ in ["allow_anonymous false"] }
+        let rig = try OutletRig(broker)
+        rig.start()
+        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .trouble(let words) = $0 { words.contains("refuses") } else { false } } } ? true : nil }
+        #expect(told == true)
+        _ = await event(within: 3) { rig.words.withLock { $0.count > 1 } ? true : nil }
+        #expect(rig.words.withLock { $0.count } == 1)
+        await rig.stop()
+    }
+}
+
+extension TrackerStore {
+    /// Many drinks, quickly.
+    func makeDrinks(_ count: Int, from first: Instant) throws {
+        let samples = (0..<count).map { HealthSample(at: first.advanced(seconds: Double($0) * 60), ml: 100 + $0 % 200) }
+        let now = first.advanced(seconds: Double(count) * 60)
+        _ = try importSamples(samples, WriteContext(now: now, zone: .utc, source: "health", makeID: { UUID().uuidString.lowercased() }))
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import MQTT
+import Store
+import Testing
+import TrackerCore
+import TrackerDesk
+
+@testable import MQTTSurface
+
+@Suite("Topics, payloads and commands")
+struct WireTests {
+    @Test(arguments: [
+        ("h/cmd/log", "log"), ("h/cmd/bottle-reminder", "bottle-reminder"), ("h/cmd/", nil), ("h/cmd", nil), ("h/cmd/log/more", nil), ("h/cmd/LOG", nil), ("x/cmd/log", nil),
+        ("h/cmd/" + String(repeating: "a", count: 41), nil), ("h/cmd/l\u{e9}g", nil), ("h/response/log", nil),
+    ] as [(String, String?)])
+    func theNameOfACommand(topic: String, name: String?) { #expect(Topics(prefix: "h").commandName(of: topic) == name) }
+
+    @Test(arguments: [("WaterH-Boost-24oz", "waterh_boost_24oz"), ("a/b", "a_b"), ("  ", "x"), ("Küche", "k_che"), ("__a__", "a"), ("A4:C1", "a4_c1")])
+    func plainNames(text: String, plain: String) { #expect(Topics.plain(text) == plain) }
+
+    // MARK: - Settings
+
+    private func plan(_ changes: [(String, String)]) throws -> MQTTPlan? {
+        var settings = Settings()
+        for (name, text) in changes { try settings.set(name, to: text) }
+        return try MQTTPlan(settings.service)
+    }
+
+    @Test func withoutABrokerThereIsNothingToDo() throws { #expect(try plan([("mqtt.prefix", "a")]) == nil) }
+
+    @Test func everySettingIsInThePlanAndNoSecretInItsWords() throws {
+        let full = try #require(
+            try plan([
+                ("mqtt.url", "mqtts://h"), ("mqtt.prefix", "a/b"), ("mqtt.commands", "true"), ("mqtt.user", "me"), ("mqtt.password", "s3cret"), ("mqtt.caFile", "/ca"),
+                ("mqtt.certificateFile", "/cert"), ("mqtt.keyFile", "/key"), ("mqtt.discoveryPrefix", "ha"),
+            ]))
+        #expect("\(full)" == "mqtts://h:8883 at a/b, as me with a password, authorities /ca, certificate /cert, key /key, commands, discovery at ha")
+        let options = full.options(id: "1")
+        #expect(options.password == "s3cret" && options.clientID == "waterh-1" && options.will == MQTTMessage("a/b/availability", "offline", isRetained: true))
+        #expect(try plan([("mqtt.url", "mqtt://h"), ("mqtt.discovery", "false")])?.discovery == nil)
+    }
+
+    @Test(arguments: [
+        [("mqtt.url", "mqtt://h:x")], [("mqtt.url", "mqtt://me:pw@h")], [("mqtt.url", "mqtt://h"), ("mqtt.password", "x")], [("mqtt.url", "mqtt://h"), ("mqtt.caFile", "/ca")],
+        [("mqtt.url", "mqtt://h"), ("mqtt.user", "me"), ("mqtt.passwordFile", "/nowhere/at/all")],
+    ])
+    func whatDoesNotFitTogetherIsTold(changes: [(String, String)]) {
+        let error = #expect(throws: (any Error).self) { try plan(changes) }
+        #expect("\(error.map { "\($0)" } ?? "")".contains("pw") == false)
+    }
+
+    // MARK: - Sips
+
+    private func drink(_ ml: Int = 120, at seconds: Int64 = 1_000_000, deleted: Bool = false) throws -> StoredDrink {
+        let store = try TrackerStore(inMemory: "UTC")
+        let context = WriteContext(now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { "id" })
+        var drink = try store.logDrink(ml: ml, context)
+        drink.drink.isDeleted = deleted
+        return drink
+    }
+
+    @Test(arguments: [(0, false, SipPayload.Event.sip), (900, false, .sip), (901, false, .historical), (-60, false, .sip), (0, true, .deleted), (100_000, true, .deleted)])
+    func howASipIsTold(age: Int64, deleted: Bool, event: SipPayload.Event) throws {
+        let payload = SipPayload(DrinkChange(sequence: 7, key: "id", drink: try drink(deleted: deleted)), now: Instant(seconds: 1_000_000 + age))
+        #expect(payload.event == event)
+        let json = try TrackerDesk.json(payload)
+        #expect(json.contains(#""event_type":"\#(event.rawValue)""#) && json.contains(#""id":"id""#) && json.contains(#""at":"1970-01-12T13:46:40Z""#), "\(json)")
+    }
+
+    @Test func aSipThatIsNotThereAnyMore() throws {
+        let json = try TrackerDesk.json(SipPayload(DrinkChange(sequence: 7, key: "k", drink: nil), now: Instant(seconds: 0)))
+        #expect(json == #"{"at":null,"day":null,"deleted":true,"event_type":"deleted","historical":true,"id":"k","ml":null,"sequence":7,"source":null,"timestamp":null,"zone":null}"#)
+    }
+
+    // MARK: - Commands
+
+    @Test func aCommandIsAnObjectOrAWordOrNothing() throws {
+        var object = try CommandRequest(name: "log", payload: Array(#" {"ml": 250, "at": "14:00", "transaction": 7, "x": null}"#.utf8))
+        #expect(object.transaction == "7")
+        #expect(try object.main("ml") == "250")
+        #expect(try object.fields.text("at") == "14:00")
+        #expect(throws: WrongInput.self) { try object.fields.finish() }
+        var word = try CommandRequest(name: "log", payload: Array(" cup\n".utf8))
+        #expect(try word.main("ml") == "cup")
+        try word.fields.finish()
+        let nothing = try CommandRequest(name: "undo", payload: [])
+        try nothing.fields.finish()
+        #expect(nothing.transaction == nil)
+    }
+
+    @Test(arguments: [
+        "{", "{]", #"{"a": {"b": 1}}"#, #"{"a": [1]}"#, "[1]", "[", #"{"transaction": ""}"#, #"{"transaction": ["a"]}"#, #"{"transaction": true, "a": [[]]}"#,
+        "{\"transaction\": \"\(String(repeating: "x", count: 129))\"}", String(repeating: "x", count: 257), String(repeating: "[", count: 10_000),
+        "{" + String(repeating: "\"a\":{", count: 2_000), String(repeating: " ", count: CommandRequest.limit + 1),
+    ])
+    func aWrongCommandIsToldApart(text: String) { #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: Array(text.utf8)) } }
+
+    @Test func bytesThatAreNoText() { #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: [0xFF, 0xFE, 0x7B]) } }
+
+    @Test("every command, cut at every byte and with every byte changed, is a command or an error")
+    func damagedCommands() throws {
+        let whole = Array(#"{"ml": 250.5, "at": "2026-06-15T14:00Z", "transaction": "a-ü", "arguments": ["x", "y"], "flag": true}"#.utf8)
+        for length in 0...whole.count { _ = try? CommandRequest(name: "log", payload: Array(whole.prefix(length))) }
+        for index in whole.indices {
+            for value in [0, 0x22, 0x5C, 0x7B, 0x80, 0xFF] as [UInt8] {
+                var damaged = whole
+                damaged[index] = value
+                guard var request = try? CommandRequest(name: "log", payload: damaged) else { continue }
+                _ = try? request.fields.whole("ml")
+                _ = try? request.fields.texts("arguments")
+                _ = try? request.fields.all()
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import Support
+import Synchronization
+import Testing
+
+@testable import MQTT
+
+/// Against a real mosquitto.
+@Suite("A connection with a broker")
+struct MQTTSessionTests {
+    private func options(_ broker: Broker, _ id: String = "bench") throws -> MQTTOptions {
+        MQTTOptions(address: try MQTTAddress(broker.url), clientID: id)
+    }
+
+    private final class Inbox: Sendable {
+        private let messages = Mutex<[MQTTMessage]>([])
+        var all: [MQTTMessage] { messages.withLock { $0 } }
+        func take(_ message: MQTTMessage) { messages.withLock { $0.append(message) } }
+    }
+
+    @Test func whatIsPublishedIsConfirmedAndHeardInOrder() async throws {
+        let broker = try await Broker()
+        let listener = try broker.listen("t/#", as: "ear")
+        _ = await event { listener.isRunning ? true : nil }
+        let session = try MQTTSession(options(broker)) { _ in }
+        #expect(try await session.connected() == false)
+        // The listener's subscription must be there first.
+        let greeted = try await event {
+            try await session.publish([MQTTMessage("t/hello", "x")])
+            return listener.payloads(at: "t/hello").isEmpty ? nil : true
+        }
+        #expect(greeted == true)
+        for batch in 0..<10 { try await session.publish((0..<50).map { MQTTMessage("t/n", "\(batch * 50 + $0)") }) }
+        let heard = await event { listener.payloads(at: "t/n").count == 500 ? listener.payloads(at: "t/n") : nil }
+        #expect(heard == (0..<500).map(String.init))
+        await session.close()
+        #expect(await session.ended().kind == .closed)
+        await #expect(throws: MQTTFailure.self) { try await session.publish([MQTTMessage("t/n", "late")]) }
+    }
+
+    @Test func whatComesWhileWeAreAwayIsThereAfterwards() async throws {
+        let (broker, inbox) = (try await Broker(), Inbox())
+        let first = try MQTTSession(options(broker)) { inbox.take($0) }
+        _ = try await first.connected()
+        try await first.subscribe(["c/#"])
+        await first.close()
+        try await broker.publish("c/one", "while away")
+        try await broker.publish("c/kept", "rubbish", more: ["-r"])
+        let second = try MQTTSession(options(broker)) { inbox.take($0) }
+        #expect(try await second.connected() == true)
+        try await second.subscribe(["c/#"])
+        let both: Bool? = await event { inbox.all.contains { $0.isRetained } ? true : nil }
+        #expect(both == true)
+        #expect(inbox.all.first == MQTTMessage("c/one", "while away"))
+        #expect(inbox.all.last == MQTTMessage("c/kept", "rubbish", isRetained: true))
+        await second.close()
+    }
+
+    @Test func nobodyThere() async throws {
+        let options = MQTTOptions(address: MQTTAddress(host: "127.0.0.1", port: UInt16(try Broker.freePort())), clientID: "x")
+        let session = try MQTTSession(options) { _ in }
+        let failure = await #expect(throws: MQTTFailure.self) { try await session.connected() }
+        #expect(failure?.kind == .unreachable && failure?.sentence.contains("refused") == true, "\(failure?.sentence ?? "")")
+    }
+
+    @Test func aBrokerThatTakesTheConnectionAndIsSilent() async throws {
+        let broker = try await Broker()
+        broker.signal(SIGSTOP)
+        defer { broker.signal(SIGCONT) }
+        var options = try options(broker)
+        options.limit = .seconds(1)
+        let session = try MQTTSession(options) { _ in }
+        let failure = await #expect(throws: MQTTFailure.self) { try await session.connected() }
+        #expect(failure?.kind == .noAnswer)
+    }
+
+    @Test func aBrokerThatFallsSilentAndOneThatDies() async throws {
+        let broker = try await Broker()
+        var options = try options(broker)
+        options.limit = .seconds(1)
+        let session = try MQTTSession(options) { _ in }
+        _ = try await session.connected()
+        broker.signal(SIGSTOP)
+        let silent = await #expect(throws: MQTTFailure.self) { try await session.publish([MQTTMessage("t", "x")]) }
+        #expect(silent?.kind == .noAnswer)
+        broker.signal(SIGCONT)
+        let again = try MQTTSession(options) { _ in }
+        _ = try await again.connected()
+        try await broker.stop()
+        #expect(await again.ended().kind == .lost)
+    }
+
+    @Test func aWrongTopicIsRefusedAndHarmsNothing() async throws {
+        let broker = try await Broker()
+        let session = try MQTTSession(options(broker)) { _ in }
+        _ = try await session.connected()
+        for message in [MQTTMessage("a/#", "x"), MQTTMessage("", "x"), MQTTMessage("t", [UInt8](repeating: 0, count: MQTTMessage.payloadLimit + 1))] {
+            let failure = await #expect(throws: MQTTFailure.self) { try await session.publish([message]) }
+            #expect(failure?.kind == .wrongUse)
+        }
+        try await session.publish([MQTTMessage("t", "x")])
+        await session.close()
+    }
+
+    // MARK: - Who may
+
+    private func brokerWithPassword(_ more: [String] = []) async throws -> Broker {
+        try await Broker({ folder in
+            let make = try #require(Program(system: "mosquitto_passwd"))
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: make.path)
+            process.arguments = ["-b", "-c", folder.file("users"), "me", "right"]
+            try process.run()
+            process.waitUntilExit()
+            return ["allow_anonymous false", "password_file \(folder.file("users"))"] + more
+        })
+    }
+
+    @Test(arguments: [("me", "right", true), ("me", "wrong", false), ("you", "right", false)])
+    func aPassword(user: String, password: String, isLetIn: Bool) async throws {
+        let broker = try await brokerWithPassword()
+        var options = try options(broker)
+        (options.user, options.password) = (user, password)
+        let session = try MQTTSession(options) { _ in }
+        if isLetIn {
+            _ = try await session.connected()
+            return await session.close()
+        }
+        let failure = await #expect(throws: MQTTFailure.self) { try await session.connected() }
+        #expect(failure?.kind == .refused && failure?.needsPerson == true, "\(failure?.sentence ?? "")")
+    }
+
+    @Test func encryptedWithACertificateThatIsCheckedWithItsName() async throws {
+        let certificates = try await Certificates()
+        let port = try Broker.freePort()
+        let broker = try await Broker(
+            { _ in
+                [
+                    "allow_anonymous true", "listener \(port) 127.0.0.1", "cafile \(certificates.file("ca.pem"))", "certfile \(certificates.file("server.pem"))",
+                    "keyfile \(certificates.file("server.key"))", "require_certificate true",
+                ]
+            })
+        _ = broker
+        func attempt(_ host: String, _ change: (inout MQTTOptions) -> Void = { _ in }) async throws {
+            var options = MQTTOptions(address: MQTTAddress(host: host, port: UInt16(port), isEncrypted: true), clientID: "tls")
+            options.authorities = certificates.file("ca.pem")
+            (options.certificate, options.key) = (certificates.file("client.pem"), certificates.file("client.key"))
+            change(&options)
+            let session = try MQTTSession(options) { _ in }
+            _ = try await session.connected()
+            try await session.publish([MQTTMessage("t", "secret")])
+            await session.close()
+        }
+        try await attempt("localhost")
+        for (host, change) in [
+            ("127.0.0.1", { _ in }), ("localhost", { $0.authorities = certificates.file("other.pem") }), ("localhost", { $0.authorities = nil }),
+            ("localhost", { ($0.certificate, $0.key) = (nil, nil) }), ("localhost", { $0.authorities = certificates.file("nothing.pem") }),
+        ] as [(String, (inout MQTTOptions) -> Void)] {
+            let failure = await #expect(throws: MQTTFailure.self) { try await attempt(host, change) }
+            print("TLS:", failure?.sentence ?? "")
+            #expect(failure != nil)
+        }
+        let half = await #expect(throws: MQTTFailure.self) { try await attempt("localhost") { $0.key = nil } }
+        #expect(half?.kind == .wrongUse)
+    }
+}
+
+/// An authority of a test's own, with a server's and a client's certificate.
+final class Certificates: Sendable {
+    private let folder: TemporaryFolder
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        let script = """
+            set -e
+            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem
+            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout other.key -out other.pem
+            printf 'subjectAltName=DNS:localhost' > names
+            for who in server client; do
+                openssl req -newkey rsa:2048 -nodes -subj /CN=$who -keyout $who.key -out $who.csr
+                openssl x509 -req -days 2 -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out $who.pem
+            done
+            """
+        let result = try await Program(path: "/bin/sh").run(["-c", script], directory: folder.path)
+        guard result.exitCode == 0 else { throw Broker.Missing(description: "openssl: \(result.error)") }
+    }
+
+    func file(_ name: String) -> String { folder.file(name) }
+}

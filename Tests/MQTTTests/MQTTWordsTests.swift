@@ -1,0 +1,67 @@
+import Testing
+
+@testable import MQTT
+
+@Suite("Addresses, topics and pauses")
+struct MQTTWordsTests {
+    @Test(arguments: [
+        ("mqtt://host", "mqtt://host:1883"), ("mqtts://host", "mqtts://host:8883"), ("MQTT://h:99/", "mqtt://h:99"), ("mqtt://[::1]", "mqtt://[::1]:1883"),
+        ("mqtts://[fe80::1%eth0]:1", "mqtts://[fe80::1%eth0]:1"), ("mqtt://192.168.0.2:65535", "mqtt://192.168.0.2:65535"),
+    ])
+    func anAddressIsUnderstood(text: String, meant: String) throws {
+        #expect(try MQTTAddress(text).description == meant)
+    }
+
+    @Test(arguments: [
+        "", "host", "http://h", "mqtt://", "mqtt://:1883", "mqtt://h:0", "mqtt://h:65536", "mqtt://h:x", "mqtt://h:", "mqtt://::1", "mqtt://[::1", "mqtt://[::1]x", "mqtt://[]",
+        "mqtt://h/path", "mqtt://h?x", "mqtt://h#x", "mqtt://a b", "mqtt://h\u{7f}", "mqtt://h:-1", "mqtt://h:+1",
+    ])
+    func aWrongAddressIsToldApart(text: String) { #expect(throws: MQTTFailure.self) { try MQTTAddress(text) } }
+
+    @Test func credentialsDoNotBelongIntoAnAddress() {
+        let failure = #expect(throws: MQTTFailure.self) { try MQTTAddress("mqtt://me:secret@host") }
+        #expect(failure?.description.contains("secret") == false)
+    }
+
+    @Test("every address, cut at every character, is an address or an error")
+    func cutAddresses() {
+        for text in ["mqtts://[fe80::1%eth0]:8883/", "mqtt://a.example:1883"] {
+            for length in 0...text.count { _ = try? MQTTAddress(String(text.prefix(length))) }
+        }
+    }
+
+    @Test(arguments: [
+        ("a/b", "a/b", true), ("a/b", "a/+", true), ("a/b/c", "a/+", false), ("a", "a/#", true), ("a/b/c", "a/#", true), ("b", "#", true), ("$SYS/x", "#", false),
+        ("$SYS/x", "+/x", false), ("$SYS/x", "$SYS/#", true), ("a/", "a/+", true), ("a", "a/+", false), ("/a", "+/a", true), ("ab", "a", false),
+    ])
+    func filtersMean(name: String, filter: String, matches: Bool) { #expect(TopicName.matches(name, filter) == matches) }
+
+    @Test(arguments: [("a/b", true), ("", false), ("a+", false), ("a/#", false), ("a\0b", false), (String(repeating: "x", count: 65_536), false)])
+    func namesToPublishAt(name: String, isGood: Bool) { #expect(TopicName.isPublishable(name) == isGood) }
+
+    @Test func pausesGrowAndDifferAndStartAnew() {
+        var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
+        let pauses = (0..<10).map { _ in backoff.next(chance: 1) }
+        #expect(pauses.prefix(7) == [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16), .seconds(32), .seconds(60)])
+        #expect(pauses.last == .seconds(60))
+        #expect(backoff.next(chance: 0) == .seconds(30) && backoff.next(chance: 7) == .seconds(60))
+        backoff.reset()
+        #expect(backoff.next(chance: 0) == .milliseconds(500))
+    }
+
+    @Test func aMissingLibraryIsTold() {
+        guard case .failure(let failure) = MosquittoLibrary.load("libnobody.so.77") else {
+            Issue.record("there is a libnobody")
+            return
+        }
+        #expect(failure.kind == .libraryMissing && failure.sentence.contains("libnobody.so.77"))
+    }
+
+    @Test func aLibraryThatLacksAFunctionIsTold() {
+        guard case .failure(let failure) = MosquittoLibrary.load("libc.so.6") else {
+            Issue.record("libc speaks MQTT")
+            return
+        }
+        #expect(failure.sentence.contains("mosquitto_lib_init"))
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import GatewaySupport
+import Support
+import Testing
+import TrackerCore
+
+@testable import Store
+
+/// Drinks are told to others one by one: a position, no copies.
+@Suite("Outlets") struct OutletTests {
+    private let store: TrackerStore
+    private let now = Instant(iso: "2026-06-15T12:00:00Z")!
+
+    init() throws { store = try TrackerStore(inMemory: "UTC") }
+
+    private func context(_ seconds: Double = 0) -> WriteContext {
+        WriteContext(now: now.advanced(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+    }
+
+    private func told(_ name: String = "a") throws -> [String] {
+        try store.changes(for: name, limit: 1000).map { change in
+            change.drink.map { "\($0.ml)\($0.isDeleted ? " deleted" : "")" } ?? "gone"
+        }
+    }
+
+    @Test func withoutAnOutletNothingIsNoted() throws {
+        _ = try store.logDrink(ml: 100, context())
+        #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
+        #expect(try told().isEmpty && store.waiting(for: "a") == 0)
+    }
+
+    @Test func anOutletHearsWhatIsStoredFromItsBeginning() throws {
+        _ = try store.logDrink(ml: 100, context())
+        let outlet = try store.openOutlet("a") { "id-1" }
+        #expect(try store.openOutlet("a") { "id-2" } == outlet && outlet.id == "id-1")
+        let drink = try store.logDrink(ml: 200, context(1))
+        _ = try store.logDrink(ml: 300, context(2))
+        #expect(try told() == ["200", "300"])
+        // An edit is a deletion and a new drink; a drink stands once, where it changed last.
+        _ = try store.editDrink("d\(drink.number)", ml: 250, context(3))
+        #expect(try told().sorted() == ["200 deleted", "250", "300"])
+        #expect(try told().first == "300")
+        let second = try store.changes(for: "a", limit: 2)
+        try store.delivered("a", through: second[1].sequence)
+        #expect(try store.waiting(for: "a") == 1)
+        // Positions only move on.
+        try store.delivered("a", through: 0)
+        #expect(try store.waiting(for: "a") == 1)
+        _ = try store.undo(context(4))
+        #expect(try told().sorted() == ["200", "250 deleted"])
+    }
+
+    @Test func whatAllHaveIsForgottenAndPlacesAreNeverUsedAgain() throws {
+        for name in ["a", "b"] { _ = try store.openOutlet(name) { name } }
+        _ = try store.logDrink(ml: 100, context())
+        let last = try #require(try store.changes(for: "a", limit: 9).last).sequence
+        try store.delivered("a", through: last)
+        #expect(try told("b") == ["100"] && told("a").isEmpty)
+        try store.delivered("b", through: last)
+        #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
+        _ = try store.logDrink(ml: 200, context(1))
+        #expect(try store.changes(for: "a", limit: 9).map(\.sequence) == [last + 1])
+        // One that is closed holds nobody up, and begins anew where it is opened again.
+        #expect(try store.closeOutlet("b") && !store.closeOutlet("b"))
+        try store.delivered("a", through: last + 1)
+        #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
+        _ = try store.logDrink(ml: 300, context(2))
+        #expect(try store.openOutlet("b") { "other" }.id == "b")
+        #expect(try told("b").isEmpty && told("a") == ["300"])
+    }
+
+    @Test func whatABottleBringsMovesAndTakesBackIsHeard() throws {
+        _ = try store.openOutlet("a") { "a" }
+        let raw: [UInt8] = [0x1A, 0x06, 0x0F, 0x0A, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x01, 0x61, 0x00]
+        let wall = try #require(WallTime("2026-06-15T10:00:00"))
+        let at = try #require(Instant(iso: "2026-06-15T10:00:00Z"))
+        var entry = JournalEntry(bottle: "A", raw: raw, wall: wall, amountMl: 100, received: now, verdict: .drink(at: at, zone: "UTC"), reading: "calendar/u16be")
+        _ = try store.append([entry, entry])
+        let first = try store.changes(for: "a", limit: 9)
+        #expect(first.map { $0.drink?.ml } == [100])
+        try store.delivered("a", through: first[0].sequence)
+        // Known already: nothing to tell.
+        _ = try store.append([entry])
+        #expect(try told().isEmpty)
+        // The same bytes read otherwise are another drink in the place of the first.
+        entry.amountMl = 25
+        entry.reading = "strict/u8"
+        _ = try store.append([entry])
+        let second = try store.changes(for: "a", limit: 9)
+        #expect(second.map { $0.drink.map { "\($0.ml)" } ?? "gone \($0.key)" } == ["gone A|2026-06-15T10:00:00|100", "25"])
+    }
+
+    @Test func aMeterNeverRunsBackwards() throws {
+        _ = try store.openOutlet("a") { "a" }
+        let drink = try store.logDrink(ml: 300, context())
+        #expect(try store.lifetime(for: "a") == 300)
+        _ = try store.deleteDrink("d\(drink.number)", context(1))
+        #expect(try store.lifetime(for: "a") == 300)
+        _ = try store.logDrink(ml: 350, context(2))
+        #expect(try store.lifetime(for: "a") == 350)
+    }
+
+    @Test func whatTheOtherEndKeepsIsRememberedUntilItIsTakenBack() throws {
+        _ = try store.openOutlet("a") { "a" }
+        try store.noteKept(["t/2", "t/1"], of: "a")
+        try store.noteKept(["t/2", "t/3"], of: "a")
+        #expect(try store.keptTopics(of: "a") == ["t/1", "t/2", "t/3"])
+        try store.forgetKept(["t/1", "t/9"], of: "a")
+        _ = try store.closeOutlet("a")
+        #expect(try store.keptTopics(of: "a") == ["t/2", "t/3"])
+        try store.noteKept(["t/4"], of: "nobody")
+        #expect(try store.keptTopics(of: "nobody").isEmpty)
+    }
+
+    @Test func aRestoreIsNoNewsAndThePositionKeepsItsMeaning() throws {
+        let folder = try TemporaryFolder()
+        let other = try TrackerStore(path: folder.file("other.sqlite"), hostZone: "UTC")
+        for ml in 1...30 { _ = try other.logDrink(ml: ml, context()) }
+        try other.backUp(to: folder.file("backup.sqlite"))
+        let store = try TrackerStore(path: folder.file("store.sqlite"), hostZone: "UTC")
+        #expect(try !store.isUsed())
+        _ = try store.openOutlet("a") { "mine" }
+        #expect(try !store.isUsed())
+        try store.noteKept(["t"], of: "a")
+        for ml in 1...40 { _ = try store.logDrink(ml: ml, context()) }
+        try store.delivered("a", through: 40)
+        try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
+        try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
+        #expect(try store.openOutlet("a") { "other" }.id == "mine")
+        #expect(try store.waiting(for: "a") == 0 && store.keptTopics(of: "a") == ["t"])
+        _ = try store.logDrink(ml: 77, context(9))
+        #expect(try store.changes(for: "a", limit: 9).map { $0.drink?.ml } == [77])
+    }
+
+    @Test func aPurgeLeavesNothing() throws {
+        _ = try store.openOutlet("a") { "a" }
+        try store.noteKept(["t"], of: "a")
+        _ = try store.logDrink(ml: 100, context())
+        try store.purge()
+        #expect(try store.rowCounts().allSatisfy { $0.rows == 0 || $0.table == "migration" })
+        #expect(try store.openOutlet("a") { "b" }.id == "b")
+        _ = try store.logDrink(ml: 200, context(1))
+        #expect(try told() == ["200"])
+    }
+}
