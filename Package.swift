@@ -74,6 +74,8 @@ let package = Package(
         target("MQTT", ["CMosquitto"]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
         target("DBus", ["CDBus"]),
+        // Notifications on the desktop of the session, over its bus.
+        target("Desktop", ["DBus", "TrackerCore"]),
         target("HostController", ["Bluetooth", "CBluetooth"]),
         target("BlueZ", ["Bluetooth", "DBus", "HostController"]),
 
@@ -105,10 +107,10 @@ let package = Package(
             "waterh-gateway",
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "HTTPAPI", "MQTTSurface", "TrackerDesk", "ServiceLog", logging,
+                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTTSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
-        command("waterh-tracker", ["TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
+        command("waterh-tracker", ["Desktop", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -135,6 +137,7 @@ let package = Package(
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),
+        tests("DesktopTests", ["Desktop", "DBus", "DBusSupport", "TrackerCore", "TrackerDesk", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["MQTT"]),
         tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
@@ -151,7 +154,7 @@ let package = Package(
         tests("HouseTests", []),
         tests(
             "CommandTests",
-            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "VirtualBottle", "Bluetooth", "BottleProtocol", "Store", "TrackerCore", argumentParser],
+            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", argumentParser],
             exclude: ["demo-month.csv", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]

@@ -15,8 +15,11 @@ public enum Paths {
         return !FileManager.default.fileExists(atPath: own) && FileManager.default.fileExists(atPath: system) ? system : own
     }
 
-    /// A socket of this user: below `$XDG_RUNTIME_DIR`, else in the temporary directory with the user's number in its name.
-    public static func socket(_ name: String) -> String {
+    /// A socket of this user, as `ofSession`.
+    public static func socket(_ name: String) -> String { ofSession(name) }
+
+    /// For what lasts as long as this user's session: below `$XDG_RUNTIME_DIR`, else in the temporary directory with the user's number in its name.
+    public static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         return "\(variable("TMPDIR") ?? "/tmp")/\(getuid())-\(name)"
     }

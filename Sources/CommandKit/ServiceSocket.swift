@@ -12,11 +12,15 @@ public struct ServiceSocket: Sendable {
     public init(path: String) { self.path = path }
 
     /// The socket of the service that keeps a store: in the runtime folder, one for each store.
-    public static func path(forStore store: String) -> String {
+    public static func path(forStore store: String) -> String { file(forStore: store, "sock") }
+
+    /// What belongs to the programs of a store and lasts as long as this user's session.
+    /// - Parameter kind: the end of its name.
+    public static func file(forStore store: String, _ kind: String) -> String {
         let url = URL(fileURLWithPath: store).standardizedFileURL.resolvingSymlinksInPath()
         // FNV-1a: tells stores apart, no more.
         let hash = url.path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return Paths.socket("waterh-\(String(hash, radix: 36)).sock")
+        return Paths.ofSession("waterh-\(String(hash, radix: 36)).\(kind)")
     }
 
     /// Whether a service listens there.

@@ -15,6 +15,9 @@ extension DBusConnection {
 
     private static let bus = "org.freedesktop.DBus"
 
+    /// The bus' own number, which no other bus has: a bus that was started anew is another.
+    public func busID() async throws(DBusFailure) -> String { try await askBus("GetId", []).first?.text ?? "" }
+
     private func askBus(_ member: String, _ arguments: [DBusValue]) async throws(DBusFailure) -> [DBusValue] {
         try await call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, member, arguments))
     }
@@ -120,7 +123,7 @@ extension DBusConnection {
         let signal = DBusSignal(
             sender: text(dbus_message_get_sender(message)), path: text(dbus_message_get_path(message)),
             interface: text(dbus_message_get_interface(message)), member: text(dbus_message_get_member(message)),
-            arguments: DBusMessageCoding.arguments(of: message))
+            arguments: DBusMessageCoding.arguments(of: message), serial: dbus_message_get_serial(message))
         followOwner(signal)
         for (_, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
             let sender = subscription.match.sender.flatMap { $0.hasPrefix(":") || $0 == Self.bus ? $0 : owners[$0] }

@@ -25,6 +25,8 @@ public struct DBusSignal: Sendable, Hashable {
     public var interface: String
     public var member: String
     public var arguments: [DBusValue]
+    /// The number that its sender gave it: the same for everybody who hears it.
+    public var serial: UInt32 = 0
 }
 
 /// Which signals are meant: what is `nil` matches anything.

@@ -55,10 +55,12 @@ struct Depot: Sendable {
     }
 
     /// A desk at this moment.
-    /// - Parameter remark: takes what a person has to know beside an answer.
-    func desk(remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }) -> TrackerDesk {
+    /// - Parameters:
+    ///   - source: the surface.
+    ///   - remark: takes what a person has to know beside an answer.
+    func desk(source: String = "gateway", remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }) -> TrackerDesk {
         TrackerDesk(
-            store, WriteContext(now: Machine.now(), zone: zone, source: "gateway", makeID: { UUID().uuidString.lowercased() }), remark: remark)
+            store, WriteContext(now: Machine.now(), zone: zone, source: source, makeID: { UUID().uuidString.lowercased() }), remark: remark)
     }
 
     /// What a poll is to do, from the settings; flags come on top.

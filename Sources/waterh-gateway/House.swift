@@ -19,6 +19,8 @@ actor House {
     }
 
     nonisolated let pages = Household([])
+    /// Where a browser finds them.
+    nonisolated let address = PageAddress()
     private let speech: ServiceLogOptions?
     private let supervisor: Supervisor
     private let log: Logger
@@ -74,7 +76,8 @@ actor House {
                 await known.resident.take(person)
                 next.append(known)
             } else if let depot = depots[person.name], let adapter = adapters[try Self.key(person)] {
-                let entry = await letIn(person, depot, adapter)
+                // The desktop is that of whoever runs the service: of the first one listed.
+                let entry = await letIn(person, depot, adapter, hasDesktop: person.name == plan.people.first?.name)
                 next.append(entry)
                 joining.append(entry)
             }
@@ -138,13 +141,13 @@ actor House {
         }
     }
 
-    private func letIn(_ plan: PersonPlan, _ depot: Depot, _ adapter: Adapter) async -> Entry {
+    private func letIn(_ plan: PersonPlan, _ depot: Depot, _ adapter: Adapter, hasDesktop: Bool) async -> Entry {
         var log = speech?.logger(link: (try? Self.key(plan)) ?? "", isTalkative: plan.link.verbose || Diagnostics.isLively) ?? log
         if let listed = plan.listed {
             log[metadataKey: "person"] = "\(listed)"
             log.handler = PersonLog(log.handler, person: listed)
         }
-        let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock)
+        let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
         let page = resident.page(await adapter.service)
         return Entry(resident: resident, adapter: adapter, page: page, work: Task { await resident.run() }, door: door(resident))
     }

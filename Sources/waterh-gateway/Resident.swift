@@ -1,5 +1,6 @@
 import CommandKit
 import CommandStore
+import Desktop
 import Gateway
 import HTTPAPI
 import Logging
@@ -28,8 +29,10 @@ final class Resident: Sendable {
     private let broker = MQTTSink()
     private let publishing = Mutex<MQTTOutlet?>(nil)
     private let reminders: ReminderLoop
+    private let desktop: ServiceDesktop?
 
-    init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock) {
+    /// - Parameter desktopPages: what the desktop of the session opens; `nil`: it is not this person's.
+    init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock, desktopPages: PageAddress?) {
         (name, listed, store) = (plan.name, plan.listed, depot.store)
         self.plan = Mutex(plan)
         self.log = log
@@ -37,8 +40,14 @@ final class Resident: Sendable {
         self.onlookers = onlookers
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now)
         self.desk = desk
-        reminders = ReminderLoop(sinks: [screen, broker], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
+        let desktop = desktopPages.map { _ in DesktopNotifications(memory: NoticeMemory(file: ServiceSocket.file(forStore: depot.store.path, "notices.json"))) }
+        let reminders = ReminderLoop(
+            sinks: [screen, broker] + (desktop.map { [$0] } ?? []), desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
             sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
+        self.reminders = reminders
+        self.desktop = desktopPages.flatMap { pages in
+            desktop.map { ServiceDesktop(desktop: $0, desk: desk, reminders: reminders, page: pages, log: log) }
+        }
     }
 
     var planInForce: PersonPlan { plan.withLock { $0 } }
@@ -55,12 +64,14 @@ final class Resident: Sendable {
         let (desk, log) = (desk, log)
         let sync = SyncLoop(
             store: store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }), tell: { Self.tell($0, log) })
+        await desktop?.attend()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
             group.addTask { await sync.run() }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
         }
         screen.show(to: nil)
+        await desktop?.desktop.stop()
     }
 
     /// Where a poll's sentences and figures go.

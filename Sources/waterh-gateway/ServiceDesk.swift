@@ -41,9 +41,9 @@ actor ServiceDesk {
     }
 
     /// A desk at this moment: for what else uses the store beside the polls.
-    func desk() -> TrackerDesk {
+    func desk(source: String = "gateway") -> TrackerDesk {
         let log = log
-        return depot.desk(remark: { log.warning("\($0)") })
+        return depot.desk(source: source, remark: { log.warning("\($0)") })
     }
 
     /// A command's options for the bottle that is meant.

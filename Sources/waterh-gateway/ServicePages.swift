@@ -40,7 +40,10 @@ struct ServicePages: Sendable {
         let server = HTTPServer(
             house.pages, names: { names.all + [host, host + ".local"] }, log: log,
             random: { UInt32.random(in: 0...UInt32.max) }, addresses: { endpoints.flatMap(Self.addresses) }, metrics: { await house.metrics(of: $0) })
-        let pages = WebPages(server: server, log: log) { log.debug("The page is at \($0)") }
+        let pages = WebPages(server: server, log: log) {
+            log.debug("The page is at \($0)")
+            house.address.set($0)
+        }
         await house.open { socket, person in
             guard let endpoint = HTTPServer.Endpoint("unix:\(socket)") else { return }
             await pages.run(on: [endpoint], for: person)

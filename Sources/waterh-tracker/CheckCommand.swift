@@ -1,11 +1,12 @@
 import ArgumentParser
 import CommandKit
+import Desktop
 import Foundation
 import Store
 import TrackerCore
 import TrackerDesk
 
-struct Check: SyncingCommand {
+struct Check: WaitingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Evaluate once and send what is due: for a timer, while the service is not running.",
         discussion: """
@@ -20,7 +21,7 @@ struct Check: SyncingCommand {
     @Flag(help: "A person reads this output, although it is no terminal: what it says is shown.") var show = false
 
     func run(_ desk: Desk) async throws {
-        if doctor { return try Doctor.run(desk) }
+        if doctor { return try await Doctor.run(desk) }
         // The reminders first: they wait for no server. What a server brought is told at the next check.
         warn(of: try await tell(desk), desk)
         try await sync(desk)
@@ -28,7 +29,8 @@ struct Check: SyncingCommand {
 
     private func tell(_ desk: Desk) async throws -> CheckReport {
         let output = OutputSink(show: show, isJSON: desk.isJSON, console: desk.console)
-        let sinks: [any NotificationSink] = [DesktopSink()].compactMap(\.self) + [output]
+        let desktop = await TrackerDesktop.open(store: desk.store.path) { Diagnostics.line($0) }
+        let sinks: [any NotificationSink] = [desktop, output]
         guard desk.isJSON else {
             let report = try await desk.tracker.tell(sinks)
             if report.notifications.isEmpty { desk.console.line("Nothing to tell. \(report.state.pace.statusText)") }
@@ -46,7 +48,7 @@ struct Check: SyncingCommand {
         guard !report.unseen.isEmpty else { return }
         Diagnostics.warning(
             "Nobody could be shown \(counted(report.unseen.count, "notification")): \(report.unseen.map(\.title).joined(separator: ", ")). "
-                + "Not counted, so it comes again. Notifications need a desktop session (DBUS_SESSION_BUS_ADDRESS, notify-send) or a "
+                + "Not counted, so it comes again. Notifications need a desktop session with a notification server, or a "
                 + "terminal; where a person reads this output anyway, say --show.")
     }
 
@@ -81,9 +83,9 @@ private enum Doctor {
         var tables: [String: Int]
     }
 
-    static func run(_ desk: Desk) throws {
+    static func run(_ desk: Desk) async throws {
         let tables = try desk.store.rowCounts()
-        let findings = try store(desk) + rights()
+        let findings = try await store(desk) + rights(desk)
         let counts = tables.map { (camelCase($0.table), $0.rows) }
         let report = Report(findings: findings.map(\.withWholeCommands), tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
         try desk.say(report) {
@@ -159,11 +161,12 @@ private enum Doctor {
     }
 
     /// The rights that polling and notifications need on this machine.
-    private static func rights() -> [Finding] {
+    private static func rights(_ desk: Desk) async -> [Finding] {
         let files = FileManager.default
         let systemBus = files.fileExists(atPath: "/run/dbus/system_bus_socket")
         let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter { $0.hasPrefix("hci") }
-        let hasDesktop = DesktopNotice() != nil
+        let hasBus = SessionBus.find() != nil
+        let hasDesktop = await TrackerDesktop.open(store: desk.store.path) { _ in }.canShow()
         return [
             Finding(
                 name: "adapter", ok: !adapters.isEmpty,
@@ -173,8 +176,9 @@ private enum Doctor {
                 name: "system bus", ok: systemBus, detail: systemBus ? "there" : "no D-Bus system bus: bluetoothd cannot be reached",
                 advice: systemBus ? nil : "Install and start dbus and bluez; the bus policy is in hardware/."),
             Finding(
-                name: "notifications", ok: hasDesktop, detail: hasDesktop ? "a session bus is there" : "disabled: no session bus, or no notify-send",
-                advice: hasDesktop ? nil : "Run inside a desktop session, or as its systemd user unit, with libnotify-bin installed."),
+                name: "notifications", ok: hasDesktop, detail: hasDesktop ? "the desktop's server answers" : "disabled: \(hasBus ? "no notification server answers" : "no session bus")",
+                advice: hasDesktop ? nil : hasBus
+                    ? "Start one in the session: a desktop has its own, else dunst or mako." : "Run inside a desktop session, or as its systemd user unit."),
         ]
     }
 }

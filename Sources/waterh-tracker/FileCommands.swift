@@ -64,7 +64,7 @@ extension Desk {
     var storeFiles: [String] { ["", "-wal", "-shm", "-journal"].map { store.path + $0 } }
 }
 
-struct Purge: SyncingCommand {
+struct Purge: WaitingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Delete everything: drinks, sessions, settings, tokens, health files. There is no way back.")
     @OptionGroup var options: StoreOptions

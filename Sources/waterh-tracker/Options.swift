@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandKit
 import CommandStore
+import Desktop
 import Foundation
 import Store
 import TrackerCore
@@ -49,7 +50,7 @@ struct Desk {
         let store = try place.open(hostZone: choice.host.id, for: access)
         let zone = choice.inForce(try store.settings())
         let now = try (options.now ?? Machine.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) } ?? Machine.now()
-        tracker = try TrackerDesk(store, now: now, zone: choice, source: "cli", canNotify: DesktopNotice() != nil, remark: { Diagnostics.warning($0) })
+        tracker = try TrackerDesk(store, now: now, zone: choice, source: "cli", canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
         console = Console()
         isJSON = options.json
         if access == .writing, let goal = place.person?.goalMl { try tracker.begin(withGoal: goal) }

@@ -4,7 +4,7 @@ import Foundation
 import TrackerCore
 import TrackerDesk
 
-struct Setup: ParsableCommand {
+struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "The welcome: defaults, presets, notifications. Once.",
         discussion: "On a terminal it asks; otherwise, and with --yes, what is not given stays at its default.")
@@ -20,10 +20,10 @@ struct Setup: ParsableCommand {
 
     enum Notifications: String, ExpressibleByArgument, CaseIterable { case enable, skip }
 
-    func run() throws {
+    func run() async throws {
         do {
             // Questions are asked of what is there: who breaks off leaves nothing behind, not even an empty store.
-            let answers = try answers(Desk(options, for: .looking, isQuiet: true))
+            let answers = try await answers(Desk(options, for: .looking, isQuiet: true))
             // All are answered: from here on something is written.
             try finish(Desk(options, for: .writing), answers)
         } catch {
@@ -37,7 +37,7 @@ struct Setup: ParsableCommand {
         var notifications: String
     }
 
-    private func answers(_ desk: Desk) throws -> Answers {
+    private func answers(_ desk: Desk) async throws -> Answers {
         var changes = zip(TrackerDesk.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
             .compactMap { name, value in value.map { (name: name, text: $0) } }
         // What was given has to be possible before anything is asked.
@@ -51,7 +51,7 @@ struct Setup: ParsableCommand {
             desk.console.line("")
         }
         if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
-        return Answers(isFirst: isFirst, changes: changes, notifications: try allowNotifications(desk, asks: isFirst && asks))
+        return Answers(isFirst: isFirst, changes: changes, notifications: try await allowNotifications(desk, asks: isFirst && asks))
     }
 
     private func finish(_ desk: Desk, _ answers: Answers) throws {
@@ -96,7 +96,7 @@ struct Setup: ParsableCommand {
     }
 
     /// Shows what notifications are for, and sends a test where they are wanted.
-    private func allowNotifications(_ desk: Desk, asks: Bool) throws -> String {
+    private func allowNotifications(_ desk: Desk, asks: Bool) async throws -> String {
         var choice = notifications
         if choice == nil, asks {
             desk.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
@@ -105,8 +105,8 @@ struct Setup: ParsableCommand {
         }
         guard let choice else { return "Notifications: not tried. Try them with: waterh-tracker setup --notifications enable" }
         guard choice == .enable else { return "Notifications: skipped." }
-        return DesktopNotice()?.send(title: "Waterline", body: "Notifications work.") == true
+        return try await TrackerDesktop.tryOut(title: "Waterline", body: "Notifications work.", on: desk.tracker)
             ? "Notifications: enabled, a test was sent."
-            : "Notifications disabled: no notification server answered. Start one in your session (dunst, mako), and install libnotify-bin."
+            : "Notifications disabled: no notification server answered. A desktop has its own; else start one in your session (dunst, mako)."
     }
 }

@@ -25,14 +25,14 @@ extension StoreCommand {
     }
 }
 
-/// A verb that also talks to the sync server.
-protocol SyncingCommand: AsyncParsableCommand {
+/// A verb that also waits for somebody else: the sync server, the desktop.
+protocol WaitingCommand: AsyncParsableCommand {
     var options: StoreOptions { get }
     var access: TrackerStore.Access { get }
     func run(_ desk: Desk) async throws
 }
 
-extension SyncingCommand {
+extension WaitingCommand {
     var access: TrackerStore.Access { .writing }
 
     mutating func run() async throws {

@@ -1,3 +1,4 @@
+import DBusSupport
 import Foundation
 import Support
 import Testing
@@ -74,23 +75,42 @@ import Testing
 
     /// A desktop counts when its server took the notification, and only then; `notify.sound` reaches it.
     @Test func aDesktopCountsWhatItsServerTook() async throws {
-        let fake = folder.file("notify-send")
-        try Data("#!/bin/sh\nprintf '%s\\n' \"$*\" >>\"$HOME/sent\"\ntest ! -e \"$HOME/down\"\n".utf8).write(to: URL(fileURLWithPath: fake))
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: fake)
-        let desktop = ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere", "PATH": folder.path + ":/usr/bin:/bin"]
-        try Data().write(to: folder.url("down"))
+        let bus = try await PrivateBus()
+        let server = try await FakeNotificationServer(bus, manner: .withAnError)
+        let desktop = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_RUNTIME_DIR": folder.path]
         var report = try await object("check", at: "12:00", desktop)
         #expect((report["state"] as? [String: Any])?["notifications"] as? String == "disabled", "the server took nothing")
-        try FileManager.default.removeItem(atPath: folder.file("down"))
+        server.manner = .rightly
         report = try await object("check", at: "12:01", desktop)
         #expect((report["notifications"] as? [[String: Any]])?.first?["shown"] as? Bool == true)
         let state = try await object("status", at: "12:02", desktop)
         #expect(state["remindersSent"] as? Int == 1 && state["notifications"] as? String == "enabled")
         try await tracker("settings set notify.sound false", at: "12:03", desktop)
         for ml in [1000, 1600] { try await tracker("log \(ml)", at: "12:04", desktop) }
-        #expect((try await object("check", at: "12:05", desktop)["notifications"] as? [[String: Any]])?.first?["sound"] as? Bool == false)
-        let sent = try String(contentsOfFile: folder.file("sent"), encoding: .utf8).split(separator: "\n")
-        #expect(sent.count == 3 && sent[1].contains("sound-name") && sent[2].contains("suppress-sound") && sent[2].contains("Goal Reached"))
+        let last = try await tracker("check", at: "12:05", desktop)
+        #expect(last.error == "Shown on the desktop: hydration-goal-reached (hydration-goal-reached/2026-06-15/1).\n")
+        let shown = server.notified.items
+        #expect(shown.map(\.summary) == ["Hydration Reminder", "Hydration Reminder", "Goal Reached! 💧"])
+        #expect(shown[1].hints["sound-name"]?.text != nil && shown[2].hints["suppress-sound"]?.bool == true)
+        #expect(shown.allSatisfy { $0.actions.isEmpty }, "nobody would hear of a button")
+        // The goal took the reminder away. The next days' take each other's place, though each comes from another process.
+        #expect(server.closed.items == [shown[1].number])
+        for day in 16...17 { try await tracker("check", at: "2026-06-\(day)T12:00", desktop) }
+        #expect(server.notified.items.suffix(2).map(\.replaces) == [0, server.notified.items[3].number])
+    }
+
+    /// With a session bus and nobody on it, and with none: words, and nothing counted.
+    @Test func whoHasNoServerIsToldSo() async throws {
+        let bus = try await PrivateBus()
+        let desktop = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_RUNTIME_DIR": folder.path]
+        #expect(try await tracker("check", at: "12:00", desktop).error.contains("notification server"))
+        #expect(try await tracker("check --doctor", at: "12:00", desktop).output.contains("no notification server answers"))
+        #expect(try await tracker("check --doctor", at: "12:00").output.contains("no session bus"))
+        let setup = try await tracker("setup --yes --notifications enable", at: "12:00", desktop)
+        #expect(setup.exitCode == 0 && setup.output.contains("Notifications disabled"), "\(setup.output)\(setup.error)")
+        let server = try await FakeNotificationServer(bus)
+        #expect(try await tracker("setup --yes --notifications enable", at: "12:01", desktop).output.contains("a test was sent"))
+        #expect(server.notified.items.map(\.summary) == ["Waterline"])
     }
 
     /// Two real processes at the same moment: each reminder is told by one of them.

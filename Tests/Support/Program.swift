@@ -80,7 +80,8 @@ public final class RunningProgram: @unchecked Sendable {
         process.arguments = arguments
         // The page has one place on a machine, and many services run here: each shows it only where its test asks for it.
         let usual = ["WATERH_LISTEN": "off"].merging(ProcessInfo.processInfo.environment) { $1 }
-        process.environment = usual.merging(environment) { $1 }
+        // Nor does anything appear on the desktop of whoever runs the tests.
+        process.environment = usual.merging(["DBUS_SESSION_BUS_ADDRESS": ""]) { $1 }.merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         try Data(input).write(to: folder.url("input"))
         for name in ["output", "error"] { try Data().write(to: folder.url(name)) }

@@ -155,6 +155,6 @@ struct WaterlineReminders {
             TrackerNotification(
                 kind: kind, notificationId: "\(kind.id)/\(session.id)/\(number)", title: text.title, body: text.body,
                 urgency: kind.urgency(for: nil, settings: settings), sound: settings.sound && !kind.isResident,
-                dayKey: calendar.day(of: now), sessionID: session.id, acceptance: acceptance))
+                dayKey: calendar.day(of: now), sessionID: session.id, acceptance: acceptance, isDiscreet: settings.discreet))
     }
 }

@@ -38,6 +38,9 @@ public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable 
     /// Stays until closed, is replaced when its words change, and makes no sound.
     public var isResident: Bool { self == .waterlineLive }
 
+    /// The page that is about it: what opening it shows (tracker law C).
+    public var page: String { id.hasPrefix("waterline-") ? "/waterline" : "/" }
+
     /// `reminder`, `goalReached` or empty, as the state payload names it (B7).
     public var payloadType: String {
         switch self {

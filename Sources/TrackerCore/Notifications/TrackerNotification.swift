@@ -19,11 +19,13 @@ public struct TrackerNotification: Hashable, Sendable {
     /// `reminders.engine` = all the others do not follow a minute later.
     public var answeredAnchor: Instant?
     public var answeredSlot: Instant?
+    /// Its words name nothing that was drunk, and its buttons do not either (US-036).
+    public var isDiscreet: Bool
 
     public init(
         kind: NotificationKind, notificationId: String, title: String, body: String, urgency: NotificationUrgency, sound: Bool,
         dayKey: LocalDay, sessionID: String? = nil, acceptance: Acceptance, answeredAnchor: Instant? = nil,
-        answeredSlot: Instant? = nil
+        answeredSlot: Instant? = nil, isDiscreet: Bool = false
     ) {
         self.kind = kind
         self.notificationId = notificationId
@@ -36,6 +38,7 @@ public struct TrackerNotification: Hashable, Sendable {
         self.acceptance = acceptance
         self.answeredAnchor = answeredAnchor
         self.answeredSlot = answeredSlot
+        self.isDiscreet = isDiscreet
     }
 
     /// Which memory moves when a sink accepts.

@@ -1,0 +1,50 @@
+import DBus
+import TrackerCore
+
+/// A notification in the words of the desktop (Desktop Notifications Specification 1.2; tracker law C).
+struct DesktopMessage {
+    /// What the server says that it can.
+    let capabilities: Set<String>
+    /// Whether somebody will hear of a button that is pressed.
+    let hearsPresses: Bool
+
+    /// The arguments of `Notify`.
+    /// - Parameter number: of what is shown and is to be replaced; 0 for none.
+    func arguments(_ notification: TrackerNotification, replacing number: UInt32) -> [DBusValue] {
+        let (summary, body) = text(notification)
+        return [
+            .string("WaterH"), .uint32(number), .string("waterh"), .string(summary), .string(body), .strings(actions(notification)), hints(notification),
+            // Until it is closed, or as long as the server sees fit.
+            .int32(notification.kind.isResident ? 0 : -1),
+        ]
+    }
+
+    /// A server without bodies shows the summary alone: then all is said there. A summary is never markup.
+    private func text(_ notification: TrackerNotification) -> (summary: String, body: String) {
+        guard capabilities.contains("body") else {
+            return (notification.body.isEmpty ? notification.title : "\(notification.title): \(notification.body)", "")
+        }
+        return (notification.title, capabilities.contains("body-markup") ? Self.escaped(notification.body) : notification.body)
+    }
+
+    static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    }
+
+    /// Keys and labels by turns; none where nobody would hear, or nothing could be pressed.
+    private func actions(_ notification: TrackerNotification) -> [String] {
+        guard hearsPresses, capabilities.contains("actions") else { return [] }
+        return notification.kind.actions.flatMap { [$0.rawValue, $0.label(discreet: notification.isDiscreet)] }
+    }
+
+    private func hints(_ notification: TrackerNotification) -> DBusValue {
+        var hints: [String: DBusValue] = ["urgency": .byte(UInt8(notification.urgency.rawValue)), "desktop-entry": .string("waterh")]
+        if notification.sound {
+            hints["sound-name"] = .string("message-new-instant")
+        } else {
+            hints["suppress-sound"] = .boolean(true)
+        }
+        if notification.kind.isResident { hints["resident"] = .boolean(true) }
+        return .properties(hints)
+    }
+}

@@ -1,0 +1,99 @@
+import DBus
+import TrackerCore
+
+// A presentation, and what becomes of it.
+extension DesktopNotifications {
+    /// Shows it in the place of the last of its kind. `false`: nobody has seen it, as far as anybody can tell.
+    public func deliver(_ notification: TrackerNotification) async -> Bool {
+        guard let server = await readyServer() else { return false }
+        if notification.urgency != .critical, await isUndisturbed(server) { return false }
+        let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
+        let message = DesktopMessage(capabilities: server.capabilities, hearsPresses: outlets.pressed != nil)
+        let call = DBusCall(Self.service, Self.path, Self.service, "Notify", message.arguments(notification, replacing: replaced))
+        lastCall += 1
+        let (number, limits) = (lastCall, limits)
+        return await withCheckedContinuation { continuation in
+            waiting[number] = continuation
+            server.connection.assumeIsolated { connection in
+                connection.call(call, limit: limits.lateAnswer) { [weak self] answer in
+                    self?.assumeIsolated { $0.answered(number, notification, by: server, answer) }
+                }
+            }
+            Task {
+                try? await Task.sleep(for: limits.answer)
+                gaveNoAnswer(number, server)
+            }
+        }
+    }
+
+    /// Takes it away, where it is shown.
+    public func close(id: String) async {
+        guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
+        memory.forget(notice.number, owner: server.owner)
+        _ = try? await server.connection.call(
+            DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]), limit: limits.answer)
+    }
+
+    /// A person does not want to be disturbed, where the server tells: only what is urgent comes through.
+    private func isUndisturbed(_ server: Server) async -> Bool {
+        guard server.capabilities.contains("inhibitions") else { return false }
+        let call = DBusCall(Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.service), .string("Inhibited")])
+        return (try? await server.connection.call(call, limit: limits.answer))?.first?.bool ?? false
+    }
+
+    /// Also long after it was waited for: what is shown by then is known, and its repetition takes its place.
+    private func answered(_ number: UInt64, _ notification: TrackerNotification, by server: Server, _ answer: Result<[DBusValue], DBusFailure>) {
+        let wanted = waiting.removeValue(forKey: number)
+        switch answer {
+        case .success(let values):
+            guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
+                rest(DBusFailure(DBusFailure.failed, "their server answers with no number"))
+                wanted?.resume(returning: false)
+                return
+            }
+            // Of a server that has gone meanwhile nothing is shown any more.
+            if self.server?.owner == server.owner || self.server == nil {
+                memory.remember(.init(owner: server.owner, number: shown, kind: notification.kind, notificationId: notification.notificationId))
+            }
+            if wanted == nil { wake() }
+            outlets.log("Shown on the desktop: \(notification.kind.id) (\(notification.notificationId)).")
+            wanted?.resume(returning: true)
+        case .failure(let failure):
+            // One who waits was not answered; one who was given up on has been left alone already.
+            if wanted != nil { rest(failure) }
+            wanted?.resume(returning: false)
+        }
+    }
+
+    private func gaveNoAnswer(_ number: UInt64, _ server: Server) {
+        guard let wanted = waiting.removeValue(forKey: number) else { return }
+        rest(DBusFailure(DBusFailure.noReply, "there was no answer"))
+        wanted.resume(returning: false)
+    }
+
+    // MARK: - What the server tells
+
+    /// Every signal of the server's, also about what other programs show: only ours are meant.
+    func hears(_ signal: DBusSignal) {
+        guard let connection, let number = signal.arguments.first?.integer.flatMap(UInt32.init(exactly:)) else { return }
+        let owner = "\(connection.id)/\(signal.sender)"
+        guard let notice = memory.notice(number, owner: owner) else { return }
+        switch (signal.member, signal.arguments.count > 1 ? signal.arguments[1].text : nil) {
+        case ("NotificationClosed", _):
+            memory.forget(number, owner: owner)
+            tokens[number] = nil
+        case ("ActivationToken", let token?): tokens[number] = token
+        case ("ActionInvoked", let key?): pressed(key, on: notice, key: "\(owner)/\(signal.serial)")
+        default: break
+        }
+    }
+
+    private func pressed(_ name: String, on notice: NoticeMemory.Notice, key: String) {
+        guard let action = NotificationAction(rawValue: name), notice.kind.actions.contains(action) else { return }
+        outlets.log("Pressed on the desktop: \(name) of \(notice.kind.id) (\(notice.notificationId)).")
+        let press = DesktopPress(
+            kind: notice.kind, notificationId: notice.notificationId, action: action, key: key, activationToken: tokens.removeValue(forKey: notice.number))
+        guard let pressed = outlets.pressed else { return }
+        Task { await pressed(press) }
+    }
+}

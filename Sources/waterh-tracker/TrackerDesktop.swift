@@ -1,0 +1,23 @@
+import CommandKit
+import Desktop
+import TrackerCore
+import TrackerDesk
+
+/// The desktop, for commands that show something and end: nobody is there any more when a button is pressed, so there are none.
+enum TrackerDesktop {
+    static func open(store: String, log: @escaping @Sendable (String) -> Void) async -> DesktopNotifications {
+        let desktop = DesktopNotifications(memory: NoticeMemory(file: ServiceSocket.file(forStore: store, "notices.json")))
+        var outlets = DesktopNotifications.Outlets()
+        outlets.log = log
+        outlets.trouble = { Diagnostics.warning($0) }
+        await desktop.attend(outlets)
+        return desktop
+    }
+
+    /// Shows that it works.
+    static func tryOut(title: String, body: String, on desk: TrackerDesk) async throws -> Bool {
+        let (desktop, day) = (await open(store: desk.store.path) { _ in }, try desk.today())
+        return await desktop.deliver(
+            TrackerNotification(kind: .recovery, notificationId: "setup", title: title, body: body, urgency: .normal, sound: true, dayKey: day, acceptance: .recovery))
+    }
+}

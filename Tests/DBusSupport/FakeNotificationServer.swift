@@ -1,0 +1,131 @@
+import DBus
+import Support
+import Synchronization
+
+/// As much of a notification server as the specification asks for (Desktop Notifications 1.2), on a bus of ours: it remembers what it was given, and can
+/// be made to behave badly at will. What a real one does is tried with dunst.
+package final class FakeNotificationServer: Sendable {
+    package static let service = "org.freedesktop.Notifications"
+    package static let path = "/org/freedesktop/Notifications"
+
+    /// One call of Notify, and the number that was answered.
+    package struct Shown: Sendable, Equatable {
+        package var number: UInt32
+        package var replaces: UInt32
+        package var summary: String
+        package var body: String
+        package var actions: [String]
+        package var hints: [String: DBusValue]
+        package var expires: Int
+    }
+
+    /// How it answers Notify.
+    package enum Manner: Sendable { case rightly, withNoNumber, withAnError, whenReleased }
+
+    private struct State {
+        var manner = Manner.rightly
+        var last: UInt32 = 0
+        var open: Set<UInt32> = []
+        var asked = 0
+    }
+
+    package let connection: DBusConnection
+    /// Every call of Notify, in order.
+    package let notified = Collected<Shown>()
+    /// The numbers that somebody asked to be closed.
+    package let closed = Collected<UInt32>()
+    private let held = Collected<(DBusInvocation.Token, UInt32)>()
+    private let state = Mutex(State())
+
+    /// - Parameter first: the first number it gives is the next one.
+    package init(_ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .rightly, isInhibited: Bool = false, first: UInt32 = 0) async throws {
+        connection = try await bus.connect()
+        state.withLock { ($0.manner, $0.last) = (manner, first) }
+        await connection.export(Self.path, [interface(capabilities, isInhibited)])
+        _ = try await connection.requestName(Self.service)
+    }
+
+    package var manner: Manner {
+        get { state.withLock { $0.manner } }
+        set { state.withLock { $0.manner = newValue } }
+    }
+
+    /// How often its capabilities were asked for.
+    package var asked: Int { state.withLock { $0.asked } }
+    /// What stands on the screen.
+    package var open: Set<UInt32> { state.withLock { $0.open } }
+
+    package func press(_ number: UInt32, _ key: String) async throws {
+        try await connection.emit(path: Self.path, interface: Self.service, "ActionInvoked", [.uint32(number), .string(key)])
+    }
+
+    /// - Parameter reason: 1 expired, 2 by the person, 3 by a program.
+    package func close(_ number: UInt32, reason: UInt32 = 2) async throws {
+        state.withLock { _ = $0.open.remove(number) }
+        try await connection.emit(path: Self.path, interface: Self.service, "NotificationClosed", [.uint32(number), .uint32(reason)])
+    }
+
+    package func inhibit(_ isInhibited: Bool) async {
+        await connection.setProperty(Self.path, Self.service, "Inhibited", .boolean(isInhibited))
+    }
+
+    /// Answers at last what it has not answered.
+    package func release() async {
+        for (token, number) in held.items { await connection.answer(token, .success([.uint32(number)])) }
+    }
+
+    package func stop() async { await connection.close() }
+
+    private func interface(_ capabilities: [String], _ isInhibited: Bool) -> DBusInterface {
+        DBusInterface(
+            Self.service,
+            methods: [
+                DBusMethod("GetCapabilities", output: [.init("capabilities", "as")]) { [weak self] _ in
+                    self?.state.withLock { $0.asked += 1 }
+                    return .values([.strings(capabilities)])
+                },
+                DBusMethod(
+                    "Notify",
+                    input: [
+                        .init("app_name", "s"), .init("replaces_id", "u"), .init("app_icon", "s"), .init("summary", "s"), .init("body", "s"), .init("actions", "as"),
+                        .init("hints", "a{sv}"), .init("expire_timeout", "i"),
+                    ], output: [.init("id", "u")]
+                ) { [weak self] in self?.notify($0) ?? .done },
+                DBusMethod("CloseNotification", input: [.init("id", "u")]) { [weak self] call in
+                    guard let self, let number = call.arguments[0].integer.map(UInt32.init) else { return .done }
+                    closed.add(number)
+                    Task { try await self.close(number, reason: 3) }
+                    return .done
+                },
+            ],
+            properties: ["Inhibited": DBusProperty(.boolean(isInhibited))],
+            signals: [
+                DBusSignalShape("NotificationClosed", arguments: [.init("id", "u"), .init("reason", "u")]),
+                DBusSignalShape("ActionInvoked", arguments: [.init("id", "u"), .init("action_key", "s")]),
+            ])
+    }
+
+    private func notify(_ call: DBusInvocation) -> DBusAnswer {
+        let given = call.arguments
+        let replaces = UInt32(given[1].integer ?? 0)
+        let (manner, number) = state.withLock { state in
+            if case .withNoNumber = state.manner { return (state.manner, UInt32(0)) }
+            // What is not shown any more cannot be replaced: it is shown anew.
+            if replaces == 0 || !state.open.contains(replaces) { state.last += 1 }
+            let number = replaces != 0 && state.open.contains(replaces) ? replaces : state.last
+            state.open.insert(number)
+            return (state.manner, number)
+        }
+        notified.add(
+            Shown(
+                number: number, replaces: replaces, summary: given[3].text ?? "", body: given[4].text ?? "", actions: given[5].texts ?? [], hints: given[6].named ?? [:],
+                expires: given[7].integer ?? 0))
+        switch manner {
+        case .rightly, .withNoNumber: return .values([.uint32(number)])
+        case .withAnError: return .failure("org.freedesktop.Notifications.Error.ExcessNotificationGeneration", "too many")
+        case .whenReleased:
+            held.add((call.token, number))
+            return .later
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import DBus
+import DBusSupport
+import Foundation
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+import TrackerDesk
+
+@testable import Desktop
+
+/// A bus of our own, a day in memory, and desktops that show it.
+final class DesktopFixture: Sendable {
+    let bus: PrivateBus
+    let folder: TemporaryFolder
+    let store: TrackerStore
+    let lines = Collected<String>()
+    let troubles = Collected<String>()
+    let presses = Collected<DesktopPress>()
+    let appearances = Collected<Bool>()
+
+    init() async throws {
+        bus = try await PrivateBus()
+        folder = try TemporaryFolder()
+        store = try TrackerStore(inMemory: "Europe/Berlin")
+    }
+
+    /// Long: what is not about time limits must not depend on how busy the machine is.
+    static let patient = DesktopNotifications.Limits(start: .seconds(60), answer: .seconds(60), lateAnswer: .seconds(60))
+
+    /// - Parameter acts: whether somebody hears of buttons.
+    func desktop(_ limits: DesktopNotifications.Limits = DesktopFixture.patient, acts: Bool = true, address: String? = nil) async -> DesktopNotifications {
+        let address = address ?? bus.address
+        let desktop = DesktopNotifications(bus: { .address(address) }, memory: NoticeMemory(file: folder.file("notices.json")), limits: limits)
+        var outlets = DesktopNotifications.Outlets()
+        outlets.log = { self.lines.add($0) }
+        outlets.trouble = { self.troubles.add($0) }
+        outlets.appeared = { self.appearances.add(true) }
+        if acts { outlets.pressed = { self.presses.add($0) } }
+        await desktop.attend(outlets)
+        return desktop
+    }
+
+    /// A desk at `12:00` of a day on which nothing was drunk: a reminder is due.
+    func desk(_ wall: String = "12:00") throws -> TrackerDesk {
+        let zone = try Zone("Europe/Berlin")
+        return try TrackerDesk(
+            store, now: try Moment.parse("2026-06-15T\(wall)", now: nil, zone: zone), zone: ZoneChoice(named: zone.id, machine: .utc), source: "notification")
+    }
+}
+
+extension TrackerNotification {
+    /// As the core decides them, with the words of a test.
+    static func test(
+        _ kind: NotificationKind, _ title: String = "Title", _ body: String = "Body", urgency: NotificationUrgency = .normal, sound: Bool = true, isDiscreet: Bool = false
+    ) throws -> TrackerNotification {
+        TrackerNotification(
+            kind: kind, notificationId: "\(kind.id)/2026-06-15/1", title: title, body: body, urgency: urgency, sound: sound,
+            dayKey: try #require(LocalDay("2026-06-15")), acceptance: .goal, isDiscreet: isDiscreet)
+    }
+}

@@ -1,0 +1,88 @@
+import DBusSupport
+import Foundation
+import Support
+import Testing
+import TrackerCore
+
+@testable import Desktop
+
+/// A real notification server judges: Debian's dunst on a display that nobody sees. `hardware/bench desktop` installs both and runs this.
+@Suite("Notifications as dunst shows them", .enabled(if: ProcessInfo.processInfo.environment["WATERH_DESKTOP"] != nil), .timeLimit(.minutes(2)))
+struct DunstTests {
+    /// What dunst remembers of one: its own description of what it has shown.
+    private struct History: Decodable {
+        struct Text: Decodable { var data: String }
+        struct Number: Decodable { var data: Int }
+        struct Notice: Decodable {
+            var summary: Text
+            var body: Text
+            var id: Number
+        }
+
+        var data: [[Notice]]
+    }
+
+    let fixture: DesktopFixture
+    let display: RunningProgram
+    let dunst: RunningProgram
+    let environment: [String: String]
+
+    init() async throws {
+        fixture = try await DesktopFixture()
+        let screen = try #require(Program(system: "Xvfb"), "this test needs Xvfb: apt-get install xvfb")
+        display = try screen.start(["-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp"])
+        let number = try await display.line { Int($0) != nil }
+        environment = ["DISPLAY": ":" + number, "DBUS_SESSION_BUS_ADDRESS": fixture.bus.address, "XDG_CONFIG_HOME": fixture.folder.path, "HOME": fixture.folder.path]
+        dunst = try #require(Program(system: "dunst"), "this test needs dunst: apt-get install dunst").start([], environment: environment)
+    }
+
+    private func history() async throws -> [History.Notice] {
+        let text = try await #require(Program(system: "dunstctl")).run(["history"], environment: environment)
+        return try JSONDecoder().decode(History.self, from: Data(text.outputBytes)).data.flatMap(\.self)
+    }
+
+    private func displayed() async throws -> String {
+        try await #require(Program(system: "dunstctl")).run(["count", "displayed"], environment: environment).output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    @Test("it takes ours, shows one place a kind, tells of a button, and takes away what is over")
+    func shows() async throws {
+        let desktop = await fixture.desktop()
+        #expect(await event { await desktop.canShow() ? true : nil } == true, "\(dunst.error)")
+        #expect(try await desktop.deliver(.test(.pace, "Hydration Reminder", "1 < 2 & <b>3</b>", urgency: .critical)))
+        #expect(try await desktop.deliver(.test(.pace, "Hydration Reminder", "Drink 500ml & go on.", urgency: .critical)))
+        #expect(try await desktop.deliver(.test(.goal, "Goal Reached! 💧", "Good job!")))
+        #expect(try await event { try await displayed() == "2" ? true : nil } == true, "\(dunst.error)")
+        // The newest one's first button, as a click would do it.
+        _ = try await #require(Program(system: "dunstctl")).run(["action", "0"], environment: environment)
+        let press = try #require(await fixture.presses.wait(for: 1).first, "\(dunst.error)")
+        #expect(press.action == .open)
+        await desktop.close(id: NotificationKind.pace.id)
+        await desktop.close(id: NotificationKind.goal.id)
+        #expect(try await event { try await displayed() == "0" ? true : nil } == true)
+        let shown = try await history()
+        // Its capabilities have `body-markup`: what it has read is what we meant.
+        #expect(Set(shown.map { $0.body.data.replacing("&amp;", with: "&") }) == ["Drink 500ml & go on.", "Good job!"], "\(shown)")
+        #expect(Set(shown.map(\.summary.data)) == ["Hydration Reminder", "Goal Reached! 💧"])
+        await desktop.stop()
+        dunst.send(signal: SIGTERM)
+        display.send(signal: SIGTERM)
+    }
+
+    @Test("it is killed and started anew: what was shown is forgotten, and what comes is shown")
+    func restarts() async throws {
+        let desktop = await fixture.desktop()
+        #expect(await event { await desktop.canShow() ? true : nil } == true, "\(dunst.error)")
+        #expect(try await desktop.deliver(.test(.goal)))
+        dunst.send(signal: SIGKILL)
+        #expect(await event { await desktop.canShow() ? nil : true } == true)
+        let next = try #require(Program(system: "dunst")).start([], environment: environment)
+        #expect(await fixture.appearances.wait(for: 1).count >= 1)
+        #expect(await event { await desktop.canShow() ? true : nil } == true)
+        #expect(try await desktop.deliver(.test(.goal)))
+        #expect(try await displayed() == "1", "\(next.error)")
+        await desktop.stop()
+        next.send(signal: SIGTERM)
+        display.send(signal: SIGTERM)
+    }
+}

@@ -1,0 +1,209 @@
+import DBus
+import DBusSupport
+import Support
+import Testing
+import TrackerCore
+import TrackerDesk
+
+@testable import Desktop
+
+/// Tracker law C, its rows and its checks (2) to (4), against a server on a bus of our own.
+@Suite("Notifications on the desktop", .timeLimit(.minutes(2)))
+struct PresentationTests {
+    /// Another place that shows everything: an open page, a broker.
+    struct Page: NotificationSink {
+        let name = "events"
+        let given = Collected<NotificationKind>()
+        func deliver(_ notification: TrackerNotification) async -> Bool {
+            given.add(notification.kind)
+            return true
+        }
+    }
+
+    let fixture: DesktopFixture
+
+    init() async throws { fixture = try await DesktopFixture() }
+
+    @Test("checks 2 and 3: a due reminder calls Notify once, with a page attached and without", arguments: [true, false])
+    func dueReminder(withPage: Bool) async throws {
+        let server = try await FakeNotificationServer(fixture.bus)
+        let (desktop, page) = (await fixture.desktop(), Page())
+        for _ in 0..<3 { try await fixture.desk().tell(withPage ? [page, desktop] : [desktop]) }
+        #expect(server.notified.items.count == 1 && server.asked == 1 && page.given.items == (withPage ? [.pace] : []))
+        let shown = try #require(server.notified.items.first)
+        #expect(shown.replaces == 0 && shown.summary == "Hydration Reminder" && shown.body.contains("Drink") && shown.expires == -1)
+        #expect(shown.actions == ["default", "Open", "log-cup", "Log a cup", "dismiss", "Dismiss"])
+        #expect(try fixture.store.notifications().map(\.sinks) == [withPage ? ["events", "desktop"] : ["desktop"]])
+        #expect(fixture.lines.items == ["Shown on the desktop: hydration-reminder (hydration-reminder/2026-06-15/1)."])
+        await desktop.stop()
+    }
+
+    @Test("check 4: a button that is pressed is a line with the identifier, and a press of ours")
+    func pressed() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, first: 41)
+        let desktop = await fixture.desktop()
+        try await fixture.desk().tell([desktop])
+        // What is no business of ours: another program's notification, a key that this kind does not have.
+        try await server.press(7, "log-cup")
+        try await server.press(42, "end-session")
+        try await server.press(42, "log-cup")
+        let press = try #require(await fixture.presses.wait(for: 1).first)
+        #expect(press.kind == .pace && press.action == .logCup && press.notificationId == "hydration-reminder/2026-06-15/1")
+        #expect(fixture.lines.items.last == "Pressed on the desktop: log-cup of hydration-reminder (hydration-reminder/2026-06-15/1).")
+        #expect(fixture.presses.items.count == 1)
+        // The same press, heard by two: one cup.
+        #expect(try fixture.desk().press(press.action, key: press.key))
+        #expect(try !fixture.desk("12:01").press(press.action, key: press.key))
+        #expect(try fixture.desk("12:02").state().pace.dailyTotalMl == 250)
+        // Long gone: nobody acts.
+        try await server.close(42)
+        try await server.press(42, "log-cup")
+        try await desktop.settled()
+        #expect(fixture.presses.items.count == 1)
+        await desktop.stop()
+    }
+
+    @Test("each kind has one place: the next one replaces it, until it was closed or the server is another")
+    func replaced() async throws {
+        var server = try await FakeNotificationServer(fixture.bus, first: 10)
+        let desktop = await fixture.desktop()
+        func show(_ kind: NotificationKind) async throws { #expect(try await desktop.deliver(.test(kind))) }
+        try await show(.pace)
+        try await show(.interval)
+        try await show(.goal)
+        #expect(server.notified.items.map(\.replaces) == [0, 11, 0])
+        try await server.close(11)
+        try await desktop.settled()
+        try await show(.adaptive)
+        #expect(server.notified.items.last?.replaces == 0)
+        // A program that was started anew goes on in the same place.
+        await desktop.stop()
+        let next = await fixture.desktop()
+        #expect(try await next.deliver(.test(.goal)))
+        #expect(server.notified.items.last?.replaces == 12)
+        // Another server: the same number would be somebody else's.
+        await server.stop()
+        server = try await FakeNotificationServer(fixture.bus, first: 10)
+        #expect(await fixture.appearances.wait(for: 1).count >= 1)
+        #expect(try await next.deliver(.test(.goal)))
+        #expect(server.notified.items.map(\.replaces) == [0] && server.asked == 1)
+        await next.close(id: NotificationKind.goal.id)
+        #expect(await server.closed.wait(for: 1) == [11])
+        await next.stop()
+    }
+
+    @Test("what the server cannot, it is not given", arguments: [
+        (["body", "body-markup", "actions"], "T & <b>", "1 &lt; 2 &amp; 3 &gt; 2", 6), (["body", "actions"], "T & <b>", "1 < 2 & 3 > 2", 6),
+        (["body"], "T & <b>", "1 < 2 & 3 > 2", 0), ([], "T & <b>: 1 < 2 & 3 > 2", "", 0),
+    ] as [([String], String, String, Int)])
+    func capabilities(_ capabilities: [String], summary: String, body: String, actions: Int) async throws {
+        let server = try await FakeNotificationServer(fixture.bus, capabilities: capabilities)
+        let desktop = await fixture.desktop()
+        #expect(try await desktop.deliver(.test(.pace, "T & <b>", "1 < 2 & 3 > 2")))
+        let shown = try #require(server.notified.items.first)
+        #expect(shown.summary == summary && shown.body == body && shown.actions.count == actions)
+        await desktop.stop()
+    }
+
+    @Test("urgency, sound and the running session's lasting place")
+    func hints() async throws {
+        let server = try await FakeNotificationServer(fixture.bus)
+        let desktop = await fixture.desktop()
+        #expect(try await desktop.deliver(.test(.pace, urgency: .critical)))
+        #expect(try await desktop.deliver(.test(.recovery, urgency: .low, sound: false)))
+        #expect(try await desktop.deliver(.test(.waterlineLive, urgency: .low, sound: false, isDiscreet: true)))
+        #expect(try await desktop.deliver(.test(.waterlineLive, urgency: .low, sound: false)))
+        let shown = server.notified.items
+        #expect(shown.map { $0.hints["urgency"]?.integer } == [2, 0, 0, 0])
+        #expect(shown.map { $0.hints["sound-name"]?.text } == ["message-new-instant", nil, nil, nil])
+        #expect(shown.map { $0.hints["suppress-sound"]?.bool } == [nil, true, true, true])
+        #expect(shown.map { $0.hints["resident"]?.bool } == [nil, nil, true, true] && shown.map(\.expires) == [-1, -1, 0, 0])
+        #expect(shown[2].actions == ["log-water", "Log Water", "log-drink", "Add one"] && shown[3].actions == ["log-water", "Log Water", "log-drink", "Log Drink"])
+        #expect(shown[3].number == shown[2].number, "updated in place")
+        await desktop.stop()
+        // A program that will be gone when a button is pressed shows none.
+        let brief = await fixture.desktop(acts: false)
+        #expect(try await brief.deliver(.test(.goal)))
+        #expect(server.notified.items.last?.actions == [])
+        await brief.stop()
+    }
+
+    @Test("without a server nothing is counted and others go on; one that comes is told at once")
+    func noServer() async throws {
+        let (desktop, page) = (await fixture.desktop(), Page())
+        #expect(await !desktop.canShow())
+        let report = try await fixture.desk().tell([desktop])
+        #expect(report.unseen.count == 1 && !report.state.hasNotificationServer && fixture.troubles.items == [])
+        #expect(try fixture.desk().state().remindersSent == 0)
+        let server = try await FakeNotificationServer(fixture.bus)
+        #expect(await fixture.appearances.wait(for: 1) == [true])
+        #expect(try await fixture.desk("12:01").tell([page, desktop]).state.hasNotificationServer)
+        #expect(server.notified.items.count == 1 && page.given.items == [.pace])
+        await desktop.stop()
+        // Nor without a bus, at once.
+        let nowhere = DesktopNotifications(bus: { nil })
+        #expect(await !nowhere.canShow())
+        let refused = await fixture.desktop(address: "unix:path=/nowhere/bus")
+        #expect(await !refused.canShow() && fixture.troubles.items.count == 1)
+    }
+
+    @Test("a server that takes and does not answer has shown nothing, and is left alone; its late answer is the place of the next")
+    func silentServer() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 5)
+        let desktop = await fixture.desktop(.init(start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60), firstPause: .seconds(3600)))
+        let report = try await fixture.desk().tell([desktop])
+        #expect(report.unseen.count == 1 && fixture.troubles.items.count == 1 && fixture.troubles.items.first?.contains("does not answer") == true)
+        // Left alone meanwhile.
+        #expect(await !desktop.canShow())
+        #expect(try fixture.desk().state().remindersSent == 0 && server.notified.items.count == 1)
+        server.manner = .rightly
+        await server.release()
+        #expect(await event { fixture.lines.items.isEmpty ? nil : true } == true, "it was shown in the end")
+        #expect(try await fixture.desk("12:01").tell([desktop]).unseen.isEmpty)
+        #expect(server.notified.items.map(\.replaces) == [0, 6] && server.open == [6])
+        await desktop.stop()
+    }
+
+    @Test("a server that answers with no number, or with an error, has shown nothing", arguments: [FakeNotificationServer.Manner.withNoNumber, .withAnError])
+    func badAnswers(manner: FakeNotificationServer.Manner) async throws {
+        let server = try await FakeNotificationServer(fixture.bus, manner: manner)
+        let desktop = await fixture.desktop()
+        #expect(try await !desktop.deliver(.test(.pace)))
+        #expect(server.notified.items.count == 1 && fixture.lines.items.isEmpty && fixture.troubles.items.count == 1)
+        await desktop.stop()
+    }
+
+    @Test("who does not want to be disturbed hears only what is urgent, where the server tells")
+    func undisturbed() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, capabilities: ["body", "inhibitions"], isInhibited: true)
+        let desktop = await fixture.desktop()
+        #expect(try await !desktop.deliver(.test(.recovery, urgency: .low)))
+        #expect(try await desktop.deliver(.test(.pace, urgency: .critical)))
+        await server.inhibit(false)
+        #expect(try await desktop.deliver(.test(.recovery, urgency: .low)))
+        #expect(server.notified.items.count == 2)
+        await desktop.stop()
+    }
+
+    @Test("a bus that ends takes nothing with it: on the next one all goes on")
+    func anotherBus() async throws {
+        let (first, second) = (fixture.bus, try await PrivateBus())
+        let current = Collected<String>()
+        current.add(first.address)
+        let desktop = DesktopNotifications(bus: { .address(current.items.last ?? "") }, memory: NoticeMemory(), limits: DesktopFixture.patient)
+        let server = try await FakeNotificationServer(first)
+        #expect(try await desktop.deliver(.test(.pace)))
+        first.stop()
+        current.add(second.address)
+        let next = try await FakeNotificationServer(second)
+        #expect(await event { await desktop.canShow() ? true : nil } == true)
+        #expect(try await desktop.deliver(.test(.pace)))
+        #expect(server.notified.items.count == 1 && next.notified.items.map(\.replaces) == [0])
+        await desktop.stop()
+    }
+}
+
+extension DesktopNotifications {
+    /// Everything that was sent to us before has been heard.
+    func settled() async throws { _ = try await connection?.open.busID() }
+}
