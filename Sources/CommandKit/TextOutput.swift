@@ -25,6 +25,21 @@ public final class TextOutput: Sendable {
     /// Nobody reads any more (`| head`): a command may stop early.
     public var isClosed: Bool { state.withLock { $0.isClosed } }
 
+    /// Ends when nobody can read any more (a pipe whose reader has gone), also while nothing is written. One thread waits for it.
+    public func readerLeaves() -> AsyncStream<Never> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        let descriptor = descriptor
+        Thread.detachNewThread {
+            var place = pollfd(fd: descriptor, events: 0, revents: 0)
+            // A regular file has no reader who could leave, and says nothing ever.
+            while poll(&place, 1, -1) >= 0 || errno == EINTR {
+                if place.revents != 0 { break }
+            }
+            continuation.finish()
+        }
+        return stream
+    }
+
     /// Why what was said could not be written, in the system's words (a full disk, a closed descriptor); `nil` while all is
     /// well, and where a reader has simply gone.
     public var trouble: String? { state.withLock { $0.trouble }.map { String(cString: strerror($0)) } }

@@ -25,6 +25,8 @@ public actor DesktopNotifications: NotificationSink {
 
     /// Time limits.
     struct Limits: Sendable {
+        /// For all of a presentation, as whoever delivers sees it.
+        var whole = Duration.seconds(10)
         /// For the first answer of a server; it may have to be started first.
         var start = Duration.seconds(4)
         /// For every other answer.
@@ -45,13 +47,13 @@ public actor DesktopNotifications: NotificationSink {
     }
 
     public nonisolated let name = "desktop"
-    public nonisolated let limit = Duration.seconds(10)
+    public nonisolated var limit: Duration { limits.whole }
     let executor = QueueExecutor("desktop")
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let bus: @Sendable () -> DBusConnection.Bus?
     let memory: NoticeMemory
-    let limits: Limits
+    nonisolated let limits: Limits
     var outlets = Outlets()
 
     var connection: (open: DBusConnection, id: String)?

@@ -67,6 +67,7 @@ final class Resident: Sendable {
         await desktop?.attend()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
+            if store.path != ":memory:", let watch = StoreWatch(store.path) { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
         }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandKit
 import CommandStore
-import Desktop
 import Foundation
 import Store
 import TrackerCore
@@ -35,6 +34,11 @@ struct Desk {
     let tracker: TrackerDesk
     let console: Console
     let isJSON: Bool
+    /// The moment that was asked about, where one was named.
+    private let given: Instant?
+
+    /// The clock of a command that goes on.
+    func clock(speed: Double) -> DeskClock { DeskClock(from: given, speed: speed) }
 
     var store: TrackerStore { tracker.store }
     var context: WriteContext { tracker.context }
@@ -43,18 +47,14 @@ struct Desk {
 
     /// - Parameter isQuiet: nothing is answered yet, so that nothing has to be said beside it.
     init(_ options: StoreOptions, for access: TrackerStore.Access, isQuiet: Bool = false) throws {
-        let configuration = try Configuration.load(options.config)
-        place = try StorePlace.find(options.store, person: options.person, configuration)
-        let named = options.zone ?? Machine.variable("WATERH_ZONE") ?? configuration.zone
-        let choice = try ZoneChoice(named: named, machine: named == nil ? Machine.zone() : .utc)
-        let store = try place.open(hostZone: choice.host.id, for: access)
-        let zone = choice.inForce(try store.settings())
-        let now = try (options.now ?? Machine.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) } ?? Machine.now()
-        tracker = try TrackerDesk(store, now: now, zone: choice, source: "cli", canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
+        let opening = try DeskOpening(options)
+        place = opening.place
+        tracker = try opening.desk(for: access)
+        given = try opening.given(tracker.store)
         console = Console()
         isJSON = options.json
         if access == .writing, let goal = place.person?.goalMl { try tracker.begin(withGoal: goal) }
-        if !isQuiet { for remark in try Self.remarks(store, place) { Diagnostics.warning(remark) } }
+        if !isQuiet { for remark in try Self.remarks(tracker.store, place) { Diagnostics.warning(remark) } }
     }
 
     /// What a person has to know beside the answer, so that it misleads nobody.

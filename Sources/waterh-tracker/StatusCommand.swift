@@ -3,43 +3,48 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-struct Status: StoreCommand {
-    static let configuration = CommandConfiguration(abstract: "How the day stands, and the session if there is one.")
+struct Status: WaitingCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "How the day stands, and the session if there is one.",
+        discussion: """
+            For a status bar: --format waybar, i3blocks, polybar, tmux or plain, one line. With --follow a line for each change, for as long as the bar \
+            runs, without asking anybody in between; --item session shows the Waterline session instead of the day.
+            """)
 
-    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json, waybar }
+    enum Item: String, ExpressibleByArgument, CaseIterable { case day, session }
 
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
-    @Option(help: "text, json, or waybar (one line for a status bar's custom module).")
-    var format: Format = .text
+    @Option(help: "text, json, or one line for a status bar: waybar, i3blocks, polybar, tmux, plain. Default: text; with --follow plain.")
+    var format: StatusFormat?
+    @Option(help: "What the line is about: day or session.")
+    var item: Item = .day
+    @Flag(help: "A line now and for each change, until it is stopped or nobody reads.")
+    var follow = false
+    @Option(help: ArgumentHelp("With --follow: the clock runs so many times as fast, from --now on. For trying out a bar.", valueName: "times"))
+    var speed: Double?
 
-    func run(_ desk: Desk) throws {
-        let snapshot = try desk.tracker.state()
-        switch options.json ? .json : format {
-        case .json: desk.console.line(try TrackerDesk.json(snapshot))
-        case .waybar: desk.console.line(try TrackerDesk.json(Waybar(snapshot)))
-        case .text: for line in try StatusText.lines(snapshot, desk) { desk.console.words(line) }
+    func validate() throws {
+        guard follow else {
+            if speed != nil { throw ValidationError("--speed is for --follow.") }
+            return
         }
+        if format == .text { throw ValidationError("--follow writes lines: choose json, waybar, i3blocks, polybar, tmux or plain.") }
+        if let speed, !(1...100_000).contains(speed) { throw ValidationError("--speed is a number from 1 to 100000.") }
     }
-}
 
-/// What waybar's custom module reads.
-private struct Waybar: Encodable {
-    var text: String
-    var alt: String
-    var tooltip: String
-    /// The CSS class: `onTrack`, `attention` or `overdue`; colours follow it.
-    var `class`: String
-    var percentage: Int
+    func run(_ desk: Desk) async throws {
+        guard !follow else { return try await StatusFollow(options: options, place: desk.place, clock: desk.clock(speed: speed ?? 1), line: line).run() }
+        let snapshot = try desk.tracker.state()
+        if let line = try line(snapshot) { return desk.console.line(line) }
+        for line in try StatusText.lines(snapshot, desk) { desk.console.words(line) }
+    }
 
-    init(_ snapshot: TrackerSnapshot) {
-        let pace = snapshot.pace
-        text = "\(Amounts.litres(pace.dailyTotalMl)) / \(Amounts.litres(pace.dailyGoalMl))"
-        alt = snapshot.nextDrink.phase.rawValue
-        tooltip = [pace.statusText, snapshot.lastDrinkAge.map { "last drink \($0)" }, snapshot.waterline?.waterDueText]
-            .compactMap(\.self).joined(separator: "\n")
-        `class` = Status.name(pace.displayUrgency)
-        percentage = pace.percent
+    /// `nil` for the text of many lines.
+    private func line(_ snapshot: TrackerSnapshot) throws -> String? {
+        let format = options.json ? .json : format ?? (follow ? .plain : .text)
+        if format == .json { return try TrackerDesk.json(snapshot) }
+        return try format.line(item == .day ? StatusItem(snapshot) : StatusItem(session: snapshot.waterline))
     }
 }
 

@@ -27,7 +27,7 @@ final class DesktopFixture: Sendable {
     }
 
     /// Long: what is not about time limits must not depend on how busy the machine is.
-    static let patient = DesktopNotifications.Limits(start: .seconds(60), answer: .seconds(60), lateAnswer: .seconds(60))
+    static let patient = DesktopNotifications.Limits(whole: .seconds(300), start: .seconds(60), answer: .seconds(60), lateAnswer: .seconds(60))
 
     /// - Parameter acts: whether somebody hears of buttons.
     func desktop(_ limits: DesktopNotifications.Limits = DesktopFixture.patient, acts: Bool = true, address: String? = nil) async -> DesktopNotifications {

@@ -150,7 +150,7 @@ struct PresentationTests {
     @Test("a server that takes and does not answer has shown nothing, and is left alone; its late answer is the place of the next")
     func silentServer() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 5)
-        let desktop = await fixture.desktop(.init(start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60), firstPause: .seconds(3600)))
+        let desktop = await fixture.desktop(.init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60), firstPause: .seconds(3600)))
         let report = try await fixture.desk().tell([desktop])
         #expect(report.unseen.count == 1 && fixture.troubles.items.count == 1 && fixture.troubles.items.first?.contains("does not answer") == true)
         // Left alone meanwhile.

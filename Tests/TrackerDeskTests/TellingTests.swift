@@ -164,7 +164,7 @@ struct TellingTests {
         work.cancel()
         await work.value
         let lengths = pauses.withLock { $0 }
-        #expect(lengths.allSatisfy { $0 <= ReminderLoop.longestPause && $0 > .zero })
+        #expect(lengths.allSatisfy { $0 <= DayFollower.longestPause && $0 > .zero })
         let idle = ReminderLoop(sinks: [], desk: { fixture.certainDesk("12:00") }, trouble: { _ in })
         await idle.run()
     }

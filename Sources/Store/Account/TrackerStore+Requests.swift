@@ -73,6 +73,7 @@ extension TrackerStore {
 
     public struct ChangeMark: Hashable, Sendable {
         var ours: Int
-        var others: Int
+        /// Moves when another connection wrote.
+        public var others: Int
     }
 }

@@ -11,9 +11,6 @@ public actor ReminderLoop {
     private var isPoked = false
     private var lastTrouble: String?
 
-    /// The longest pause between two looks.
-    public static let longestPause = Duration.seconds(60)
-
     /// - Parameters:
     ///   - desk: a desk of the moment.
     ///   - trouble: takes what goes wrong, once until it changes.
@@ -48,17 +45,19 @@ public actor ReminderLoop {
         pause?.cancel()
     }
 
+    func currentDesk() async -> TrackerDesk { await desk() }
+
     /// - Returns: how long nothing will change.
     private func look() async -> Duration {
         let desk = await desk()
         do {
             let report = try await desk.tell(sinks)
             lastTrouble = nil
-            return min(Self.longestPause, .milliseconds(max(50, Int64(desk.now.seconds(to: report.nextChange) * 1000) + 1)))
+            return desk.pause(until: report.nextChange)
         } catch {
             if lastTrouble != "\(error)" { trouble("\(error)") }
             lastTrouble = "\(error)"
-            return Self.longestPause
+            return DayFollower.longestPause
         }
     }
 }

@@ -1,0 +1,95 @@
+import Dispatch
+import Foundation
+
+/// Tells whenever a store is written, by whatever program, also when another file takes its place or the first one comes: by the kernel's word
+/// (inotify), so nobody asks while nothing happens.
+///
+/// The word comes while the writer is still at it: what it commits can be read a moment later.
+public final class StoreWatch: @unchecked Sendable {
+    /// One for any number of writes that were not taken yet. Ends when it is no longer read.
+    public let writes: AsyncStream<Void>
+
+    private static let eventBytes = 1 << 16
+    private let path: String
+    private let descriptor: Int32
+    private let source: any DispatchSourceRead
+    private let tell: AsyncStream<Void>.Continuation
+    private let queue = DispatchQueue(label: "store watch")
+    /// The folder that is watched: the store's, or while that is not there the nearest one above it. Touched on the queue only.
+    private var watched: (number: Int32, folder: String)?
+
+    /// - Parameter path: of a store that need not be there.
+    /// - Returns: `nil` where the kernel has no watch left, or watches nothing.
+    public init?(_ path: String) {
+        descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+        guard descriptor >= 0 else { return nil }
+        self.path = URL(fileURLWithPath: path).standardizedFileURL.path
+        (writes, tell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        source.setEventHandler { [weak self] in self?.read() }
+        source.setCancelHandler { [descriptor] in close(descriptor) }
+        let isWatching = queue.sync { attach() }
+        source.resume()
+        tell.onTermination = { [weak self] _ in self?.source.cancel() }
+        guard isWatching else {
+            source.cancel()
+            return nil
+        }
+    }
+
+    deinit { source.cancel() }
+
+    /// The store's own name where it is a link: the log lies beside the file itself.
+    private var file: String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Watches the nearest folder there is. One that is made while we look is not missed: it is looked for again afterwards.
+    private func attach() -> Bool {
+        let wanted = (file as NSString).deletingLastPathComponent
+        var folder = wanted
+        while folder != "/" {
+            let mask = folder == wanted ? IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM : IN_CREATE | IN_MOVED_TO
+            let number = inotify_add_watch(descriptor, folder, UInt32(mask | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR))
+            if number >= 0 {
+                if let old = watched, old.number != number { inotify_rm_watch(descriptor, old.number) }
+                let isNews = watched?.folder != folder
+                watched = (number, folder)
+                return isNews && folder != wanted ? attach() : true
+            }
+            folder = (folder as NSString).deletingLastPathComponent
+        }
+        return false
+    }
+
+    private func read() {
+        var bytes = [UInt8](repeating: 0, count: Self.eventBytes)
+        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        guard count > 0 else { return }
+        var (isNews, isMoved, place) = (false, false, 0)
+        let head = MemoryLayout<inotify_event>.size
+        while place + head <= count {
+            let event = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: inotify_event.self) }
+            let end = min(count, place + head + Int(event.len))
+            let name = String(decoding: bytes[(place + head)..<end].prefix { $0 != 0 }, as: UTF8.self)
+            if event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_Q_OVERFLOW) != 0 { isMoved = true }
+            if isOurs(name, event.mask) { isNews = true }
+            place = end
+        }
+        // Another folder than the store's: it may be there now.
+        if isMoved || watched?.folder != (file as NSString).deletingLastPathComponent {
+            if isMoved { watched = nil }
+            _ = attach()
+            isNews = true
+        }
+        if isNews { tell.yield() }
+    }
+
+    /// What is written to the file and to its log; not what a reader's own locks do beside them.
+    private func isOurs(_ name: String, _ mask: UInt32) -> Bool {
+        let own = (file as NSString).lastPathComponent
+        return name == own || (name == own + "-wal" && mask & UInt32(IN_MODIFY) != 0)
+    }
+}

@@ -1,0 +1,35 @@
+import CommandStore
+import Desktop
+import CommandKit
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// The way from the options of a command to a desk over an open store.
+struct DeskOpening {
+    let place: StorePlace
+    private let options: StoreOptions
+    private let choice: ZoneChoice
+
+    /// - Parameter place: where the store lies; `nil`: it is looked for.
+    init(_ options: StoreOptions, place: StorePlace? = nil) throws {
+        let configuration = try Configuration.load(options.config)
+        self.place = try place ?? StorePlace.find(options.store, person: options.person, configuration)
+        self.options = options
+        let named = options.zone ?? Machine.variable("WATERH_ZONE") ?? configuration.zone
+        choice = try ZoneChoice(named: named, machine: named == nil ? Machine.zone() : .utc)
+    }
+
+    /// - Parameter now: `nil`: as the options or the clock say.
+    func desk(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerDesk {
+        let store = try place.open(hostZone: choice.host.id, for: access)
+        return try TrackerDesk(
+            store, now: now ?? given(store) ?? Machine.now(), zone: choice, source: "cli", canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
+    }
+
+    /// The moment that the options or the environment name.
+    func given(_ store: TrackerStore) throws -> Instant? {
+        let zone = choice.inForce(try store.settings())
+        return try (options.now ?? Machine.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) }
+    }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import CommandKit
+import CommandStore
+import Store
+import Synchronization
+import TrackerCore
+import TrackerDesk
+
+/// `status --follow`: a line for each change. The store is opened for each look and closed again: another may take its place, or an older one be
+/// brought up to date.
+struct StatusFollow: Sendable {
+    let options: StoreOptions
+    let place: StorePlace
+    let clock: DeskClock
+    let line: @Sendable (TrackerSnapshot) throws -> String?
+
+    /// What was said last.
+    private struct Said {
+        var line: String?
+        var trouble: String?
+    }
+
+    /// Until it is stopped, or nobody reads any more.
+    func run() async throws {
+        let signals = StopSignals.stream()
+        let readers = TextOutput.standard.readerLeaves()
+        guard let watch = StoreWatch(place.path) else {
+            throw CommandFailure(
+                .failed, "The kernel lets nobody watch \(place.path) any more: all its watches are taken, or it has no folder.",
+                advice: "Raise fs.inotify.max_user_instances, or end programs that watch files.")
+        }
+        let said = Mutex(Said())
+        let follower = DayFollower(writes: watch.writes) { look(said) }
+        let work = Task { await follower.run() }
+        let status = await withTaskGroup(of: ExitStatus.self) { group in
+            group.addTask { for await signal in signals { return StopSignals.status(for: signal) }; return .done }
+            group.addTask { for await _ in readers {}; return .done }
+            let first = await group.next() ?? .done
+            group.cancelAll()
+            return first
+        }
+        work.cancel()
+        await work.value
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+
+    /// Says what is new. A store that cannot be read right now leaves the last line where it is.
+    private func look(_ said: borrowing Mutex<Said>) -> Duration {
+        do {
+            let standing = try DeskOpening(options, place: place).desk(for: .looking, at: clock.now()).standing()
+            guard let line = try line(standing.snapshot) else { return DayFollower.longestPause }
+            let isNews = said.withLock { said in
+                defer { said = Said(line: line) }
+                return said.line != line
+            }
+            if isNews {
+                TextOutput.standard.line(line)
+                TextOutput.standard.flush()
+            }
+            return clock.real(standing.lasts)
+        } catch {
+            let sentence = "\(Failures.explained(error))"
+            let isNews = said.withLock { said in
+                defer { said.trouble = sentence }
+                return said.trouble != sentence
+            }
+            if isNews { Diagnostics.warning(sentence) }
+            return DayFollower.longestPause
+        }
+    }
+}

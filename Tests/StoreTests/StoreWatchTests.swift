@@ -1,0 +1,97 @@
+import Foundation
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+
+/// The kernel's word that a store was written.
+@Suite("A store that is watched", .timeLimit(.minutes(3)))
+struct StoreWatchTests {
+    /// How often it was told.
+    private final class Ear: Sendable {
+        private let count = Mutex(0)
+        private let watch: StoreWatch
+
+        init(_ path: String) throws {
+            let watch = try #require(StoreWatch(path))
+            self.watch = watch
+            Task { [weak self] in for await _ in watch.writes { self?.count.withLock { $0 += 1 } } }
+        }
+
+        var heard: Int { count.withLock { $0 } }
+
+        /// Whether something is told beyond what was told before.
+        func hears(after before: Int) async -> Bool { await event(within: 60) { heard > before ? true : nil } ?? false }
+    }
+
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func context() throws -> WriteContext {
+        WriteContext(now: Instant(milliseconds: 1_781_000_000_000), zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString })
+    }
+
+    @Test("every write by anybody is heard, and who only looks is not")
+    func writes() async throws {
+        let path = folder.file("s.sqlite")
+        let store = try TrackerStore(path: path)
+        let ear = try Ear(path)
+        for _ in 0..<3 {
+            let before = ear.heard
+            _ = try store.logDrink(ml: 100, at: nil, context())
+            #expect(await ear.hears(after: before))
+        }
+        // What comes when is the kernel's business: here it has come when a file of another name has.
+        try await settle(ear)
+        let before = ear.heard
+        for _ in 0..<5 { _ = try TrackerStore(path: path, for: .looking).look(context()) }
+        try Data("x".utf8).write(to: folder.url("other"))
+        #expect(await event(within: 0.3) { ear.heard > before ? true : nil } == nil)
+    }
+
+    @Test("a store that comes later, in a folder that comes later, and another that takes its place")
+    func replaced() async throws {
+        let path = folder.file("a/b/s.sqlite")
+        let ear = try Ear(path)
+        var before = ear.heard
+        var store: TrackerStore? = try TrackerStore(path: path)
+        #expect(await ear.hears(after: before))
+        _ = try store?.logDrink(ml: 100, at: nil, context())
+        store = nil
+        try await settle(ear)
+        before = ear.heard
+        let other = folder.file("other.sqlite")
+        _ = try TrackerStore(path: other).logDrink(ml: 300, at: nil, context())
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: other, toPath: path)
+        #expect(await ear.hears(after: before))
+        // Its folder, moved away and made anew.
+        try await settle(ear)
+        before = ear.heard
+        try FileManager.default.moveItem(atPath: folder.file("a/b"), toPath: folder.file("c"))
+        _ = try TrackerStore(path: path).logDrink(ml: 100, at: nil, context())
+        #expect(await ear.hears(after: before))
+        before = ear.heard
+        _ = try TrackerStore(path: path).logDrink(ml: 100, at: nil, context())
+        #expect(await ear.hears(after: before))
+    }
+
+    @Test("a link to a store elsewhere")
+    func link() async throws {
+        try FileManager.default.createDirectory(atPath: folder.file("real"), withIntermediateDirectories: true)
+        let store = try TrackerStore(path: folder.file("real/s.sqlite"))
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link.sqlite"), withDestinationPath: folder.file("real/s.sqlite"))
+        let ear = try Ear(folder.file("link.sqlite"))
+        let before = ear.heard
+        _ = try store.logDrink(ml: 100, at: nil, context())
+        #expect(await ear.hears(after: before))
+    }
+
+    /// Until nothing more is told for a while.
+    private func settle(_ ear: Ear) async throws {
+        var before = -1
+        repeat { before = ear.heard } while await event(within: 0.2) { ear.heard > before ? true : nil } == true
+    }
+}

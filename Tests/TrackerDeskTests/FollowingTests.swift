@@ -1,0 +1,93 @@
+import Foundation
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+
+@testable import TrackerDesk
+
+/// A day that is followed: looked at when something was written, and when time changes it; else not at all.
+@Suite("The day as it changes", .timeLimit(.minutes(3)))
+struct FollowingTests {
+    /// A pause that a test ends.
+    private final class Pauses: Sendable {
+        private let asked = Mutex<[Duration]>([])
+        var all: [Duration] { asked.withLock { $0 } }
+
+        /// Ends at once where it is short, and else when it is cancelled.
+        func sleep(_ length: Duration) async {
+            asked.withLock { $0.append(length) }
+            if length >= .seconds(30) { try? await Task.sleep(for: .seconds(3600)) }
+        }
+    }
+
+    @Test("after a write it is looked at again and again for a moment, and then nothing is done")
+    func settles() async throws {
+        let (writes, write) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let pauses = Pauses()
+        let looks = Mutex(0)
+        let follower = DayFollower(writes: writes, sleep: { await pauses.sleep($0) }) {
+            looks.withLock { $0 += 1 }
+            return .seconds(45)
+        }
+        let work = Task { await follower.run() }
+        #expect(await event(within: 60) { pauses.all == [.seconds(45)] ? true : nil } == true, "\(pauses.all)")
+        #expect(looks.withLock { $0 } == 1)
+        write.yield()
+        #expect(await event(within: 60) { pauses.all.count { $0 == .seconds(45) } == 2 ? true : nil } == true, "\(pauses.all)")
+        #expect(pauses.all.contains(.milliseconds(1200)) && (9...11).contains(looks.withLock { $0 }), "\(pauses.all)")
+        work.cancel()
+        await work.value
+    }
+
+    /// Says nothing, and counts.
+    private struct Sink: NotificationSink {
+        let name = "desktop"
+        let given = Collected()
+        final class Collected: Sendable {
+            private let held = Mutex<[NotificationKind]>([])
+            var kinds: [NotificationKind] { held.withLock { $0 } }
+            func add(_ kind: NotificationKind) { held.withLock { $0.append(kind) } }
+        }
+
+        func deliver(_ notification: TrackerNotification) async -> Bool {
+            given.add(notification.kind)
+            return true
+        }
+    }
+
+    @Test("what another program writes is told at once, and two that tell nobody do not keep each other busy")
+    func otherPrograms() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("s.sqlite")
+        let noon = try DeskFixture().desk().context
+        @Sendable func desk(_ store: TrackerStore) -> TrackerDesk { TrackerDesk(store, WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString })) }
+        let (store, other, third) = (try TrackerStore(path: path), try TrackerStore(path: path), try TrackerStore(path: path))
+        _ = try desk(store).set([("reminders.enabled", "false")])
+        let sink = Sink()
+        let looks = Mutex(0)
+        let loop = ReminderLoop(sinks: [sink], desk: { desk(store) }, trouble: { _ in }, sleep: { _ in
+            looks.withLock { $0 += 1 }
+            try? await Task.sleep(for: .seconds(3600))
+        })
+        // One that can show nothing, on the same store.
+        let deaf = ReminderLoop(sinks: [Deaf()], desk: { desk(third) }, trouble: { _ in }, sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
+        let watches = (try #require(StoreWatch(path)), try #require(StoreWatch(path)))
+        let work = [
+            Task { await loop.run() }, Task { await loop.follow(watches.0.writes) }, Task { await deaf.run() }, Task { await deaf.follow(watches.1.writes) },
+        ]
+        #expect(await event(within: 60) { looks.withLock { $0 } > 0 ? true : nil } == true)
+        _ = try desk(other).startSession()
+        _ = try desk(other).drink()
+        #expect(await event(within: 60) { Set(sink.given.kinds) == [.waterlineLive, .waterlinePerDrink] ? true : nil } == true, "\(sink.given.kinds)")
+        // What is written about the telling itself ends: nobody pokes the other for ever.
+        #expect(await event(within: 1) { looks.withLock { $0 } > 20 ? true : nil } == nil, "\(looks.withLock { $0 }) looks")
+        for task in work { task.cancel() }
+    }
+
+    private struct Deaf: NotificationSink {
+        let name = "deaf"
+        func deliver(_ notification: TrackerNotification) async -> Bool { false }
+    }
+}
