@@ -26,9 +26,11 @@ public enum Paths {
 
     /// For what lasts as long as this machine runs: systemd's folder for a service, else `$XDG_RUNTIME_DIR`, else the temporary directory.
     public static var runtime: String {
-        let ofService = variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
-        return ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
+        ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
     }
+
+    /// The runtime folder that systemd made for this service; `nil` where there is none.
+    public static var ofService: String? { variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init) }
 
     /// Makes the directories above a file.
     public static func makeParent(of file: String) throws {

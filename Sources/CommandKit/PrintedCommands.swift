@@ -17,7 +17,7 @@ public struct PrintedCommands: Hashable, Sendable {
         let day = ["--store", "--person", "--config", "--zone"]
         let verbs = [
             "status", "log", "undo", "edit", "delete", "reset-today", "history", "streak", "drink", "water", "session", "preset", "settings", "setup",
-            "token", "export", "import", "backup", "restore", "purge", "check", "journal", "why",
+            "token", "export", "import", "backup", "restore", "purge", "check", "agent", "journal", "why",
         ]
         return [
             "waterh-tracker": Dictionary(uniqueKeysWithValues: verbs.map { ($0, day) }),

@@ -11,16 +11,31 @@ public struct ServiceSocket: Sendable {
 
     public init(path: String) { self.path = path }
 
-    /// The socket of the service that keeps a store: in the runtime folder, one for each store.
-    public static func path(forStore store: String) -> String { file(forStore: store, "sock") }
+    /// Where a system service has its sockets (`RuntimeDirectory` of its unit).
+    private static let systemFolder = "/run/waterh"
+
+    /// Where the service that keeps a store listens: in the folder that systemd made for it, else in the user's own; one for each store.
+    /// - Returns: and whether its group may open it, as it may a system service's.
+    public static func own(forStore store: String) -> (path: String, isGroups: Bool) {
+        guard let folder = Paths.ofService else { return (file(forStore: store, "sock"), false) }
+        return (folder + "/" + name(store, "sock"), true)
+    }
+
+    /// Where the service that keeps a store is asked: this user's own, else the system's.
+    public static func path(forStore store: String) -> String {
+        let (own, system) = (own(forStore: store).path, systemFolder + "/" + name(store, "sock"))
+        return access(own, F_OK) != 0 && access(system, F_OK) == 0 ? system : own
+    }
 
     /// What belongs to the programs of a store and lasts as long as this user's session.
     /// - Parameter kind: the end of its name.
-    public static func file(forStore store: String, _ kind: String) -> String {
+    public static func file(forStore store: String, _ kind: String) -> String { Paths.ofSession(name(store, kind)) }
+
+    private static func name(_ store: String, _ kind: String) -> String {
         let url = URL(fileURLWithPath: store).standardizedFileURL.resolvingSymlinksInPath()
         // FNV-1a: tells stores apart, no more.
         let hash = url.path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return Paths.ofSession("waterh-\(String(hash, radix: 36)).\(kind)")
+        return "waterh-\(String(hash, radix: 36)).\(kind)"
     }
 
     /// Whether a service listens there.
@@ -33,10 +48,15 @@ public struct ServiceSocket: Sendable {
     /// Posts JSON and returns what is answered.
     /// - Throws: `CommandFailure`, also for an answer that says no.
     public func post(_ target: String, _ body: JSONValue = [:]) throws -> Data {
-        let text = body.text
-        let request = """
-            POST \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)
-            """
+        try ask("POST \(target)", "Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
+    }
+
+    /// Asks and returns what is answered.
+    /// - Throws: as `post`.
+    public func get(_ target: String) throws -> Data { try ask("GET \(target)", "\r\n") }
+
+    private func ask(_ what: String, _ rest: String) throws -> Data {
+        let request = "\(what) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(rest)"
         let descriptor = try open()
         defer { close(descriptor) }
         var rest = Array(request.utf8)[...]
@@ -74,11 +94,11 @@ public struct ServiceSocket: Sendable {
         var detail: String
     }
 
-    private var silent: CommandFailure {
+    var silent: CommandFailure {
         CommandFailure(.failed, "The service at \(path) gave no answer.", advice: "Is it being started or stopped? Try again in a moment.")
     }
 
-    private func open() throws -> Int32 {
+    func open() throws -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)

@@ -111,9 +111,10 @@ extension DBusConnection {
     }
 
     /// Asks for a well-known name; `false` when somebody else has it.
-    public func requestName(_ name: String) async throws(DBusFailure) -> Bool {
+    /// - Parameter waits: gets it when that one lets go, or dies.
+    public func requestName(_ name: String, waits: Bool = false) async throws(DBusFailure) -> Bool {
         let doNotQueue = UInt32(4)
-        let answer = try await askBus("RequestName", [.string(name), .uint32(doNotQueue)]).first?.integer
+        let answer = try await askBus("RequestName", [.string(name), .uint32(waits ? 0 : doNotQueue)]).first?.integer
         return answer == 1 || answer == 4  // Primary owner, or already so.
     }
 

@@ -10,7 +10,7 @@ struct DesktopMessage {
 
     /// The arguments of `Notify`.
     /// - Parameter number: of what is shown and is to be replaced; 0 for none.
-    func arguments(_ notification: TrackerNotification, replacing number: UInt32) -> [DBusValue] {
+    func arguments(_ notification: Announcement, replacing number: UInt32) -> [DBusValue] {
         let (summary, body) = text(notification)
         return [
             .string("WaterH"), .uint32(number), .string("waterh"), .string(summary), .string(body), .strings(actions(notification)), hints(notification),
@@ -20,7 +20,7 @@ struct DesktopMessage {
     }
 
     /// A server without bodies shows the summary alone: then all is said there. A summary is never markup.
-    private func text(_ notification: TrackerNotification) -> (summary: String, body: String) {
+    private func text(_ notification: Announcement) -> (summary: String, body: String) {
         guard capabilities.contains("body") else {
             return (notification.body.isEmpty ? notification.title : "\(notification.title): \(notification.body)", "")
         }
@@ -32,13 +32,13 @@ struct DesktopMessage {
     }
 
     /// Keys and labels by turns; none where nobody would hear, or nothing could be pressed.
-    private func actions(_ notification: TrackerNotification) -> [String] {
+    private func actions(_ notification: Announcement) -> [String] {
         guard hearsPresses, capabilities.contains("actions") else { return [] }
         return notification.kind.actions.flatMap { [$0.rawValue, $0.label(discreet: notification.isDiscreet)] }
     }
 
-    private func hints(_ notification: TrackerNotification) -> DBusValue {
-        var hints: [String: DBusValue] = ["urgency": .byte(UInt8(notification.urgency.rawValue)), "desktop-entry": .string("waterh")]
+    private func hints(_ notification: Announcement) -> DBusValue {
+        var hints: [String: DBusValue] = ["urgency": .byte(UInt8(notification.urgency.rawValue)), "desktop-entry": .string("waterh"), "x-waterh-id": .string(notification.id)]
         if notification.sound {
             hints["sound-name"] = .string("message-new-instant")
         } else {

@@ -1,9 +1,19 @@
 import DBus
+import Foundation
 
 extension DesktopNotifications {
-    /// Opens an address in the person's browser, by the desktop's portal.
-    /// - Returns: whether the portal took it.
-    public func open(_ address: String, token: String?) async -> Bool {
+    /// Opens an address in the person's browser: by the desktop's portal, else by whatever the desktop opens addresses with.
+    /// - Parameter token: with it the window may come to the front.
+    public func open(_ address: String, token: String?) async {
+        guard await !openByPortal(address, token) else { return }
+        let opener = Process()
+        opener.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        opener.arguments = ["xdg-open", address]
+        (opener.standardInput, opener.standardOutput, opener.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice)
+        do { try opener.run() } catch { outlets.trouble("The page \(address) cannot be opened: \(error)") }
+    }
+
+    private func openByPortal(_ address: String, _ token: String?) async -> Bool {
         guard let connection = connection?.open else { return false }
         let portal = "org.freedesktop.portal.Desktop"
         let options = DBusValue.properties(token.map { ["activation_token": .string($0)] } ?? [:])

@@ -4,8 +4,16 @@ import TrackerCore
 // A presentation, and what becomes of it.
 extension DesktopNotifications {
     /// Shows it in the place of the last of its kind. `false`: nobody has seen it, as far as anybody can tell.
-    public func deliver(_ notification: TrackerNotification) async -> Bool {
+    public func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
+
+    /// As `deliver`. What this desktop was shown a moment ago, by whichever of our programs, counts as shown and is not shown again: whoever asked
+    /// may have died before it could say so.
+    public func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
+        guard !memory.hasJustShown(notification) else {
+            outlets.log("On the desktop already: \(notification.kind.id) (\(notification.id)).")
+            return true
+        }
         if notification.urgency != .critical, await isUndisturbed(server) { return false }
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
         let message = DesktopMessage(capabilities: server.capabilities, hearsPresses: outlets.pressed != nil)
@@ -42,7 +50,7 @@ extension DesktopNotifications {
     }
 
     /// Also long after it was waited for: what is shown by then is known, and its repetition takes its place.
-    private func answered(_ number: UInt64, _ notification: TrackerNotification, by server: Server, _ answer: Result<[DBusValue], DBusFailure>) {
+    private func answered(_ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>) {
         let wanted = waiting.removeValue(forKey: number)
         switch answer {
         case .success(let values):
@@ -53,10 +61,10 @@ extension DesktopNotifications {
             }
             // Of a server that has gone meanwhile nothing is shown any more.
             if self.server?.owner == server.owner || self.server == nil {
-                memory.remember(.init(owner: server.owner, number: shown, kind: notification.kind, notificationId: notification.notificationId))
+                memory.remember(notification, number: shown, owner: server.owner)
             }
             if wanted == nil { wake() }
-            outlets.log("Shown on the desktop: \(notification.kind.id) (\(notification.notificationId)).")
+            outlets.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
             wanted?.resume(returning: true)
         case .failure(let failure):
             // One who waits was not answered; one who was given up on has been left alone already.

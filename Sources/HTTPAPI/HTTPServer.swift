@@ -90,6 +90,7 @@ public struct HTTPServer: Sendable {
     private func enter(_ table: RouteTable, _ counts: RequestCounts) -> RouteTable {
         StateRoutes.add(to: table)
         EventRoutes.add(to: table)
+        AgentRoutes.add(to: table)
         DrinkRoutes.add(to: table)
         SessionRoutes.add(to: table)
         SettingRoutes.add(to: table)

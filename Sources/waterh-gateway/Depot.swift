@@ -57,10 +57,11 @@ struct Depot: Sendable {
     /// A desk at this moment.
     /// - Parameters:
     ///   - source: the surface.
+    ///   - canNotify: whether a notification would reach somebody.
     ///   - remark: takes what a person has to know beside an answer.
-    func desk(source: String = "gateway", remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }) -> TrackerDesk {
+    func desk(source: String = "gateway", canNotify: Bool = false, remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }) -> TrackerDesk {
         TrackerDesk(
-            store, WriteContext(now: Machine.now(), zone: zone, source: source, makeID: { UUID().uuidString.lowercased() }), remark: remark)
+            store, WriteContext(now: Machine.now(), zone: zone, source: source, makeID: { UUID().uuidString.lowercased() }), canNotify: canNotify, remark: remark)
     }
 
     /// What a poll is to do, from the settings; flags come on top.

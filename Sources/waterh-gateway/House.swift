@@ -162,7 +162,7 @@ actor House {
 
     private func door(_ resident: Resident) -> Task<Void, Never>? {
         guard let doors, resident.store.path != ":memory:" else { return nil }
-        let (socket, name) = (ServiceSocket.path(forStore: resident.store.path), resident.name)
+        let (socket, name) = (ServiceSocket.own(forStore: resident.store.path).path, resident.name)
         return Task { await doors(socket, name) }
     }
 

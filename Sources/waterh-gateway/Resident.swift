@@ -30,6 +30,9 @@ final class Resident: Sendable {
     private let publishing = Mutex<MQTTOutlet?>(nil)
     private let reminders: ReminderLoop
     private let desktop: ServiceDesktop?
+    /// Programs in the person's session that show what the service cannot.
+    private let agents = AgentSink()
+    private let pages: PageAddress?
 
     /// - Parameter desktopPages: what the desktop of the session opens; `nil`: it is not this person's.
     init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock, desktopPages: PageAddress?) {
@@ -41,8 +44,11 @@ final class Resident: Sendable {
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now)
         self.desk = desk
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: NoticeMemory(file: ServiceSocket.file(forStore: depot.store.path, "notices.json"))) }
+        // One desktop: what the service cannot show there itself, a program of the session may.
+        let screens = FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents])
+        self.pages = desktopPages
         let reminders = ReminderLoop(
-            sinks: [screen, broker] + (desktop.map { [$0] } ?? []), desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
+            sinks: [screen, broker, screens], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
             sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
@@ -67,6 +73,7 @@ final class Resident: Sendable {
         await desktop?.attend()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
+            if let desktop { group.addTask { await desktop.object.run() } }
             if store.path != ":memory:", let watch = StoreWatch(store.path) { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
@@ -107,16 +114,16 @@ final class Resident: Sendable {
         outlet.prepare()
         publishing.withLock { $0 = outlet }
         let person = Person(
-            name: name, service: door, sharesWaterline: { [self] in planInForce.sharesWaterline }, wrote: { await reminders.poke() }
+            name: name, service: door, agents: agents, page: { [pages] in pages?.page("") }, sharesWaterline: { [self] in planInForce.sharesWaterline }, wrote: { await reminders.poke() }
         ) { [self] in
-            try Self.desk(store, planInForce.zone, "http")
+            try Self.desk(store, planInForce.zone, "http", canNotify: reminders.reachesSomebody)
         }
         screen.show(to: person)
         return person
     }
 
-    private static func desk(_ store: TrackerStore, _ zone: String?, _ source: String) throws -> TrackerDesk {
-        try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(zone), source: source)
+    private static func desk(_ store: TrackerStore, _ zone: String?, _ source: String, canNotify: Bool = false) throws -> TrackerDesk {
+        try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(zone), source: source, canNotify: canNotify)
     }
 
     private func door(_ service: PollService) -> ServiceDoor {

@@ -41,9 +41,9 @@ actor ServiceDesk {
     }
 
     /// A desk at this moment: for what else uses the store beside the polls.
-    func desk(source: String = "gateway") -> TrackerDesk {
+    func desk(source: String = "gateway", canNotify: Bool = false) -> TrackerDesk {
         let log = log
-        return depot.desk(source: source, remark: { log.warning("\($0)") })
+        return depot.desk(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
     }
 
     /// A command's options for the bottle that is meant.

@@ -1,5 +1,4 @@
 import Desktop
-import Foundation
 import Logging
 import TrackerCore
 import TrackerDesk
@@ -23,6 +22,23 @@ struct ServiceDesktop: Sendable {
         await desktop.attend(outlets)
     }
 
+    /// The day on the session's bus.
+    var object: SessionObject {
+        let (desk, reminders) = (desk, reminders)
+        @Sendable func write(_ body: @Sendable (TrackerDesk) throws -> String) async throws -> String {
+            let answer = try body(await desk.desk(source: "dbus"))
+            await reminders.poke()
+            return answer
+        }
+        return SessionObject(
+            intents: .init(
+                logDrink: { preset in try await write { try TrackerDesk.json(try $0.drink(preset: preset)) } },
+                logWater: { try await write { try TrackerDesk.json(try $0.water()) } },
+                startSession: { try await write { try TrackerDesk.json(try $0.startSession().session) } },
+                endSession: { try await write { try TrackerDesk.json(try $0.endSession()) } },
+                state: { try TrackerDesk.json(try await desk.desk(source: "dbus", canNotify: reminders.reachesSomebody).state()) }))
+    }
+
     private func act(_ press: DesktopPress) async {
         do {
             guard try await desk.desk(source: "notification").press(press.action, key: press.key) else { return }
@@ -35,12 +51,6 @@ struct ServiceDesktop: Sendable {
 
     private func open(_ press: DesktopPress) async {
         guard let address = page.page(press.kind.page) else { return log.notice("There is no page to open: it is switched off, or not there yet.") }
-        guard await !desktop.open(address, token: press.activationToken) else { return }
-        // Without a portal: whatever the desktop opens addresses with.
-        let opener = Process()
-        opener.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        opener.arguments = ["xdg-open", address]
-        (opener.standardInput, opener.standardOutput, opener.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice)
-        do { try opener.run() } catch { log.warning("The page cannot be opened: \(error)") }
+        await desktop.open(address, token: press.activationToken)
     }
 }

@@ -31,7 +31,8 @@ struct WebPages: Sendable {
             do {
                 if case .unix(let path) = endpoint { try Self.clear(path) }
                 try await server.run(on: endpoint, for: person) { port in
-                    if case .unix(let path) = endpoint { _ = chmod(path, 0o600) }
+                    // A system service's is its group's, too: the unit's folder says who may come near.
+                    if case .unix(let path) = endpoint { _ = chmod(path, Paths.ofService.map { path.hasPrefix($0 + "/") } == true ? 0o660 : 0o600) }
                     bound.withLock { $0 = true }
                     await ready(Self.words(endpoint, port))
                 }

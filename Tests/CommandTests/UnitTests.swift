@@ -9,7 +9,7 @@ import Testing
     /// The units with the built commands in the place of the installed ones, because verify looks whether they can be run.
     private static func copies() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        for (file, name) in [("waterh-gateway.service", "waterh-gateway.service"), ("waterh-emulator@.service", "waterh-emulator@hci1.service")] {
+        for (file, name) in [("waterh-gateway.service", "waterh-gateway.service"), ("waterh-emulator@.service", "waterh-emulator@hci1.service"), ("waterh-agent.service", "waterh-agent.service")] {
             let text = try String(contentsOfFile: units + file, encoding: .utf8)
             #expect(text.contains("ExecStart=/usr/local/bin/waterh-"))
             try text.replacingOccurrences(of: "/usr/local/bin/", with: Program.products + "/").write(to: folder.url(name), atomically: true, encoding: .utf8)
@@ -23,6 +23,14 @@ import Testing
         let folder = try Self.copies()
         let result = try await tool.run(["verify", "--man=no", "--recursive-errors=no", folder.file(unit)])
         let complaints = (result.output + result.error).split(separator: "\n").filter { $0.contains("waterh") }
+        #expect(result.exitCode == 0 && complaints.isEmpty, "\(result.output)\(result.error)")
+    }
+
+    @Test func systemdFindsNoFaultInTheUsersUnit() async throws {
+        let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
+        let folder = try Self.copies()
+        let result = try await tool.run(["verify", "--user", "--man=no", "--recursive-errors=no", folder.file("waterh-agent.service")], environment: ["XDG_RUNTIME_DIR": folder.path])
+        let complaints = (result.output + result.error).split(separator: "\n").filter { $0.contains("waterh-agent") }
         #expect(result.exitCode == 0 && complaints.isEmpty, "\(result.output)\(result.error)")
     }
 

@@ -34,10 +34,12 @@ final class DesktopFixture: Sendable {
         let address = address ?? bus.address
         let desktop = DesktopNotifications(bus: { .address(address) }, memory: NoticeMemory(file: folder.file("notices.json")), limits: limits)
         var outlets = DesktopNotifications.Outlets()
-        outlets.log = { self.lines.add($0) }
-        outlets.trouble = { self.troubles.add($0) }
-        outlets.appeared = { self.appearances.add(true) }
-        if acts { outlets.pressed = { self.presses.add($0) } }
+        // Not the fixture itself: its bus ends with it.
+        let (lines, troubles, appearances, presses) = (lines, troubles, appearances, presses)
+        outlets.log = { lines.add($0) }
+        outlets.trouble = { troubles.add($0) }
+        outlets.appeared = { appearances.add(true) }
+        if acts { outlets.pressed = { presses.add($0) } }
         await desktop.attend(outlets)
         return desktop
     }
@@ -50,13 +52,17 @@ final class DesktopFixture: Sendable {
     }
 }
 
+/// Each notification of a test is another one.
+private let testNumbers = Atomic<Int>(0)
+
 extension TrackerNotification {
     /// As the core decides them, with the words of a test.
     static func test(
         _ kind: NotificationKind, _ title: String = "Title", _ body: String = "Body", urgency: NotificationUrgency = .normal, sound: Bool = true, isDiscreet: Bool = false
     ) throws -> TrackerNotification {
-        TrackerNotification(
-            kind: kind, notificationId: "\(kind.id)/2026-06-15/1", title: title, body: body, urgency: urgency, sound: sound,
+        let number = testNumbers.add(1, ordering: .relaxed).newValue
+        return TrackerNotification(
+            kind: kind, notificationId: "\(kind.id)/2026-06-15/\(number)", title: title, body: body, urgency: urgency, sound: sound,
             dayKey: try #require(LocalDay("2026-06-15")), acceptance: .goal, isDiscreet: isDiscreet)
     }
 }

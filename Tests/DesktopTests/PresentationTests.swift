@@ -160,7 +160,11 @@ struct PresentationTests {
         await server.release()
         #expect(await event { fixture.lines.items.isEmpty ? nil : true } == true, "it was shown in the end")
         #expect(try await fixture.desk("12:01").tell([desktop]).unseen.isEmpty)
-        #expect(server.notified.items.map(\.replaces) == [0, 6] && server.open == [6])
+        // What is there by then counts, and is not shown again; the next one takes its place.
+        #expect(server.notified.items.count == 1 && server.open == [6])
+        #expect(try fixture.desk("12:01").state().remindersSent == 1)
+        #expect(try await desktop.deliver(.test(.pace)))
+        #expect(server.notified.items.map(\.replaces) == [0, 6])
         await desktop.stop()
     }
 
@@ -171,6 +175,28 @@ struct PresentationTests {
         #expect(try await !desktop.deliver(.test(.pace)))
         #expect(server.notified.items.count == 1 && fixture.lines.items.isEmpty && fixture.troubles.items.count == 1)
         await desktop.stop()
+    }
+
+    @Test("what was shown and not counted, because somebody died in between, is counted and not shown again; other words are")
+    func diedInBetween() async throws {
+        let server = try await FakeNotificationServer(fixture.bus)
+        let first = await fixture.desktop()
+        let notification = try TrackerNotification.test(.pace)
+        #expect(await first.deliver(notification))
+        await first.stop()
+        let second = await fixture.desktop()
+        #expect(await second.deliver(notification))
+        #expect(server.notified.items.count == 1 && fixture.lines.items.last?.hasPrefix("On the desktop already: hydration-reminder") == true)
+        // Closed by the person meanwhile: still seen.
+        try await server.close(1)
+        try await second.settled()
+        #expect(await second.deliver(notification))
+        #expect(server.notified.items.count == 1)
+        var other = notification
+        other.body = "Drink more."
+        #expect(await second.deliver(other))
+        #expect(server.notified.items.map(\.replaces) == [0, 0])
+        await second.stop()
     }
 
     @Test("who does not want to be disturbed hears only what is urgent, where the server tells")

@@ -10,13 +10,17 @@ public struct Person: Sendable {
     public let service: ServiceDoor?
     /// Whether Waterline is shown beyond this machine.
     public let sharesWaterline: @Sendable () -> Bool
+    /// Programs in the person's session that show notifications; `nil` where none is heard.
+    public let agents: AgentSink?
+    /// Where a browser of this machine finds the page.
+    let page: @Sendable () -> String?
     let feed: StateFeed
 
     /// Called after a write: what it changed may be worth telling at once.
     let wrote: @Sendable () async -> Void
 
     public init(
-        name: String, service: ServiceDoor? = nil, sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
+        name: String, service: ServiceDoor? = nil, agents: AgentSink? = nil, page: @escaping @Sendable () -> String? = { nil }, sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
         desk: @escaping @Sendable () throws -> TrackerDesk
     ) {
         self.name = name
@@ -24,6 +28,8 @@ public struct Person: Sendable {
         self.service = service
         self.sharesWaterline = sharesWaterline
         self.wrote = wrote
+        self.agents = agents
+        self.page = page
         feed = StateFeed(desk: desk, service: service)
     }
 }

@@ -74,13 +74,17 @@ public final class StoreWatch: @unchecked Sendable {
             let event = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: inotify_event.self) }
             let end = min(count, place + head + Int(event.len))
             let name = String(decoding: bytes[(place + head)..<end].prefix { $0 != 0 }, as: UTF8.self)
-            if event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_Q_OVERFLOW) != 0 { isMoved = true }
+            let isGone = event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED) != 0 && event.wd == watched?.number
+            if isGone || event.mask & UInt32(IN_Q_OVERFLOW) != 0 { isMoved = true }
             if isOurs(name, event.mask) { isNews = true }
             place = end
         }
         // Another folder than the store's: it may be there now.
         if isMoved || watched?.folder != (file as NSString).deletingLastPathComponent {
-            if isMoved { watched = nil }
+            if isMoved, let old = watched {
+                inotify_rm_watch(descriptor, old.number)
+                watched = nil
+            }
             _ = attach()
             isNews = true
         }

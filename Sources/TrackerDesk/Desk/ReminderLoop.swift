@@ -1,3 +1,4 @@
+import Synchronization
 import TrackerCore
 
 /// Tells what is due for as long as a service runs: when something next changes by the mere passing of time, at least every 60 s (tracker law
@@ -10,6 +11,7 @@ public actor ReminderLoop {
     private var pause: Task<Void, Never>?
     private var isPoked = false
     private var lastTrouble: String?
+    private nonisolated let reach = Mutex(false)
 
     /// - Parameters:
     ///   - desk: a desk of the moment.
@@ -24,6 +26,9 @@ public actor ReminderLoop {
         self.trouble = trouble
         self.sleep = sleep
     }
+
+    /// Whether a notification would reach somebody, as the last look found: `notifications` in the state.
+    public nonisolated var reachesSomebody: Bool { reach.withLock { $0 } }
 
     /// Goes on until its task is cancelled; without a sink there is nothing to do.
     public func run() async {
@@ -52,6 +57,7 @@ public actor ReminderLoop {
         let desk = await desk()
         do {
             let report = try await desk.tell(sinks)
+            reach.withLock { $0 = report.state.hasNotificationServer }
             lastTrouble = nil
             return desk.pause(until: report.nextChange)
         } catch {

@@ -1,0 +1,89 @@
+import DBus
+import TrackerCore
+
+/// The day on the session's bus, for launchers, docks and scripts: the four intents and the state (tracker law E9). Of several programs that offer it one is asked;
+/// when that one goes, another takes its place.
+public actor SessionObject {
+    public static let name = "org.waterh.Tracker"
+    public static let path = "/org/waterh/Tracker"
+    static let errors = "org.waterh.Error."
+
+    /// What is behind it. Each answers with JSON: the session's new state, or the day's.
+    public struct Intents: Sendable {
+        /// With a preset's name, or the usual drink.
+        public var logDrink: @Sendable (_ preset: String?) async throws -> String
+        public var logWater: @Sendable () async throws -> String
+        public var startSession: @Sendable () async throws -> String
+        public var endSession: @Sendable () async throws -> String
+        public var state: @Sendable () async throws -> String
+
+        public init(
+            logDrink: @escaping @Sendable (_ preset: String?) async throws -> String, logWater: @escaping @Sendable () async throws -> String,
+            startSession: @escaping @Sendable () async throws -> String, endSession: @escaping @Sendable () async throws -> String,
+            state: @escaping @Sendable () async throws -> String
+        ) {
+            (self.logDrink, self.logWater, self.startSession) = (logDrink, logWater, startSession)
+            (self.endSession, self.state) = (endSession, state)
+        }
+    }
+
+    private static let pause = Duration.seconds(60)
+    private let bus: @Sendable () -> DBusConnection.Bus?
+    private let intents: Intents
+
+    public init(bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() }, intents: Intents) {
+        (self.bus, self.intents) = (bus, intents)
+    }
+
+    /// Goes on until its task is cancelled. Where there is no session there is nothing to do.
+    public func run() async {
+        while !Task.isCancelled {
+            if let bus = bus(), let connection = try? await DBusConnection.open(bus, on: QueueExecutor("session object")) {
+                await connection.export(Self.path, [Self.interface(intents, connection)])
+                if (try? await connection.requestName(Self.name, waits: true)) != nil { await Self.end(of: connection) }
+                await connection.close()
+                if !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
+            } else {
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+
+    /// Waits until the bus has gone, or nobody waits any more.
+    private static func end(of connection: DBusConnection) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Task { await connection.whenClosed { continuation.resume() } }
+            }
+        } onCancel: {
+            Task { await connection.close() }
+        }
+    }
+
+    private static func interface(_ intents: Intents, _ connection: DBusConnection) -> DBusInterface {
+        let state = [DBusArgument("state", "s")]
+        func method(_ name: String, input: [DBusArgument] = [], _ act: @escaping @Sendable ([DBusValue]) async throws -> String) -> DBusMethod {
+            DBusMethod(name, input: input, output: state) { [weak connection] call in
+                Task {
+                    let answer: Result<[DBusValue], DBusFailure>
+                    do { answer = .success([.string(try await act(call.arguments))]) } catch { answer = .failure(failure(error)) }
+                    await connection?.answer(call.token, answer)
+                }
+                return .later
+            }
+        }
+        return DBusInterface(
+            name,
+            methods: [
+                method("LogDrink", input: [DBusArgument("preset", "s")]) { try await intents.logDrink($0[0].text.flatMap { $0.isEmpty ? nil : $0 }) },
+                method("LogWater") { _ in try await intents.logWater() }, method("StartSession") { _ in try await intents.startSession() },
+                method("EndSession") { _ in try await intents.endSession() }, method("GetState") { _ in try await intents.state() },
+            ])
+    }
+
+    /// A refusal by its code, as every surface names it.
+    private static func failure(_ error: any Error) -> DBusFailure {
+        guard let problem = error as? any Problem else { return DBusFailure(DBusFailure.failed, "\(error)") }
+        return DBusFailure(errors + problem.code, problem.sentence)
+    }
+}

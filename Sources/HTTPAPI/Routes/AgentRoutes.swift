@@ -1,0 +1,78 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TrackerCore
+
+/// For a program in the person's session that shows what a service without a session has to tell, and says what it has shown.
+enum AgentRoutes {
+    static func add(to table: RouteTable) {
+        table.stream("agent", needs: .log) { ask in
+            try ask.allowQuery([])
+            let (person, channel, token) = (ask.person, ask.visit.channel, ask.visit.rights.keys[ask.person.name]?.token)
+            guard let sink = person.agents else { throw HTTPProblem.missing("This service shows nothing by way of agents.") }
+            let request = ask.request
+            let body = ResponseBody { writer in
+                guard let (agent, events) = await sink.attach(hangUp: { channel.close(promise: nil) }) else { return try await writer.finish(nil) }
+                // What nobody could be shown so far may be shown now.
+                await person.wrote()
+                let pings = Task {
+                    while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }
+                }
+                defer { pings.cancel() }
+                do {
+                    try await request.body.consumeWithInboundCloseHandler { _ in
+                        for await event in events {
+                            guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
+                            try await writer.write(frame(event, person))
+                        }
+                    } onInboundClosed: {
+                        Task { await sink.leave(agent) }
+                    }
+                } catch {
+                    await sink.leave(agent)
+                    throw error
+                }
+                await sink.leave(agent)
+                try await writer.finish(nil)
+            }
+            return Response(status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
+        }
+        table.write(.post, "agent/shown", needs: .log) { ask, _, fields in
+            let (agent, id) = (try fields.needed("agent"), try fields.needed("id"))
+            let isShown = try fields.flag("shown") ?? true
+            try fields.finish()
+            await ask.person.agents?.answer(agent, id, isShown: isShown)
+            return .json(["shown": isShown])
+        }
+        table.write(.post, "agent/press", needs: .log) { _, desk, fields in
+            let (name, key) = (try fields.needed("action"), try fields.needed("key"))
+            try fields.finish()
+            guard let action = NotificationAction(rawValue: name), key.utf8.count <= 256 else {
+                throw HTTPProblem.wrong("noSuchAction", "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
+            }
+            return .json(["done": try desk.press(action, key: key)])
+        }
+    }
+
+    private static func frame(_ event: AgentSink.Event, _ person: Person) -> ByteBuffer {
+        switch event {
+        case .hello(let agent): EventFrame.bytes("hello", Wire.json(Hello(agent: agent, page: person.page())))
+        case .show(let announcement): EventFrame.bytes("show", Wire.json(announcement))
+        case .close(let id): EventFrame.bytes("close", Wire.json(["id": id]))
+        case .ping: EventFrame.ping
+        }
+    }
+
+    private struct Hello: Encodable {
+        var agent: String
+        /// Where a browser finds the page.
+        var page: String?
+    }
+}
+
+extension Fields {
+    fileprivate mutating func needed(_ key: String) throws -> String {
+        guard let text = try text(key), !text.isEmpty else { throw HTTPProblem.wrong("missingField", "\"\(key)\" is missing.") }
+        return text
+    }
+}

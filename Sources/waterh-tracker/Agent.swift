@@ -1,0 +1,30 @@
+import ArgumentParser
+import CommandKit
+import CommandStore
+import Desktop
+import Foundation
+
+struct Agent: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows on this desktop what the service of a store has to tell: for a service that runs outside of the session.",
+        discussion: """
+            A system service has no desktop. This program belongs to the session, listens to the service, shows, and says what it has shown; buttons act. It waits \
+            for a service or a notification server that is not there. What the service shows on the desktop itself is not shown again.
+            """)
+    @OptionGroup var options: StoreOptions
+
+    func run() async throws {
+        let signals = StopSignals.stream()
+        let place = try StorePlace.find(options.store, person: options.person, Configuration.load(options.config))
+        let agent = DesktopAgent(store: place.path)
+        let work = Task { await agent.run() }
+        var stopped = ExitStatus.done
+        for await signal in signals {
+            stopped = StopSignals.status(for: signal)
+            break
+        }
+        work.cancel()
+        await work.value
+        if stopped != .done { throw ExitCode(stopped.rawValue) }
+    }
+}

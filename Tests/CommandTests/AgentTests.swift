@@ -1,0 +1,138 @@
+import CommandKit
+import DBusSupport
+import Foundation
+import Support
+import Testing
+
+/// A service without a desktop, and programs of the session that show for it.
+@Suite(.timeLimit(.minutes(5))) struct AgentTests {
+    private final class Bench {
+        let folder: TemporaryFolder
+        let bus: PrivateBus
+        let store: String
+        private let environment: [String: String]
+
+        init() async throws {
+            folder = try TemporaryFolder()
+            bus = try await PrivateBus()
+            store = folder.file("s.sqlite")
+            environment = ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path]
+            // What time it is decides about the other reminders.
+            try await tracker("settings set reminders.enabled false")
+            try await tracker("settings set waterline.timeReminders false")
+        }
+
+        @discardableResult
+        func tracker(_ line: String) async throws -> Program.Result {
+            let result = try await Program("waterh-tracker").run(line.split(separator: " ").map(String.init) + ["--store", store], environment: environment)
+            #expect(result.exitCode == 0, "\(line): \(result.error)")
+            return result
+        }
+
+        /// - Parameter hasDesktop: whether the service itself has the session's bus.
+        func service(hasDesktop: Bool) throws -> RunningProgram {
+            try Program("waterh-gateway").start(
+                ["run", "--link", "unix:" + folder.file("b.sock"), "--store", store, "--listen", "127.0.0.1:0"],
+                environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": hasDesktop ? bus.address : ""]) { $1 })
+        }
+
+        func agent() throws -> RunningProgram {
+            try Program("waterh-tracker").start(["agent", "--store", store], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
+        }
+
+        func session() async throws -> [[String: Any]] {
+            let result = try await tracker("session show --json")
+            let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
+            return try #require(object?["logs"] as? [[String: Any]])
+        }
+
+        func socket() throws -> String {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            return folder.file(try #require(names.first { $0.hasPrefix("waterh-") && $0.hasSuffix(".sock") }))
+        }
+
+        /// What the store remembers as told, by the desktop.
+        func told() async throws -> [String] {
+            let tool = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
+            return try await tool.run([store, "SELECT id FROM notification WHERE sinks LIKE '%desktop%' ORDER BY id"]).lines.map(String.init)
+        }
+    }
+
+    @Test func anAgentShowsAndItsButtonsAct() async throws {
+        let bench = try await Bench()
+        let server = try await FakeNotificationServer(bench.bus)
+        let service = try bench.service(hasDesktop: false)
+        let agent = try bench.agent()
+        #expect(await event(within: 60) { agent.error.contains("Shows on this desktop") ? true : nil } == true, "\(agent.error) \(service.error)")
+        try await bench.tracker("session start")
+        try await bench.tracker("drink")
+        let shown = await server.notified.wait(for: 2, limit: 60)
+        #expect(Set(shown.map(\.summary)) == ["Session running", "Time for a break"], "\(agent.error) \(service.error)")
+        #expect(try await event(within: 30) { try await bench.told().count == 2 ? true : nil } == true, "counted when it was shown")
+        let state = try ServiceSocket(path: bench.socket()).get("/api/v1/state")
+        #expect(String(decoding: state, as: UTF8.self).contains(#""notifications":"enabled""#))
+        let reminder = try #require(shown.first { $0.summary == "Time for a break" })
+        #expect(reminder.actions == ["log-water", "Log Water", "dismiss", "Dismiss"])
+        try await server.press(reminder.number, "log-water")
+        #expect(try await event(within: 30) { try await bench.session().count == 2 ? true : nil } == true, "\(agent.error)")
+        // The day on the session's bus, by the agent.
+        let bus = ["call", "org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker"]
+        let drink = try await bench.bus.run("busctl", bus + ["LogDrink", "s", ""])
+        #expect(drink.output.contains("isActive"), "\(drink.error) \(agent.error)")
+        #expect(try await bench.session().count == 3)
+        #expect(try await bench.bus.run("busctl", bus + ["GetState"]).output.contains("dailyTotalMl"))
+        try await bench.tracker("session end --yes")
+        #expect(await event(within: 30) { Set(server.closed.items).isSuperset(of: shown.map(\.number)) ? true : nil } == true, "\(server.closed.items)")
+        agent.send(signal: SIGTERM)
+        #expect(try await agent.finish().exitCode == 0)
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish().exitCode == 0)
+    }
+
+    @Test func withoutADesktopNothingIsCountedUntilOneCan() async throws {
+        let bench = try await Bench()
+        let service = try bench.service(hasDesktop: false)
+        let agent = try bench.agent()
+        try await bench.tracker("session start")
+        try await bench.tracker("drink")
+        #expect(try await bench.told().isEmpty)
+        let server = try await FakeNotificationServer(bench.bus)
+        let shown = await server.notified.wait(for: 2, limit: 60)
+        #expect(shown.count == 2, "\(agent.error) \(service.error)")
+        #expect(try await event(within: 30) { try await bench.told().count == 2 ? true : nil } == true)
+        agent.send(signal: SIGTERM)
+        service.send(signal: SIGTERM)
+    }
+
+    /// Service, agent and a second agent, each killed at random: everything that was told was shown once.
+    @Test(arguments: [false, true]) func eachIsToldOnceWhoeverIsKilled(serviceHasDesktop: Bool) async throws {
+        let seed = UInt64.random(in: 0..<1 << 32)
+        print("agents killed at random: seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let bench = try await Bench()
+        let server = try await FakeNotificationServer(bench.bus)
+        var programs = [try bench.service(hasDesktop: serviceHasDesktop), try bench.agent(), try bench.agent()]
+        try await bench.tracker("session start")
+        for _ in 0..<8 {
+            try await bench.tracker("drink")
+            let victim = Int.random(in: 0..<3, using: &random)
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0..<300, using: &random)))
+            programs[victim].send(signal: SIGKILL)
+            programs[victim] = victim == 0 ? try bench.service(hasDesktop: serviceHasDesktop) : try bench.agent()
+        }
+        // The last word is told in the end, if need be when the claim of one that was killed has lapsed.
+        let drinks = try await bench.session().count
+        #expect(drinks == 8)
+        var before = -1
+        let end = try await event(within: 150) { () -> Bool? in
+            let (told, shown) = (try await bench.told(), server.notified.items.count)
+            defer { before = shown }
+            return told.count == shown && shown == before && told.contains { $0.hasPrefix("waterline-per-drink/") } ? true : nil
+        }
+        let ids = server.notified.items.compactMap { $0.hints["x-waterh-id"]?.text }
+        let told = try await bench.told()
+        #expect(end == true && ids.sorted() == told, "seed \(seed): shown \(ids), told \(told), \(programs.map(\.error))")
+        #expect(Set(ids).count == ids.count, "seed \(seed)")
+        programs.forEach { $0.send(signal: SIGTERM) }
+    }
+}

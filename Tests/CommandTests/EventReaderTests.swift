@@ -1,0 +1,42 @@
+import CommandKit
+import Support
+import Testing
+
+/// Server-sent events out of an HTTP answer, in whatever pieces they arrive.
+@Suite struct EventReaderTests {
+    private static let answer = """
+        HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
+        d\r\nretry: 2000\n\n\r\n8\r\n: ping\n\n\r\n1b\r\nevent: hello\ndata: {"a":1}\n\r\n1\r\n\n\r\n\
+        1D;x=y\r\nevent: show\r\ndata: é\ndata: b\n\n\r\n
+        """
+
+    @Test("the same events, however the bytes are cut", arguments: [1, 2, 3, 7, 1000])
+    func pieces(size: Int) throws {
+        var reader = EventReader()
+        var events: [EventReader.Event] = []
+        var rest = Array(Self.answer.utf8)[...]
+        while !rest.isEmpty {
+            events += try reader.read(rest.prefix(size))
+            rest = rest.dropFirst(size)
+        }
+        #expect(events.map { "\($0.name) \($0.data)" } == ["hello {\"a\":1}", "show é\nb"])
+    }
+
+    @Test("what is no such answer is an error in words", arguments: [
+        "HTTP/1.1 404 Not Found\r\n\r\n", "SSH-2.0\r\n\r\n\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
+    ])
+    func wrong(answer: String) {
+        var reader = EventReader()
+        #expect(throws: EventReader.Malformed.self) { try reader.read(Array(answer.utf8)) }
+    }
+
+    @Test("an answer without an end is not kept") func endless() throws {
+        var reader = EventReader()
+        let piece = [UInt8](repeating: 65, count: 1 << 16)
+        #expect(throws: EventReader.Malformed.self) {
+            for _ in 0..<64 { _ = try reader.read(piece) }
+        }
+    }
+}

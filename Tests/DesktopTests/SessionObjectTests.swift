@@ -1,0 +1,62 @@
+import DBus
+import DBusSupport
+import Support
+import Testing
+import TrackerCore
+
+@testable import Desktop
+
+/// The day on the session's bus, as busctl asks for it.
+@Suite("The session-bus object", .timeLimit(.minutes(2)))
+struct SessionObjectTests {
+    struct NoSession: Problem {
+        let code = "noActiveSession"
+        let sentence = "There is no session running."
+        let category = ProblemCategory.refused
+    }
+
+    private func object(_ bus: PrivateBus, _ name: String) -> SessionObject {
+        SessionObject(
+            bus: { .address(bus.address) },
+            intents: .init(
+                logDrink: { "\(name) drink \($0 ?? "usual")" }, logWater: { throw NoSession() }, startSession: { "\(name) started" }, endSession: { "\(name) ended" },
+                state: { "\(name) state" }))
+    }
+
+    private func call(_ bus: PrivateBus, _ arguments: String...) async throws -> Program.Result {
+        try await bus.run("busctl", ["call", SessionObject.name, SessionObject.path, SessionObject.name] + arguments)
+    }
+
+    @Test("the four intents and the state; a refusal has its code")
+    func calls() async throws {
+        let bus = try await PrivateBus()
+        let object = object(bus, "one")
+        let work = Task { await object.run() }
+        #expect(try await event { try await call(bus, "GetState").output == "s \"one state\"\n" ? true : nil } == true)
+        #expect(try await call(bus, "LogDrink", "s", "").output == "s \"one drink usual\"\n")
+        #expect(try await call(bus, "LogDrink", "s", "Beer").output == "s \"one drink Beer\"\n")
+        #expect(try await call(bus, "StartSession").output == "s \"one started\"\n")
+        #expect(try await call(bus, "EndSession").output == "s \"one ended\"\n")
+        let refused = try await call(bus, "LogWater")
+        #expect(refused.exitCode != 0 && refused.error.contains("There is no session running."))
+        let wrong = try await call(bus, "LogDrink", "i", "5")
+        #expect(wrong.exitCode != 0)
+        work.cancel()
+        await work.value
+        #expect(try await call(bus, "GetState").exitCode != 0, "gone")
+    }
+
+    @Test("of two one is asked, and the other takes its place")
+    func successor() async throws {
+        let bus = try await PrivateBus()
+        let (first, second) = (object(bus, "one"), object(bus, "two"))
+        let work = Task { await first.run() }
+        #expect(try await event { try await call(bus, "GetState").exitCode == 0 ? true : nil } == true)
+        let next = Task { await second.run() }
+        #expect(try await call(bus, "GetState").output == "s \"one state\"\n")
+        work.cancel()
+        #expect(try await event { try await call(bus, "GetState").output == "s \"two state\"\n" ? true : nil } == true)
+        next.cancel()
+        await next.value
+    }
+}
