@@ -132,7 +132,7 @@ let package = Package(
             path: "Tests/GatewaySupport", swiftSettings: strict),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
-        tests("TrackerDeskTests", ["TrackerDesk", "Store", "TrackerCore"]),
+        tests("TrackerDeskTests", ["TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests("HTTPAPITests", ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("SyncTests", ["Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),

@@ -149,7 +149,7 @@ actor House {
         }
         let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
         let page = resident.page(await adapter.service)
-        return Entry(resident: resident, adapter: adapter, page: page, work: Task { await resident.run() }, door: door(resident))
+        return Entry(resident: resident, adapter: adapter, page: page, work: Task { await resident.run(page) }, door: door(resident))
     }
 
     private func letOut(_ entry: Entry) async {

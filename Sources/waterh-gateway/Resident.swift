@@ -65,8 +65,8 @@ final class Resident: Sendable {
         await publishing.withLock { $0 }?.poke()
     }
 
-    /// What goes on beside the polls: reminders, sync, the broker. Until its task is cancelled; afterwards nobody is told anything any more.
-    func run() async {
+    /// What goes on beside the polls: reminders, sync, the broker, the state as a file. Until its task is cancelled; afterwards nobody is told anything any more.
+    func run(_ page: Person) async {
         let (desk, log) = (desk, log)
         let sync = SyncLoop(
             store: store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }), tell: { Self.tell($0, log) })
@@ -77,6 +77,7 @@ final class Resident: Sendable {
             if store.path != ":memory:", let watch = StoreWatch(store.path) { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
+            if store.stateFile != nil { group.addTask { await page.keepStateFile { log.warning("The state's file: \($0)") } } }
         }
         screen.show(to: nil)
         await desktop?.desktop.stop()

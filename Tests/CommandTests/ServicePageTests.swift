@@ -73,6 +73,72 @@ import Testing
         #expect(try await served.total() == 250)
     }
 
+    /// US-008, US-009: a session outlives the service that it was started by, and starting again, wherever, returns it.
+    @Test func aSessionOutlivesAKilledServiceAndIsStartedOnce() async throws {
+        let served = try await Served()
+        func start(_ page: String) async throws -> (isNew: Bool?, id: String?) {
+            let reply = try await served.curl("api/v1/session", ["-H", "Origin: \(served.page.dropLast())", "-H", "Content-Type: application/json", "-d", "{}"])
+            let object = try JSONSerialization.jsonObject(with: Data(reply.body.utf8)) as? [String: Any]
+            return (object?["started"] as? Bool, (object?["session"] as? [String: Any])?["id"] as? String)
+        }
+        func tracker(_ words: [String]) async throws -> [String: Any] {
+            let result = try await Program("waterh-tracker").run(words + ["--json", "--store", served.pair.store], environment: served.environment)
+            return try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+        }
+        let first = try await start(served.page)
+        let id = try #require(first.id)
+        #expect(first.isNew == true)
+        served.service.send(signal: SIGKILL)
+        _ = try? await served.service.finish()
+        #expect((try await tracker(["status"])["waterline"] as? [String: Any])?["sessionId"] as? String == id)
+        let byCommand = try await tracker(["session", "start"])
+        #expect(byCommand["started"] as? Bool == false && (byCommand["session"] as? [String: Any])?["id"] as? String == id)
+        let again = try Program("waterh-gateway").start(
+            ["run", "--link", served.pair.socket, "--store", served.pair.store, "--listen", String(served.page.dropFirst(7).dropLast())], environment: served.environment)
+        defer { again.send(signal: SIGTERM) }
+        let byPage = try #require(await event { try? await start(served.page) })
+        #expect(byPage.isNew == false && byPage.id == id)
+        #expect((try await tracker(["session", "end", "--yes"]))["isActive"] as? Bool == false)
+        #expect(await event(within: 2) { (try? await served.curl("api/v1/state").body.contains("\"waterline\":null")) == true ? true : nil } == true)
+    }
+
+    /// B9-12, the other half: where the service runs, too, each reminder is told by one of the two. Where it is 14:00 and nothing was drunk, one is due.
+    @Test(arguments: [true, false]) func serviceAndCheckTellAReminderOnce(pageFirst: Bool) async throws {
+        let served = try await Served()
+        let hour = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0
+        let offset = (14 - hour + 36) % 24 - 12
+        let zone = offset == 0 ? "Etc/UTC" : "Etc/GMT\(offset > 0 ? "-" : "+")\(abs(offset))"
+        func tracker(_ words: String) async throws -> String {
+            let result = try await Program("waterh-tracker").run(words.split(separator: " ").map(String.init) + ["--store", served.pair.store], environment: served.environment)
+            #expect(result.exitCode == 0, "\(result.error)")
+            return result.output
+        }
+        _ = await event { served.service.error.contains("Next poll") ? true : nil }
+        _ = try await tracker("settings set bottle.hold never day.zone \(zone)")
+        func open() throws -> RunningProgram {
+            try Program(path: "/usr/bin/curl").start(["-sS", "-N", "--max-time", "60", served.page + "api/v1/events?shows=notifications&looks=no&fields=dailyTotalMl"])
+        }
+        func notices(_ page: RunningProgram) -> Int { page.output.matches(of: /event: notify/).count }
+        if pageFirst {
+            // Whoever opens a page is told what is due, at once and not at the next minute.
+            let page = try open()
+            #expect(await event(within: 15) { notices(page) == 1 ? true : nil } == true, "\(page.output)\(served.service.error)")
+            for _ in 0..<2 { #expect(try await tracker("check --show").hasPrefix("Nothing to tell")) }
+            #expect(notices(page) == 1)
+            page.send(signal: SIGTERM)
+        } else {
+            #expect(try await tracker("check --show").hasPrefix("Hydration Reminder"))
+            let page = try open()
+            _ = try await tracker("log 10")
+            #expect(await event { page.output.contains("\"dailyTotalMl\":10") ? true : nil } == true, "\(page.output)")
+            #expect(try await tracker("check --show").hasPrefix("Nothing to tell"))
+            #expect(notices(page) == 0)
+            page.send(signal: SIGTERM)
+        }
+        let status = try await Program("waterh-tracker").run(["status", "--json", "--store", served.pair.store], environment: served.environment)
+        #expect(status.output.contains("\"remindersSent\":1"), "\(status.output)")
+    }
+
     @Test func twoServicesAtOnePlaceGoOnAndSaySo() async throws {
         let served = try await Served()
         let other = try await Pair()

@@ -10,6 +10,10 @@ struct ServedHousehold {
     let port: Int
     let store: TrackerStore
     let people: Household
+    /// Anna's open pages, as her service's sink.
+    let screen: EventSink
+
+    var person: Person { people.people[0] }
 
     /// - Parameters:
     ///   - store: where the day is kept; in memory where none is given.
@@ -24,6 +28,8 @@ struct ServedHousehold {
                 try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
             }
         })
+        let screen = EventSink()
+        screen.show(to: people.people[0])
         var log = Logger(label: "test")
         log.logLevel = .critical
         let server = HTTPServer(people, names: { names }, log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { ["http://192.0.2.1:8077/"] })
@@ -38,7 +44,7 @@ struct ServedHousehold {
             try await serving.value
             throw RawHTTP.Failed(description: "the server did not begin")
         }
-        try await body(ServedHousehold(port: port, store: store, people: people))
+        try await body(ServedHousehold(port: port, store: store, people: people, screen: screen))
         serving.cancel()
         _ = await serving.result
     }

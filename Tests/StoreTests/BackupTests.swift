@@ -152,12 +152,12 @@ import TrackerCore
         #expect(try names() == ["notes.txt", "other.db-drinks.csv", "other.db-drinks.xml", "waterh.sqlite-drinks.csv", "waterh.sqlite-drinks.xml"])
         let mode = try FileManager.default.attributesOfItem(atPath: health.path + "/waterh.sqlite-drinks.csv")[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        try store.removeHealthFiles()
+        try store.removeWrittenFiles()
         try store.purge()
         #expect(try names() == ["notes.txt", "other.db-drinks.csv", "other.db-drinks.xml"])
-        try store.removeHealthFiles()
+        try store.removeWrittenFiles()
         try FileManager.default.removeItem(at: health.appendingPathComponent("notes.txt"))
-        try other.removeHealthFiles()
+        try other.removeWrittenFiles()
         // The other one did not make the folder: it stays.
         #expect(try names().isEmpty)
     }

@@ -40,6 +40,31 @@ import TrackerCore
         }
     }
 
+    /// US-002: an entry belongs to a session, a session and a preset to the one user, and neither is what the models do not know.
+    @Test("E2: entries belong to a session, sessions and presets to the user; the database allows nothing else")
+    func relations() throws {
+        #expect(try store.finishOnboarding(at("20:00")))
+        let session = try store.startSession(at("21:00")).session
+        let log = try store.addLog(.drink(), at("21:10"))
+        let user = try #require(try store.profile()).userID
+        #expect(session.userID == user && log.sessionID == session.id)
+        let owners = try store.database.read { db in try Set(String.fetchAll(db, sql: "SELECT userId FROM preset UNION SELECT userId FROM session")) }
+        #expect(owners == [user])
+        for values in ["'x', 'nobody', 1, 'water'", "'x', '\(session.id)', 1, 'tea'", "'\(log.id)', '\(session.id)', 1, 'water'"] {
+            #expect(throws: DatabaseError.self, "\(values)") {
+                try store.database.write { db in
+                    try db.execute(sql: "INSERT INTO log_entry (id, sessionId, timestamp, type, source, updatedAt, deviceId) VALUES (\(values), 'cli', 1, 'd')")
+                }
+            }
+        }
+        // Of two inserted at one moment the later stands behind the earlier.
+        let second = try store.addLog(.water(oz: 8), at("21:10"))
+        #expect(second.seq > log.seq && second.amountOz == 8 && second.source.rawValue == "cli")
+        // A session takes its entries with it.
+        try store.database.write { db in try db.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [session.id]) }
+        #expect(try store.database.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM log_entry") } == 0)
+    }
+
     @Test("E3: nothing is logged without a session, nor outside its time")
     func logsNeedASession() throws {
         let error = #expect(throws: WaterlineSession.Refusal.self) { try store.addLog(.drink(), at("21:00")) }

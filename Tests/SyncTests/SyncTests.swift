@@ -101,6 +101,33 @@ struct SyncServer {
         #expect(try await pass(client, at: 1012).sent == 0)
     }
 
+    /// E8, US-003: each operation reaches the server, and each query brings a device of the same user what it holds.
+    @Test func everyOperationGoesThereAndComesBack() async throws {
+        let server = try await SyncServer.start()
+        let client = SyncClient(base: server.base)
+        #expect(try store.finishOnboarding(context(999)))
+        let ids = try threeLogs(server.base)
+        _ = try store.addLog(.water(oz: 12), context(1005))
+        let stout = try store.addPreset(name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, context(1006))
+        _ = try await pass(client, at: 1010)
+        try store.deleteLog(ids[1], context(1011))
+        #expect(try await pass(client, at: 1012).status == .idle)
+        let operations = try await server.log().map { $0[0] }
+        #expect(Set(operations) == ["createUser", "upsertSession", "addLogEntry", "deleteLogEntry", "upsertDrinkPreset"])
+        #expect(operations.count { $0 == "upsertDrinkPreset" } == 6 && operations.count { $0 == "addLogEntry" } == 4)
+
+        let other = try TrackerStore(inMemory: nil)
+        #expect(try other.finishOnboarding(context(1013)))
+        try other.changeSettings([("sync.url", server.base.absoluteString)], context(1013))
+        #expect(try await client.pass(other, now: { Instant(seconds: 1014) }, zone: .utc).merged.refused == 0)
+        let (here, there) = (try #require(try store.activeSession(at: Instant(seconds: 1015))), try #require(try other.activeSession(at: Instant(seconds: 1015))))
+        #expect(there.session.id == here.session.id && there.session.startTime == here.session.startTime)
+        #expect(there.logs.map(\.id) == here.logs.map(\.id) && !there.logs.contains { $0.id == ids[1] })
+        #expect(there.state == here.state && there.state.drinks == 2 && there.state.waters == 1)
+        #expect(try Set(other.presets().map(\.id)).isSuperset(of: store.presets().map(\.id)))
+        #expect(try other.preset(named: "stout")?.standardDrinkEstimate == stout.standardDrinkEstimate)
+    }
+
     @Test func whatTheServerRefusesIsParkedAndGoesAgainWhenChanged() async throws {
         let server = try await SyncServer.start()
         _ = try threeLogs(server.base)

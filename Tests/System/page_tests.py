@@ -13,12 +13,13 @@ from pages import browser
 from pages.bottle import Bottle
 from pages.history import History
 from pages.looks import Looks
+from pages.notices import Notices
 from pages.settings import Settings
 from pages.today import Today
 from pages.watch import Watch
 from pages.waterline import Waterline
 
-SUITES = [Today, History, Waterline, Settings, Bottle, Watch, Looks]
+SUITES = [Today, History, Waterline, Settings, Bottle, Watch, Notices, Looks]
 
 
 def main():

@@ -33,22 +33,4 @@ import Testing
         #expect(Set(tested).subtracting(listed).sorted() == [], "tests whose id the law does not list")
         print("tracker vectors: \(Set(listed).intersection(tested).count) of \(listed.count), \(sentences) sentences")
     }
-
-    @Test func everyCheckAndStoryNamesItsTestOrSurface() throws {
-        let tested = Set(Self.tables.flatMap { $0.map(\.id) })
-        var names: [String] = []
-        for line in try Self.lines("Checks.md") where line.hasPrefix("| B9-") || line.hasPrefix("| US-") {
-            let parts = line.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
-            try #require(parts.count == 6, "\(line)")
-            names.append(parts[1])
-            #expect(parts[2].split(separator: " ").count > 2, "\(parts[1]) asks nothing")
-            #expect(!parts[3].isEmpty || !parts[4].isEmpty, "\(parts[1]) is shown by nothing")
-            for id in parts[3].split(separator: ",").map({ $0.trimmingCharacters(in: [" ", "`"]) }) {
-                let exists = id.hasSuffix("*") ? tested.contains { $0.hasPrefix(id.dropLast()) } : tested.contains(id)
-                #expect(exists, "\(parts[1]) names \(id), which is no vector")
-            }
-        }
-        let number = { (count: Int, width: Int) in String(repeating: "0", count: width - "\(count)".count) + "\(count)" }
-        #expect(names == (1...19).map { "B9-\(number($0, 2))" } + (1...36).map { "US-\(number($0, 3))" })
-    }
 }

@@ -85,6 +85,51 @@ struct DeskTests {
         #expect(try TrackerDesk.json(desk.streak()) == #"{"streak":1,"today":"2026-06-15","todayClass":"none"}"#)
     }
 
+    /// D3: where clocks change within a week it has seven days still, and each drink is on its own; so in a month.
+    @Test("a week in which clocks change has seven bars", arguments: [
+        ("Europe/Berlin", "2026-03-23", "2026-03-28T23:30"), ("Europe/Berlin", "2026-03-23", "2026-03-29T03:59"), ("Europe/Berlin", "2026-10-19", "2026-10-25T02:30"),
+        ("America/New_York", "2026-03-02", "2026-03-08T04:30"), ("America/Nuuk", "2026-03-23", "2026-03-28T22:30"), ("Australia/Lord_Howe", "2026-03-30", "2026-04-05T01:45"),
+        ("America/Havana", "2026-03-02", "2026-03-08T05:00"),
+    ])
+    func weeksOfChange(zone: String, monday: String, drink: String) throws {
+        let store = try TrackerStore(inMemory: zone)
+        let zone = try Zone(zone)
+        func desk(_ wall: String) throws -> TrackerDesk {
+            try TrackerDesk(store, now: Moment.parse(wall, now: nil, zone: zone), zone: ZoneChoice(named: zone.id, machine: .utc), source: "cli")
+        }
+        _ = try desk(drink).logDrink(.ml(300))
+        let (first, later) = (try #require(LocalDay(monday)), try desk("2026-12-01T12:00"))
+        let week = try later.week(of: first.adding(days: 3))
+        #expect(week.days.map(\.day) == (0..<7).map { first.adding(days: $0) } && week.totalMl == 300)
+        // 04:00 is where a day begins.
+        let time = drink.suffix(5)
+        let day = try #require(LocalDay(String(drink.prefix(10)))).adding(days: time < "04:00" ? -1 : 0)
+        #expect(week.days.filter { $0.record?.totalMl == 300 }.map(\.day) == [day])
+        let month = try later.month(of: first)
+        #expect(month.days.map(\.day.day) == Array(1...month.days.count))
+    }
+
+    /// US-021: the summary is stored, also of a session without an entry, and nothing of it is told afterwards.
+    @Test("after its end a session tells nothing more", arguments: [0, 3])
+    func theEnd(drinks: Int) async throws {
+        _ = try fixture.desk("20:00").startSession()
+        for number in 0..<drinks { _ = try fixture.desk("20:0\(number + 1)").drink() }
+        let sink = MemorySink()
+        try await fixture.desk("20:10").tell([sink])
+        #expect(sink.shown["waterline-live"] != nil)
+        #expect(sink.shown.keys.contains { ["waterline-per-drink", "waterline-warning"].contains($0) } == (drinks > 0))
+        let summary = try fixture.desk("20:15").endSession().view.session.computedSummary
+        #expect(summary?.drinks == drinks && summary?.durationSeconds == 900)
+        let before = sink.delivered.count
+        for minute in stride(from: 15, to: 14 * 60, by: 45) {
+            let (hour, rest) = (20 + minute / 60, minute % 60)
+            let wall = "2026-06-\(hour < 24 ? 15 : 16)T\(hour % 24 < 10 ? "0" : "")\(hour % 24):\(rest < 10 ? "0" : "")\(rest)"
+            try await fixture.desk(wall).tell([sink])
+            #expect(!sink.shown.keys.contains { $0.hasPrefix("waterline") }, "\(wall)")
+        }
+        #expect(!sink.delivered.dropFirst(before).contains { $0.kind.id.hasPrefix("waterline") })
+    }
+
     @Test("presets follow size and strength; tokens are known by their fingerprint")
     func presetsAndTokens() throws {
         let desk = try fixture.desk()

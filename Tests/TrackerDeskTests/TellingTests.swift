@@ -142,6 +142,34 @@ struct TellingTests {
         #expect(try printed.desk("12:01").state().unread == 0, "a person read it where it was printed")
     }
 
+    /// A10, B8: the loop sleeps until the very second, and whoever drinks nothing hears it once.
+    @Test("a service tells in the second in which a drink is due, once an anchor")
+    func punctual() async throws {
+        let fixture = fixture
+        _ = try fixture.desk("05:00").set([("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.wake", "08:00"), ("schedule.sleep", "20:00")])
+        let clock = Mutex(try fixture.desk("09:20").now)
+        let told = Mutex<[Int64]>([])
+        let end = try fixture.desk("09:45").now
+        let sink = Sink("desktop") { _ in
+            let now = clock.withLock { $0 }
+            told.withLock { $0.append(now.wholeSeconds) }
+            return true
+        }
+        // Sleeping is letting the clock go on.
+        let loop = ReminderLoop(
+            sinks: [sink], desk: { fixture.certainDesk(clock.withLock { $0 }.description) }, trouble: { Issue.record("\($0)") },
+            sleep: { length in
+                clock.withLock { $0 = $0.advanced(seconds: length / .seconds(1)) }
+                await Task.yield()
+            })
+        let work = Task { await loop.run() }
+        #expect(await event(within: 300) { clock.withLock { $0 } >= end ? true : nil } == true)
+        work.cancel()
+        await work.value
+        #expect(sink.given == [.interval])
+        #expect(try told.withLock { $0 } == [fixture.desk("09:30").now.wholeSeconds])
+    }
+
     @Test("a service tells at once when somebody has written, and says each trouble once")
     func loop() async throws {
         let wall = Mutex("12:00")

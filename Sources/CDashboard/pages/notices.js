@@ -23,6 +23,8 @@ export function notices() {
   const place = document.getElementById('notices');
   on('notify', (notice) => {
     const kind = notice.kind ?? notice.id;
+    // That a session runs is on the page itself; over a watch's face it would be in the way.
+    if (kind === 'waterline-live') return;
     shown.get(kind)?.remove();
     const close = () => { banner.remove(); shown.delete(kind); };
     const buttons = (notice.actions ?? []).map((each) => each?.id ?? each).filter((id) => actions[id])

@@ -33,8 +33,9 @@ actor StateFeed {
 
     /// How often the store is asked whether anything was written, while somebody watches.
     static let lookEvery = Duration.milliseconds(200)
-    /// How often the day is told although nothing was written (tracker law B8).
-    static let tick = Duration.seconds(60)
+    /// How often the day is told although nothing was written (tracker law B8), seconds by the day's own clock: one that is set, or a
+    /// computer that slept, is a reason to tell it at once.
+    static let tickSeconds: Double = 60
     /// How often a client hears something although nothing happens.
     static let pingEvery = Duration.seconds(15)
     /// A poll that is so long ago is too old for somebody who begins to look, seconds.
@@ -61,6 +62,8 @@ actor StateFeed {
 
     private let desk: @Sendable () throws -> TrackerDesk
     private let service: ServiceDoor?
+    /// Called when somebody begins to show notifications: what is due has somebody to be shown to (tracker law B8).
+    private let opened: @Sendable () async -> Void
     private var watchers: [UInt64: Watcher] = [:]
     private var nextWatcher: UInt64 = 0
     private var watching: Task<Void, Never>?
@@ -75,14 +78,15 @@ actor StateFeed {
     private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
     private var told: (snapshot: TrackerSnapshot, status: ServiceStatus?, tag: String)?
     /// What those who watch were told last.
-    private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String)?
+    private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var toldSession: ByteBuffer?
     private var tags: UInt64 = 0
     private let born = UInt64(Date().timeIntervalSince1970 * 1000)
 
-    init(desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceDoor?) {
+    init(desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceDoor?, opened: @escaping @Sendable () async -> Void = {}) {
         self.desk = desk
         self.service = service
+        self.opened = opened
         // Ids go on across restarts, so that a client's last id means the same notifications.
         nextNotification = born
     }
@@ -147,6 +151,7 @@ actor StateFeed {
         if looks { await service?.look(.begins) }
         watchers[id] = Watcher(looks: looks, showsNotifications: showsNotifications, stream: continuation, hangUp: hangUp)
         if watching == nil { watching = Task { await self.follow() } }
+        if showsNotifications { await opened() }
         // It may have ended meanwhile.
         if isOver { await leave(id) }
         return (id, stream)
@@ -193,32 +198,32 @@ actor StateFeed {
 
     /// Tells what changed, as long as anybody watches.
     private func follow() async {
-        var (ticked, pinged) = (ContinuousClock.now, ContinuousClock.now)
+        var pinged = ContinuousClock.now
         followed = nil
         toldSession = try? session()
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.lookEvery)
             guard !Task.isCancelled else { return }
-            let isTick = ContinuousClock.now - ticked >= Self.tick / (followed?.status?.speed ?? 1)
-            if isTick { ticked = .now }
             if ContinuousClock.now - pinged >= Self.pingEvery {
                 pinged = .now
                 for watcher in watchers.values { watcher.tell(.ping) }
             }
             // A store that cannot be read right now is looked at again; who watches keeps what was said.
-            try? await tellIfChanged(isTick: isTick)
+            try? await tellIfChanged()
         }
     }
 
-    private func tellIfChanged(isTick: Bool) async throws {
+    private func tellIfChanged() async throws {
         let status = await service?.status()
-        let mark = try desk().store.changeMark()
+        let desk = try desk()
+        let mark = try desk.store.changeMark()
+        let isTick = followed.map { abs($0.at.seconds(to: desk.now)) >= Self.tickSeconds } ?? true
         guard isTick || mark != followed?.mark || status != followed?.status else { return }
         let text = try await current()
         if text.tag != followed?.tag {
             for watcher in watchers.values { watcher.tell(.state(text)) }
         }
-        followed = (mark, status, text.tag)
+        followed = (mark, status, text.tag, desk.now)
         let session = try session()
         if session != toldSession {
             toldSession = session

@@ -16,7 +16,7 @@ public struct Person: Sendable {
     let page: @Sendable () -> String?
     let feed: StateFeed
 
-    /// Called after a write: what it changed may be worth telling at once.
+    /// Called after a write, and when somebody begins to show notifications: something may be worth telling at once.
     let wrote: @Sendable () async -> Void
 
     public init(
@@ -30,6 +30,6 @@ public struct Person: Sendable {
         self.wrote = wrote
         self.agents = agents
         self.page = page
-        feed = StateFeed(desk: desk, service: service)
+        feed = StateFeed(desk: desk, service: service, opened: wrote)
     }
 }

@@ -31,15 +31,15 @@ enum Widget {
         return frame(160, 160, session.waterDueText, card(160, 160) + gauge(session, 28, 24, 112) + text(92, 84, 32, value(session), weight: "bold") + text(92, 116, 13, session.waterDueText))
     }
 
-    /// The session with its counts.
-    static func medium(_ state: TrackerSnapshot) -> String {
-        guard let session = state.waterline else { return idle(state, 340, 160) }
+    /// The session with its counts; without one what the last came to.
+    static func medium(_ state: TrackerSnapshot, _ last: SessionSummary?) -> String {
+        guard let session = state.waterline else { return idle(state, last, 340, 160) }
         return frame(340, 160, session.waterDueText, card(340, 160) + body(session, 340))
     }
 
-    /// The session with its counts and its last three entries.
-    static func large(_ state: TrackerSnapshot, _ logs: [LogEntry]) -> String {
-        guard let session = state.waterline else { return idle(state, 340, 340) }
+    /// The session with its counts and its last three entries; without one what the last came to.
+    static func large(_ state: TrackerSnapshot, _ logs: [LogEntry], _ last: SessionSummary?) -> String {
+        guard let session = state.waterline else { return idle(state, last, 340, 340) }
         let zone = (try? Zone(state.zone)) ?? .utc
         let lines = logs.suffix(3).reversed().enumerated().map { index, log in
             let time = zone.wall(at: log.timestamp).timeText.prefix(5)
@@ -60,12 +60,16 @@ enum Widget {
     private static func body(_ session: WaterlineSnapshot, _ width: Double) -> String {
         let reminder = session.nextReminderText.map { "Next reminder: \($0)" } ?? ""
         return gauge(session, 28, 24, 112) + text(96, 76, 40, value(session), weight: "bold")
-            + text(150, 56, 16, "\(session.drinks) drink\(session.drinks == 1 ? "" : "s"), \(session.waters) water\(session.waters == 1 ? "" : "s")", anchor: "start")
+            + text(150, 56, 16, "\(counted(session.drinks, "drink")), \(counted(session.waters, "water"))", anchor: "start")
             + text(150, 84, 16, session.waterDueText, anchor: "start") + text(150, 112, 16, reminder, anchor: "start")
     }
 
-    private static func idle(_ state: TrackerSnapshot, _ width: Double, _ height: Double) -> String {
-        frame(width, height, "No Session", card(width, height) + text(width / 2, height / 2 - 10, 22, "No Session") + text(width / 2, height / 2 + 24, 16, state.amountText))
+    private static func idle(_ state: TrackerSnapshot, _ last: SessionSummary?, _ width: Double, _ height: Double) -> String {
+        let words = last.map { "Last: \($0.durationText), \(counted($0.drinks, "drink")), \(counted($0.waters, "water"))" } ?? "Start a session"
+        return frame(
+            width, height, "No Session",
+            card(width, height) + text(width / 2, height / 2 - 26, 22, "No Session") + text(width / 2, height / 2 + 8, 16, words)
+                + text(width / 2, height / 2 + 38, 16, state.amountText))
     }
 
     /// Vertical, centre 0 (tracker law E5).

@@ -34,12 +34,15 @@ extension TrackerStore {
         }
     }
 
-    /// Removes the health files that this store has written, and their folder if it made it and nothing else is in it (purge).
-    public func removeHealthFiles() throws {
+    /// Removes the files that this store has written beside itself, and the health files' folder if it made it and nothing else is in it (purge).
+    public func removeWrittenFiles() throws {
         guard path != ":memory:" else { return }
         // A copied store remembers the files of the one it was copied from: those are not its own.
-        let own = [HealthFile(.appleHealth, beside: path).name, HealthFile(.csv, beside: path).name, HealthFile.folder] + HealthFile.formerNames
-        try WrittenFiles.remove(read { db in try WrittenFiles.names(db) }.intersection(own), beside: path)
+        let state = StateFile.name(beside: path)
+        let own = [HealthFile(.appleHealth, beside: path).name, HealthFile(.csv, beside: path).name, HealthFile.folder, state] + HealthFile.formerNames
+        var found = try read { db in try WrittenFiles.names(db) }.intersection(own)
+        if found.contains(state) { found.formUnion(StateFile.leftovers(state, in: URL(fileURLWithPath: path).deletingLastPathComponent().path)) }
+        try WrittenFiles.remove(found, beside: path)
     }
 
     /// Before the files are made: whatever happens then, a purge finds them.
@@ -83,7 +86,7 @@ private enum WrittenFiles {
                 rmdir(file)
             } else if found.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT {
                 throw StoreError(
-                    .inputOutput, "A health file cannot be deleted: \(String(cString: strerror(errno)))", at: file, code: "healthFileStays")
+                    .inputOutput, "A file beside the store cannot be deleted: \(String(cString: strerror(errno)))", at: file, code: "healthFileStays")
             }
         }
     }

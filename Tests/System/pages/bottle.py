@@ -3,6 +3,8 @@ from .browser import PageCase
 
 
 class Bottle(PageCase):
+    reminders = True
+
     def test_why_explains_each_kind(self):
         self.open("/bottle", ".why details")
         self.assertGreaterEqual(len(self.all(".why details")), 5)

@@ -58,6 +58,8 @@ def zone_at(hour):
 
 class PageCase(unittest.TestCase):
     maxDiff = None
+    # Whoever opens a page is told at once what is due: only where a test is about that.
+    reminders = False
 
     def setUp(self):
         self.driver = driver()
@@ -66,6 +68,8 @@ class PageCase(unittest.TestCase):
         self.driver.execute_script("localStorage.clear()")
         tracker("purge", "--yes")
         tracker("setup", "--yes", "--notifications", "skip")
+        if not self.reminders:
+            tracker("settings", "set", "reminders.enabled", "false", "waterline.timeReminders", "false")
         self.hour(14)
         self.driver.get_log("browser")
 
@@ -83,6 +87,11 @@ class PageCase(unittest.TestCase):
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
             {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}]})
+
+    def before_each_page(self, code):
+        """Runs in every page from now on, before the page's own code; until the test is over."""
+        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": code})
+        self.addCleanup(self.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", added)
 
     def offline(self):
         self.driver.set_network_conditions(offline=True, latency=0, throughput=0)

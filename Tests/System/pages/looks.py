@@ -14,6 +14,8 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 class Looks(PageCase):
+    reminders = True
+
     def axe(self, name):
         self.script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
         found = self.driver.execute_async_script(

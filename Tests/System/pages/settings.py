@@ -82,9 +82,14 @@ class Settings(PageCase):
         named = lambda: {each["name"]: each for each in tracker("preset", "list")["presets"]}
         self.until(lambda: "Radler" in named(), "made")
         self.assertEqual(named()["Radler"]["sizeOz"], 16)
-        self.click("[aria-label='Delete: Radler']")
+        self.click("[aria-label='Edit: Radler']")
+        self.type("dialog input[type=text]", "Alster")
+        self.button("Save", "dialog")
+        self.until(lambda: "Alster" in named() and "Radler" not in named(), "changed")
+        self.assertEqual(named()["Alster"]["sizeOz"], 16)
+        self.click("[aria-label='Delete: Alster']")
         self.button("Delete", "dialog")
-        self.until(lambda: "Radler" not in named(), "deleted")
+        self.until(lambda: "Alster" not in named(), "deleted")
 
     def test_tokens(self):
         self.show()

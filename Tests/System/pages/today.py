@@ -1,5 +1,6 @@
 """Today: the states of the main view (tracker law A9), the halo, the cup, the list, confetti."""
 import math
+import re
 import subprocess
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -33,7 +34,9 @@ class Today(PageCase):
         self.says(".headline", "00:00")
         self.wait(".halo-rainbow")
         style = self.script("const s = getComputedStyle(document.querySelector('.halo-rainbow')); return [s.backgroundImage, s.animationDuration, s.animationTimingFunction, s.animationIterationCount]")
-        self.assertIn("conic-gradient", style[0])
+        self.assertEqual(re.findall(r"rgb\(([^)]*)\)", style[0]), ["255, 0, 0", "255, 165, 0", "255, 255, 0", "0, 128, 0", "0, 0, 255", "128, 0, 128", "255, 0, 0"])
+        # It turns, so its box does too: its place in the halo does not.
+        self.assertEqual(self.script("const r = document.querySelector('.halo-rainbow'); return [r.offsetLeft, r.offsetTop, r.offsetWidth, r.offsetHeight]"), [0, 0, 250, 250], "the whole ring")
         self.assertEqual(style[1:], ["2s", "linear", "infinite"])
         self.assertEqual(tracker("status")["dailyTotalMl"], 0, "also where nothing was drunk (K-A15)")
 
@@ -48,6 +51,17 @@ class Today(PageCase):
             tracker("log", amount)
         self.show()
         self.says(".headline", "Goal reached! 🎉")
+
+    def test_no_countdown_stays_when_the_goal_is_met(self):
+        tracker("log", 200)
+        self.show()
+        self.says(".caption", "until next drink")
+        for amount in (2000, 300):
+            tracker("log", amount)
+        self.says(".headline", "Goal reached! 🎉")
+        self.assertFalse(self.one(".caption").is_displayed())
+        self.assertEqual(self.script("return document.querySelector('.soon strong').textContent"), "")
+        self.assertIsNone(tracker("status")["timeUntilNext"])
 
     def test_an_empty_list_says_so(self):
         self.show()
@@ -116,9 +130,15 @@ class Today(PageCase):
         self.assertEqual(self.script("return document.querySelector('.layer.target').dataset.urgency"), str(state["displayUrgency"]))
         self.says(".behind", tracker("status")["behindText"])
         self.assertIn("behind target", self.text(".behind"))
-        tracker("log", state["expectedMl"])
-        self.until(lambda: level() == 0, "on pace no target is shown")
+        # The same behind the halo's own arc.
+        arc = lambda: self.script("const a = document.querySelector('.halo-target'); return [Number(a.getAttribute('stroke-dashoffset')), a.getAttribute('visibility'), a.dataset.urgency]")
+        self.assertAlmostEqual(arc()[0], ROUND * (1 - level()), places=2)
+        self.assertEqual(arc()[1:], ["visible", str(state["displayUrgency"])])
+        # A few millilitres are shown as none.
+        tracker("log", tracker("status")["expectedMl"] - 8)
+        self.until(lambda: level() == 0 and arc()[1] == "hidden", "where nothing is behind no target is shown")
         self.says(".behind", "On track ✓")
+        self.assertIn(tracker("status")["deficitMl"], range(1, 25))
 
     # Drinking.
     def test_a_tap_anywhere_on_the_cup_adds_exactly_one_cup(self):
@@ -143,6 +163,21 @@ class Today(PageCase):
         moved = self.script("return document.querySelector('.vessel').getAnimations({subtree: true}).flatMap(a => a.effect.getKeyframes().flatMap(k => Object.keys(k))).filter(k => !['offset', 'easing', 'composite', 'computedOffset', 'transform'].includes(k))")
         self.assertEqual(moved, [])
         self.assertEqual(self.script("return document.querySelector('.vessel').getAnimations({subtree: true}).filter(a => a.animationName === 'wave').length"), 2, "the waves")
+
+    def test_a_tap_is_felt_where_the_device_can(self):
+        self.before_each_page("window.felt = []; Object.defineProperty(navigator, 'vibrate', {value: pattern => { felt.push(pattern); return true; }})")
+        self.show()
+        self.click(".vessel")
+        self.totals(250)
+        self.assertEqual(self.script("return felt"), [15])
+
+    def test_the_colours_are_the_laws(self):
+        self.show()
+        names = ["background-top", "background-bottom", "primary", "secondary", "accent", "card", "text", "text-second", "success", "amber", "red", "no-data"]
+        colours = self.script("const s = getComputedStyle(document.documentElement); return arguments[0].map(n => s.getPropertyValue('--' + n).trim())", names)
+        self.assertEqual(colours, ["#E8F4FD", "#F0F8FF", "#42A5F5", "#90CAF9", "#1E88E5", "#FFFFFF", "#1A1A2E", "#6B7B8D", "#66BB6A", "#FFB300", "#E53935", "#CFD8DC"])
+        painted = self.script("return [getComputedStyle(document.body).backgroundImage, getComputedStyle(document.querySelector('.depth')).backgroundImage, getComputedStyle(document.querySelector('.card')).backgroundColor]")
+        self.assertEqual(painted, ["linear-gradient(rgb(232, 244, 253), rgb(240, 248, 255))", "linear-gradient(rgb(66, 165, 245), rgb(30, 136, 229))", "rgb(255, 255, 255)"])
 
     def test_the_figure_is_a_choice_that_is_remembered(self):
         self.show()

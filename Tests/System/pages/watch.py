@@ -3,11 +3,6 @@ from .browser import PageCase, tracker
 
 
 class Watch(PageCase):
-    def setUp(self):
-        super().setUp()
-        # A reminder lies over the whole face until somebody puts it away: here only where a test asks for one.
-        tracker("settings", "set", "reminders.enabled", "false", "waterline.timeReminders", "false")
-
     def test_a_reminder_lies_over_the_face_until_it_is_put_away(self):
         self.emulate(240, 240)
         self.show()
@@ -80,6 +75,8 @@ class Watch(PageCase):
         self.button("+ Drink")
         self.button("Beer", "dialog")
         self.until(lambda: state()["drinks"] == 1, "a drink")
+        # Each drink brings a word about water, over the whole face.
+        self.button("Dismiss", ".notices")
         self.button("+ Water")
         self.until(lambda: state()["waters"] == 1, "a water")
         self.button("End session")

@@ -1,5 +1,7 @@
 """Waterline: start, log in at most two taps, the gauge (tracker law E5), timeline, summary (E6), past sessions, forgotten sessions (E3)."""
 import datetime
+import re
+import time
 
 from .browser import PageCase, tracker
 
@@ -50,17 +52,53 @@ class Waterline(PageCase):
 
     def test_the_gauge_stands_where_the_law_says(self):
         self.start()
-        logs = [(None, 0.5, False), (1, 0.5833, False), (1, 0.6667, True), (1, 0.75, True)]
-        for estimate, position, warns in logs:
-            if estimate:
-                tracker("drink", "--estimate", estimate)
+        logs = [(None, 0.5, False), (-3, 0.25, False), (3, 0.5, False), (1, 0.5833, False), (1, 0.6667, True), (1, 0.75, True), (2, 0.9167, True), (2.5, 1, True)]
+        for change, position, warns in logs:
+            for _number in range(-change if change and change < 0 else 0):
+                tracker("water")
+            if change and change > 0:
+                tracker("drink", "--estimate", change)
             at = lambda: float(self.script("return document.querySelector('.gauge').style.getPropertyValue('--position')"))
             self.until(lambda: abs(at() - position) < 0.0001, lambda: f"the gauge is at {at()}, not at {position}")
             self.assertEqual("is-warning" in self.one(".gauge").get_attribute("class"), warns)
             self.assertEqual(self.text(".warning-text"), "Drink water to return to center" if warns else "")
         self.says(".due", "Water due now")
-        mark = self.script("const t = document.querySelector('.gauge-track').getBoundingClientRect(); return t.bottom - 0.75 * t.height")
+        mark = self.script("return document.querySelector('.gauge-track').getBoundingClientRect().top")
         self.until(lambda: abs(self.script("const m = document.querySelector('.gauge-mark').getBoundingClientRect(); return m.top + m.height / 2") - mark) < 2, "the mark")
+
+    def test_a_water_lowers_the_value_and_ends_the_warning(self):
+        self.start()
+        for _number in range(2):
+            tracker("drink")
+        self.says(".warning-text", "Drink water to return to center")
+        self.says(".due", "Water due now")
+        self.button("+ Water")
+        self.says(".due", "Water due in: 1 drink")
+        self.says(".warning-text", "")
+        state = self.state()
+        self.assertEqual((state["value"], state["sinceWater"], state["drinks"], state["waters"]), (1, 0, 2, 1))
+        counts = self.script("return [...document.querySelectorAll('.session-card .counts dd')].slice(0, 2).map(d => d.textContent)")
+        self.assertEqual(counts, ["2", "1"])
+
+    def test_the_next_reminder_counts_down(self):
+        tracker("settings", "set", "waterline.timeReminders", "true", "waterline.intervalMinutes", 20)
+        self.start()
+        seconds = lambda: (lambda found: int(found[1]) * 60 + int(found[2]))(re.fullmatch(r"Next reminder: (\d+):(\d\d)", self.text(".reminder")))
+        self.until(lambda: (self.text(".reminder") or "").startswith("Next reminder: "), "the countdown")
+        first = seconds()
+        self.assertTrue(19 * 60 < first <= 20 * 60, first)
+        self.until(lambda: first - seconds() >= 2, "it stands still")
+        self.assertAlmostEqual(seconds(), self.state()["nextReminderSeconds"], delta=2)
+        tracker("settings", "set", "waterline.timeReminders", "false")
+        self.says(".reminder", "No reminder is due")
+
+    def test_an_end_elsewhere_ends_it_here(self):
+        self.start()
+        tracker("session", "end", "--yes")
+        begun = time.monotonic()
+        self.wait(".summary-card")
+        self.assertLess(time.monotonic() - begun, 2)
+        self.assertFalse(self.one(".session-card").is_displayed())
 
     def test_entries_are_edited_and_deleted(self):
         self.start()

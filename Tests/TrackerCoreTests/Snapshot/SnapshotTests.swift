@@ -45,6 +45,16 @@ import Testing
         #expect(object["phase"] as? String == "goalReached")
     }
 
+    /// B6: the second fill stands at expected / goal while the rounded deficit is shown, and at no other time. At 10:00 500 of 2500 are expected.
+    @Test(arguments: [(0, 0.2), (475, 0.2), (476, nil), (500, nil), (900, nil), (2500, nil)] as [(Int, Double?)])
+    func theTargetStandsAtExpectedOverGoal(total: Int, height: Double?) throws {
+        let snapshot = try evaluation([("09:00", total)], at: "10:00").snapshot
+        #expect(snapshot.targetProgress == height && snapshot.behindText.hasSuffix("behind target") == (height != nil))
+        // In the evening it is full, not more.
+        let evening = try evaluation([("09:00", total)], at: "22:30").snapshot
+        #expect(evening.targetProgress == (total < 2476 ? 1 : nil))
+    }
+
     @Test func paceSnapshotComesBackFromJSON() throws {
         var snapshot = try evaluation([("10:00", 800)], at: "14:00").snapshot.pace
         #expect(try JSONDecoder().decode(PaceSnapshot.self, from: JSONEncoder().encode(snapshot)) == snapshot)

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TrackerCore
 
@@ -6,6 +7,22 @@ import TrackerCore
     static let table: [Vector] = records + impossible + packets + instants
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
+
+    // The same instants on every machine: the core asks none for its zone. Each in a process of its own, since Foundation reads TZ once.
+    @Test func aMachineInUTCSaysTheSame() async {
+        await #expect(processExitsWith: .success) { try RecordVectors.checkInstants(onAMachineIn: "UTC", offset: 0) }
+    }
+
+    @Test func aMachineInTokyoSaysTheSame() async {
+        await #expect(processExitsWith: .success) { try RecordVectors.checkInstants(onAMachineIn: "Asia/Tokyo", offset: 9 * 3600) }
+    }
+
+    private static func checkInstants(onAMachineIn zone: String, offset: Int) throws {
+        setenv("TZ", zone, 1)
+        tzset()
+        #expect(TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: 1_780_000_000)) == offset)
+        for vector in instants { try vector.check() }
+    }
 
     private static let reference: [UInt8] = [0x1A, 2, 2, 0x16, 0x15, 0x0F, 0, 0x10, 0, 0, 1, 0x61, 0]
 

@@ -1,0 +1,44 @@
+import Foundation
+
+/// A client of the stream of events, and what came to it.
+final class EventStream: Sendable {
+    struct Event: Sendable {
+        var kind: String
+        var id: String?
+        var data: String
+
+        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(data.utf8)) as? [String: Any]) ?? [:] }
+    }
+
+    private let client: RawHTTP
+
+    /// - Parameter query: `shows=notifications&fields=…`
+    init(_ house: ServedHousehold, _ query: String = "", lastID: String? = nil) throws {
+        client = try RawHTTP(port: house.port)
+        let more = lastID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
+        client.send("GET /api/v1/events\(query.isEmpty ? "" : "?")\(query) HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n")
+    }
+
+    /// The events so far, once one of them fits; the last of them is that one.
+    func events(until fits: @escaping @Sendable (Event) -> Bool) async throws -> [Event] {
+        let text = try await client.read { text in Self.events(in: text).contains(where: fits) }
+        let events = Self.events(in: text)
+        return Array(events.prefix { !fits($0) }) + events.filter(fits).prefix(1)
+    }
+
+    /// What came so far is forgotten.
+    func forget() { client.forget() }
+
+    /// Every whole event: `event:`, `id:` and `data:` lines up to an empty one. The frames of chunked transfer lie between events.
+    private static func events(in text: String) -> [Event] {
+        text.replacing("\r\n", with: "\n").components(separatedBy: "\n\n").dropLast().compactMap { block in
+            var event = Event(kind: "", id: nil, data: "")
+            for line in block.split(separator: "\n") {
+                if line.hasPrefix("event: ") { event.kind = String(line.dropFirst(7)) }
+                if line.hasPrefix("id: ") { event.id = String(line.dropFirst(4)) }
+                if line.hasPrefix("data: ") { event.data = String(line.dropFirst(6)) }
+            }
+            return event.kind.isEmpty ? nil : event
+        }
+    }
+}

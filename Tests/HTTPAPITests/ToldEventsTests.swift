@@ -1,0 +1,135 @@
+import Foundation
+import HTTPAPI
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+import TrackerDesk
+
+/// What is told once and what is told to everybody: notifications and sessions in the stream, and the state as a file.
+@Suite struct ToldEventsTests {
+    /// Tracker law B7: a notify request is in the one-shot channel only, and comes again only to who missed it.
+    @Test func aNotificationIsSentOnceAndNoStateCarriesIt() async throws {
+        try await CheckedDay().served { visit async throws in
+            let page = try EventStream(visit.house, "shows=notifications")
+            _ = try await page.events { $0.kind == "state" }
+            try await visit.tell()
+            try await visit.tell()
+            try await visit.drink(10)
+            let events = try await page.events { $0.json["dailyTotalMl"] as? Int == 10 }
+            let notices = events.filter { $0.kind == "notify" }
+            #expect(notices.map { $0.json["id"] as? String } == ["hydration-reminder/2026-06-15/1"], "once")
+            #expect(events.filter { $0.kind == "state" }.allSatisfy { $0.json["shouldNotify"] as? Bool == false })
+            let id = try #require(notices.first?.id)
+
+            // Who comes later has the state of now, and nobody is told again; nor is who comes back and missed nothing.
+            for (number, lastID) in [nil, id].enumerated() {
+                let late = try EventStream(visit.house, "shows=notifications", lastID: lastID)
+                let first = try #require(try await late.events { _ in true }.first)
+                #expect(first.kind == "state" && first.json["shouldNotify"] as? Bool == false && first.json["notificationId"] is NSNull)
+                try await visit.drink(10)
+                let total = 20 + number * 10
+                #expect(try await !late.events { $0.json["dailyTotalMl"] as? Int == total }.contains { $0.kind == "notify" })
+            }
+            // Who missed it has it, and nothing else, after the state.
+            let missed = try EventStream(visit.house, "shows=notifications", lastID: String((UInt64(id) ?? 1) - 1))
+            #expect(try await missed.events { $0.kind == "notify" }.map(\.kind) == ["state", "notify"])
+            #expect(try await visit.state()["shouldNotify"] as? Bool == false)
+        }
+    }
+
+    /// US-032: the session is in the stream from its start to its end, and each of its entries at once.
+    @Test func theSessionIsInTheStreamFromItsStartToItsEnd() async throws {
+        let day = try CheckedDay()
+        try day.set("20:00")
+        try await day.served { visit async throws in
+            let page = try EventStream(visit.house)
+            _ = try await page.events { $0.kind == "state" }
+            let id = try #require((try await visit.post("session")["session"] as? [String: Any])?["id"] as? String)
+            let started = try await page.events { $0.kind == "session" }.last
+            #expect(started?.json["id"] as? String == id && started?.json["isActive"] as? Bool == true)
+            try day.set("20:10")
+            _ = try await visit.post("session/drink")
+            let drunk = try await page.events { $0.kind == "session" && ($0.json["logs"] as? [Any])?.count == 1 }.last
+            #expect(drunk?.json["value"] as? Double == 1 && drunk?.json["sinceWater"] as? Int == 1)
+            try day.set("20:20")
+            _ = try await visit.post("session/water")
+            let watered = try await page.events { $0.kind == "session" && ($0.json["logs"] as? [Any])?.count == 2 }.last
+            #expect(watered?.json["value"] as? Double == 0 && watered?.json["sinceWater"] as? Int == 0)
+            _ = try await visit.post("session/end")
+            let ended = try await page.events { $0.kind == "session" && $0.json["isActive"] as? Bool == false }.last
+            #expect((ended?.json["summary"] as? [String: Any])?["drinks"] as? Int == 1)
+        }
+    }
+
+    /// US-029: ended at one place, it is over at all others within two seconds: open pages, pictures, and other programs on the store.
+    @Test func anEndIsAnEndEverywhereWithinTwoSeconds() async throws {
+        let day = try CheckedDay()
+        try day.set("20:00")
+        try await day.served { visit async throws in
+            _ = try await visit.post("session")
+            let pages = try (0..<3).map { _ in try EventStream(visit.house, "fields=waterline") }
+            for page in pages { _ = try await page.events { $0.json["waterline"] is [String: Any] } }
+            let start = ContinuousClock.now
+            _ = try await visit.post("session/end", #"{"at": "now"}"#)
+            for page in pages { _ = try await page.events { $0.kind == "state" && $0.json["waterline"] is NSNull } }
+            #expect(try await visit.state()["waterline"] is NSNull)
+            #expect(try await visit.picture("small").contains("No Session"))
+            #expect(try day.desk().state().waterline == nil)
+            let took = ContinuousClock.now - start
+            #expect(try await took < visit.shortly())
+        }
+    }
+
+    /// US-028: an action that is delivered several times is one water.
+    @Test func aWaterDeliveredThreeTimesIsOne() async throws {
+        try await CheckedDay().served { visit async throws in
+            _ = try await visit.post("session")
+            for _ in 0..<3 {
+                let headers = visit.house.page.merging(["Idempotency-Key": "nudge-1"]) { $1 }
+                #expect(try await visit.house.ask("POST", "/api/v1/session/water", "{}", headers: headers).status == 201)
+            }
+            #expect((try await visit.state()["waterline"] as? [String: Any])?["waters"] as? Int == 1)
+        }
+    }
+
+    /// The file beside the store is whole at every moment, its owner's alone, soon up to date, and gone with a purge (tracker law Section 10.7).
+    @Test func theStatesFileIsNeverHalf() async throws {
+        let day = try CheckedDay()
+        try await day.served { visit async throws in
+            let file = try #require(visit.house.store.stateFile)
+            let keeping = Task { await visit.house.person.keepStateFile { Issue.record("\($0)") } }
+            let isRead = Mutex(false)
+            let reads = Mutex(0)
+            let broken = Mutex<[String]>([])
+            let reader = Task.detached {
+                while !isRead.withLock({ $0 }) {
+                    if let data = FileManager.default.contents(atPath: file) {
+                        let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
+                        if object?["schema"] as? Int == 1, object?["shouldNotify"] as? Bool == false { reads.withLock { $0 += 1 } } else { broken.withLock { $0.append(String(decoding: data.prefix(80), as: UTF8.self)) } }
+                    }
+                    await Task.yield()
+                }
+            }
+            // The writer of the file by itself, as fast as it can, and the service's own.
+            let bytes = Array(try await visit.house.ask("GET", "/api/v1/state").body.utf8)
+            let seen = await event(within: 60) {
+                try? visit.house.store.writeStateFile(bytes)
+                return reads.withLock { $0 } > 50 ? true : nil
+            }
+            #expect(seen == true)
+            for _ in 0..<5 { try await visit.drink(100) }
+            let total = await event(within: 60) { (try? JSONSerialization.jsonObject(with: FileManager.default.contents(atPath: file) ?? Data()) as? [String: Any])?["dailyTotalMl"] as? Int == 500 ? true : nil }
+            #expect(total == true)
+            isRead.withLock { $0 = true }
+            await reader.value
+            #expect(broken.withLock { $0 } == [])
+            #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+            keeping.cancel()
+            await keeping.value
+            _ = try await visit.post("purge", #"{"confirm": "purge"}"#)
+            #expect(!FileManager.default.fileExists(atPath: file))
+        }
+    }
+}

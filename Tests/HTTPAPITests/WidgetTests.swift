@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+import TrackerCore
+
+/// The small pictures (tracker law B6, Section 10.3): geometry, colours, words, and what they show without a session.
+@Suite struct WidgetTests {
+    private static let around = 2 * Double.pi * 84
+
+    @Test(arguments: [(0, 0.0), (1000, 0.5), (1500, 0.75), (2000, 1), (2600, 1)])
+    func theArcIsProgressTimesTheCircumference(total: Int, progress: Double) async throws {
+        let day = try CheckedDay()
+        // At wake time the next drink is not due yet, and again none is once the goal is met.
+        try day.set("07:00")
+        try await day.served { visit async throws in
+            try await visit.set("hydration.goalMl", "2000")
+            try await visit.drink(total)
+            let svg = try await visit.picture("circular.svg")
+            let arc = try #require(svg.firstMatch(of: /class="progress"[^>]*stroke-width="12" stroke-linecap="(butt|round)" stroke-dasharray="([0-9.]+) ([0-9.]+)" transform="rotate\(-90 100 100\)"/), "\(svg)")
+            #expect(abs((Double(arc.2) ?? -1) - progress * Self.around) < 0.01 && abs((Double(arc.3) ?? 0) - Self.around) < 0.01)
+            // A round cap would paint a dot where there is nothing.
+            #expect(arc.1 == (total == 0 ? "butt" : "round"))
+            #expect(svg.contains("aria-label=\"\(min(100, total / 20)) %\"") && !svg.contains("rainbow"))
+        }
+    }
+
+    /// K-A15: while a drink is due the whole ring is a rainbow, also at 0.
+    @Test func theRainbowCoversTheWholeRingAtNothing() async throws {
+        let day = try CheckedDay()
+        try day.set("14:00")
+        try await day.served { visit async throws in
+            let svg = try await visit.picture("circular")
+            let parts = svg.matches(of: /class="rainbow"[^>]*stroke="(#[0-9A-F]{6})" stroke-width="12" stroke-dasharray="([0-9.]+) [0-9.]+" transform="rotate\((-?[0-9]+) 100 100\)"/)
+            #expect(parts.map { String($0.1) } == ["#E53935", "#FB8C00", "#FDD835", "#43A047", "#1E88E5", "#8E24AA"])
+            #expect(parts.map { Int($0.3) } == [-90, -30, 30, 90, 150, 210])
+            #expect(abs(parts.reduce(0) { $0 + (Double($1.2) ?? 0) } - Self.around) < 0.01)
+            // Drunk, it is a ring again.
+            try await visit.drink(1200)
+            #expect(try await !visit.picture("circular").contains("rainbow"))
+        }
+    }
+
+    /// The colour follows what is shown, not the raw urgency: 24 ml behind are none.
+    @Test(arguments: [(500, "#42A5F5"), (476, "#42A5F5"), (475, "#FFB300"), (1, "#FFB300"), (0, "#E53935")])
+    func colourAndPercentFollowTheDay(total: Int, colour: String) async throws {
+        let day = try CheckedDay()
+        try day.set("10:00")
+        try await day.served { visit async throws in
+            try await visit.drink(total)
+            for name in ["circular", "corner"] {
+                let svg = try await visit.picture(name)
+                #expect(svg.firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/).map { String($0.1) } == colour, "\(name)")
+                #expect(svg.contains("aria-label=\"\(total / 25) %\""), "\(name)")
+            }
+            #expect(try await visit.picture("corner").contains(">\(total / 25)%</text>"))
+        }
+    }
+
+    @Test func withoutASessionThePicturesSaySo() async throws {
+        let day = try CheckedDay()
+        try await day.served { visit async throws in
+            try await visit.drink(1250)
+            #expect(try await Self.words(visit.picture("small")) == ["No Session"])
+            for name in ["medium", "large"] {
+                #expect(try await Self.words(visit.picture(name)) == ["No Session", "Start a session", "1,250 ml / 2,500 ml"])
+            }
+            // The last session's summary takes the place of the invitation.
+            try day.set("12:00")
+            _ = try await visit.post("session")
+            _ = try await visit.post("session/drink")
+            _ = try await visit.post("session/drink")
+            try day.set("15:25")
+            _ = try await visit.post("session/water")
+            _ = try await visit.post("session/end")
+            #expect(try await Self.words(visit.picture("small")) == ["No Session"])
+            for name in ["medium", "large"] {
+                #expect(try await Self.words(visit.picture(name)) == ["No Session", "Last: 3h 25m, 2 drinks, 1 water", "1,250 ml / 2,500 ml"])
+            }
+        }
+    }
+
+    @Test func eachSizeShowsItsPartOfTheSession() async throws {
+        let day = try CheckedDay()
+        try day.set("20:00")
+        try await day.served { visit async throws in
+            _ = try await visit.post("session")
+            for (time, path, body) in [("20:10", "drink", "{}"), ("20:20", "drink", #"{"estimate": 1.6}"#), ("20:25", "water", "{}"), ("20:30", "drink", "{}")] {
+                try day.set(time)
+                _ = try await visit.post("session/\(path)", body)
+            }
+            try day.set("20:32")
+            #expect(try await Self.words(visit.picture("small")) == ["2.6", "Water due now"])
+            let medium = ["2.6", "3 drinks, 1 water", "Water due now", "Next reminder: 8:00"]
+            #expect(try await Self.words(visit.picture("medium")) == medium)
+            // The last three entries, the newest first.
+            #expect(try await Self.words(visit.picture("large")) == medium + ["20:30  Drink 1", "20:25  Water", "20:20  Drink 1.6"])
+            // Warned of in red, at its place on the gauge (tracker law E5).
+            let mark = try #require(try await visit.picture("medium").firstMatch(of: /class="value" cx="34" cy="([0-9.]+)" r="9" fill="(#[0-9A-F]{6})"/))
+            #expect(mark.2 == "#E53935" && abs((Double(mark.1) ?? 0) - (24 + 112 * (1 - (0.5 + 2.6 / 12)))) < 0.01)
+        }
+    }
+
+    /// An hour's old picture is none: each is to be asked for again after a minute, and nobody else may keep it.
+    @Test(arguments: ["circular", "corner", "small", "medium", "large"]) func aPictureIsFreshForAMinute(name: String) async throws {
+        try await CheckedDay().served { visit async throws in
+            for path in ["/widget/\(name)", "/widget/\(name).svg"] {
+                let reply = try await visit.house.ask("GET", path)
+                #expect(reply.status == 200 && reply.headers["content-type"] == "image/svg+xml")
+                #expect(reply.headers["cache-control"] == "private, max-age=60" && reply.headers["refresh"] == "60")
+            }
+        }
+    }
+
+    private static func words(_ svg: String) -> [String] { svg.matches(of: />([^<>]+)<\/text>/).map { String($0.1) } }
+}

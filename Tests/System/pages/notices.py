@@ -1,0 +1,75 @@
+"""Notifications on an open page (tracker law B7, C): each once, with what its actions do, gone when it is over."""
+from .browser import PageCase, tracker
+
+# Every notification comes twice, as over a connection that was cut behind it; and what is felt is kept.
+TWICE = """
+    const Real = EventSource;
+    window.EventSource = class extends Real {
+      addEventListener(kind, use) { super.addEventListener(kind, kind === 'notify' ? event => { use(event); use(event); } : use); }
+    };
+    window.felt = [];
+    Object.defineProperty(navigator, 'vibrate', {value: pattern => { felt.push(pattern); return true; }});
+    window.shown = [];
+    addEventListener('DOMContentLoaded', () => new MutationObserver(changes => {
+      for (const change of changes) for (const node of change.addedNodes) shown.push(node.dataset.kind);
+    }).observe(document.getElementById('notices'), {childList: true}));
+"""
+REMINDER = ".notice[data-kind=hydration-reminder]"
+
+
+class Notices(PageCase):
+    reminders = True
+
+    def setUp(self):
+        super().setUp()
+        self.before_each_page(TWICE)
+
+    def show(self, path="/", ready=".vessel"):
+        self.open(path, ready)
+
+    def test_who_opens_the_page_is_told_what_is_due_once(self):
+        self.show()
+        self.wait(REMINDER)
+        self.says(f"{REMINDER} strong", "Hydration Reminder")
+        self.assertIn("to catch up.", self.text(f"{REMINDER} p"))
+        tracker("log", 10)
+        self.until(lambda: (self.text(".amount") or "").startswith("10 ml"), "the state")
+        self.assertEqual(self.script("return shown"), ["hydration-reminder"], "a notification that comes twice is shown once")
+        self.assertEqual(tracker("status")["remindersSent"], 1)
+        # Read is read: another page is not told again.
+        self.open("/", ".vessel")
+        tracker("log", 10)
+        self.until(lambda: (self.text(".amount") or "").startswith("20 ml"), "the state")
+        self.assertEqual(self.script("return shown"), [])
+
+    def test_its_action_logs_one_cup(self):
+        tracker("settings", "set", "hydration.cupMl", 330)
+        self.show()
+        self.button("Log a cup", REMINDER)
+        self.totals(330)
+        self.gone(REMINDER)
+        self.says(".amount", "330 ml / 2,500 ml")
+        self.assertEqual(tracker("status")["drinkCount"], 1)
+
+    def test_the_goal_closes_it(self):
+        self.show()
+        self.wait(REMINDER)
+        for amount in (2000, 500):
+            tracker("log", amount)
+        self.gone(REMINDER)
+
+    def test_a_nudge_is_felt_and_logs_one_water(self):
+        for path, ready in (("/waterline", ".session-card"), ("/watch", ".watch-litres")):
+            with self.subTest(path=path):
+                tracker("settings", "set", "reminders.enabled", "false", "waterline.timeReminders", "false")
+                tracker("session", "start")
+                self.show(path, ready)
+                self.button("+ Drink")
+                self.button("Beer", "dialog")
+                self.button("Log Water", ".notices .notice[data-kind=waterline-per-drink]")
+                self.until(lambda: tracker("status")["waterline"]["waters"] == 1, "one water")
+                self.until(lambda: not self.all(".notices .notice"), "put away")
+                self.assertEqual(self.script("return shown.filter(kind => kind === 'waterline-per-drink').length"), 1)
+                self.assertIn([80, 60, 80], self.script("return felt"))
+                self.assertEqual(tracker("status")["waterline"]["waters"], 1)
+                tracker("session", "end", "--yes")
