@@ -33,7 +33,7 @@ struct DemoService: Sendable {
         let socket = try bottle.listen(at: control)
         defer { bottle.stopListening() }
         let log = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
-        let house = House(nil, Supervisor(), log: log) { _ in bottle.central }
+        let house = House(nil, Supervisor(), log: log, hasDesktop: false) { _ in bottle.central }
         let zone = try Depot.choice(nil).host
         if speed > 1 { Machine.passTime(at: speed, from: Self.nextMorning(Machine.now(), zone)) }
         // Nobody's configuration: an empty one beside the store.

@@ -25,6 +25,7 @@ actor House {
     private let supervisor: Supervisor
     private let log: Logger
     private let clock = DriverClock.system(wall: { Machine.now() })
+    private let hasDesktop: Bool
     private let open: @Sendable (LinkOptions) throws -> any CentralLink
     private var entries: [Entry] = []
     private var plan: ServicePlan?
@@ -34,13 +35,15 @@ actor House {
 
     /// - Parameters:
     ///   - speech: how each person's part is told; `nil`: all of it in `log`.
+    ///   - hasDesktop: the first person is told things on the desktop of the session.
     ///   - open: makes a person's link.
     init(
-        _ speech: ServiceLogOptions?, _ supervisor: Supervisor, log: Logger,
+        _ speech: ServiceLogOptions?, _ supervisor: Supervisor, log: Logger, hasDesktop: Bool = true,
         open: @escaping @Sendable (LinkOptions) throws -> any CentralLink = { try $0.open() }
     ) {
         self.log = log
         self.open = open
+        self.hasDesktop = hasDesktop
         self.speech = speech
         self.supervisor = supervisor
     }
@@ -77,7 +80,7 @@ actor House {
                 next.append(known)
             } else if let depot = depots[person.name], let adapter = adapters[try Self.key(person)] {
                 // The desktop is that of whoever runs the service: of the first one listed.
-                let entry = await letIn(person, depot, adapter, hasDesktop: person.name == plan.people.first?.name)
+                let entry = await letIn(person, depot, adapter, hasDesktop: hasDesktop && person.name == plan.people.first?.name)
                 next.append(entry)
                 joining.append(entry)
             }
