@@ -106,6 +106,9 @@ class Bench:
         self.start("broker", [shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", conf])
         self.until("the broker", lambda: subprocess.run(["mosquitto_pub", "-p", str(self.port), "-t", "bench/hello", "-m", "x"], capture_output=True).returncode == 0)
 
+    def listen(self):
+        self.start("ear", ["mosquitto_sub", "-p", self.port, "-q", "1", "-i", "ear", "-c", "-v", "-t", "ha/#", "-t", "hydration/#", "-t", "bench/#"])
+
     def emulator(self):
         self.start("emulator", [f"{self.products}/waterh-emulator", "run", "--link", f"unix:{self.folder}/b.sock", "--control", f"unix:{self.folder}/c.sock", "--address", BOTTLE,
                                 "--name", "WaterH-Boost-24oz"])
@@ -227,7 +230,7 @@ automation:
     def run(self):
         self.furnish()
         self.broker()
-        self.start("ear", ["mosquitto_sub", "-p", self.port, "-q", "1", "-i", "ear", "-c", "-v", "-t", "ha/#", "-t", "hydration/#", "-t", "bench/#"])
+        self.listen()
         self.publish("homeassistant/device_tracker/bench_phone/config", json.dumps({
             "state_topic": "bench/phone_is", "unique_id": "bench_phone", "default_entity_id": "device_tracker.bench_phone", "name": "Phone", "payload_home": "home"}), "-r")
         self.publish("bench/phone_is", "home", "-r")
@@ -291,6 +294,9 @@ automation:
         self.tracker("log", "111")
         today = str(int(before or 0) + 361)
         self.until("a drink after the broker's restart", lambda: self.state("sensor.hydration_today") == today)
+        # What was said while this one was away itself stands at the broker.
+        self.stop("ear")
+        self.listen()
         self.are("after the broker's restart", ALL, there)
 
         print("Home Assistant starts anew", flush=True)

@@ -96,9 +96,7 @@ struct CommandDesk: Sendable {
     // MARK: - What is asked
 
     private func act(_ request: inout CommandRequest, _ desk: TrackerDesk) throws -> CommandAnswer {
-        if Self.waterline.contains(request.name), !sharesWaterline() {
-            throw Refusal("waterlineNotShared", "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
-        }
+        if Self.waterline.contains(request.name), !sharesWaterline() { throw Self.notShared }
         switch request.name {
         case "log":
             guard let word = try request.main("ml") else { throw Self.missing("ml", "how much: 1 to 2000, cup, quick1 …") }
@@ -129,6 +127,7 @@ struct CommandDesk: Sendable {
             if let own = changes.first(where: { $0.name.isEmpty || ["mqtt.", "http.", "sync."].contains(where: $0.name.lowercased().hasPrefix) }) {
                 throw Refusal("notOverMQTT", "\"\(own.name.prefix(64))\" is how the service speaks to others: it is not set from there.")
             }
+            if !sharesWaterline(), changes.contains(where: { $0.name.lowercased().hasPrefix("waterline.") }) { throw Self.notShared }
             return try answer(request, try desk.set(changes))
         case "drink":
             let preset = try request.main("preset")
@@ -186,6 +185,8 @@ struct CommandDesk: Sendable {
     private static func moment(_ request: inout CommandRequest, _ desk: TrackerDesk) throws -> Instant? {
         try request.fields.word("at").map { try desk.moment($0) }
     }
+
+    private static let notShared = Refusal("waterlineNotShared", "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
 
     private static func missing(_ key: String, _ what: String) -> WrongInput { WrongInput("missingField", "\"\(key)\" is missing: \(what).") }
 
