@@ -4,17 +4,17 @@ import Testing
 
 /// Server-sent events out of an HTTP answer, in whatever pieces they arrive.
 @Suite struct EventReaderTests {
-    private static let answer = """
-        HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
-        d\r\nretry: 2000\n\n\r\n8\r\n: ping\n\n\r\n1b\r\nevent: hello\ndata: {"a":1}\n\r\n1\r\n\n\r\n\
-        1D;x=y\r\nevent: show\r\ndata: é\ndata: b\n\n\r\n
-        """
+    private static let answer: [UInt8] = {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let chunks = ["retry: 2000\n\n", ": ping\n\n", "event: hello\ndata: {\"a\":1}\n", "\n", "event: show\r\ndata: é\ndata: b\n\n"]
+        return chunks.reduce(into: Array(head.utf8)) { $0 += Array("\(String($1.utf8.count, radix: 16));x=y\r\n\($1)\r\n".utf8) }
+    }()
 
     @Test("the same events, however the bytes are cut", arguments: [1, 2, 3, 7, 1000])
     func pieces(size: Int) throws {
         var reader = EventReader()
         var events: [EventReader.Event] = []
-        var rest = Array(Self.answer.utf8)[...]
+        var rest = Self.answer[...]
         while !rest.isEmpty {
             events += try reader.read(rest.prefix(size))
             rest = rest.dropFirst(size)

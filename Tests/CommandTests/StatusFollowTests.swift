@@ -34,7 +34,7 @@ import Testing
     @Test(
         "each bar's own words",
         arguments: [
-            ("waybar", "day", #"{"alt":"alerting","class":"overdue","percentage":12,"text":"0.2L / 2.0L","tooltip":"750ml to catch up\nlast drink 4 h ago"}"#),
+            ("waybar", "day", #"{"alt":"alerting","class":"overdue","percentage":12,"text":"0.2L / 2.0L","tooltip":"400ml to catch up\nlast drink 4 h ago\nWater due now"}"#),
             ("waybar", "session", #"{"alt":"running","class":"running","percentage":58,"text":"1 · Water due now","tooltip":"1 drink, 0 waters"}"#),
             ("i3blocks", "day", ##"{"color":"#E53935","full_text":"0.2L / 2.0L","short_text":"12 %"}"##),
             ("polybar", "day", "%{F#E53935}0.2L / 2.0L%{F-}"), ("tmux", "session", "#[fg=#42A5F5]1 · Water due now#[default]"), ("plain", "day", "0.2L / 2.0L"),

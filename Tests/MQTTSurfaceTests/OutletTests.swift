@@ -78,7 +78,7 @@ struct OutletTests {
         rig.start()
         let count: Int? = await event(within: 60) { try? rig.store.waiting(for: "mqtt") == 0 ? 1 : nil }
         let took = ContinuousClock.now - began
-        print("10,000 sips: \(took)")
+        print("2,000 sips: \(took)")
         #expect(count == 1)
         let order = await event { ear.output.utf8.count { $0 == 10 } >= 2_000 ? ear.payloads(at: "h/sip").compactMap { object($0)["sequence"] as? Int } : nil }
         #expect(order?.count == 2_000 && order == order?.sorted())
