@@ -106,7 +106,8 @@ import Testing
         service.send(signal: SIGTERM)
     }
 
-    /// Service, agent and a second agent, each killed at random: everything that was told was shown once.
+    /// Service, agent and a second agent, each killed at random: everything that was told was shown, and once. Only who is killed in the
+    /// moment between showing something and noting that it was shown leaves it to another, who shows it again.
     @Test(arguments: [false, true]) func eachIsToldOnceWhoeverIsKilled(serviceHasDesktop: Bool) async throws {
         let seed = UInt64.random(in: 0..<1 << 32)
         print("agents killed at random: seed \(seed)")
@@ -125,16 +126,16 @@ import Testing
         // The last word is told in the end, if need be when the claim of one that was killed has lapsed.
         let drinks = try await bench.session().count
         #expect(drinks == 8)
+        func shown() -> [String] { server.notified.items.compactMap { $0.hints["x-waterh-id"]?.text } }
         var before = -1
         let end = try await event(within: 150) { () -> Bool? in
-            let (told, shown) = (try await bench.told(), server.notified.items.count)
-            defer { before = shown }
-            return told.count == shown && shown == before && told.contains { $0.hasPrefix("waterline-per-drink/") } ? true : nil
+            let (told, count) = (try await bench.told(), shown().count)
+            defer { before = count }
+            return Set(told) == Set(shown()) && count == before && told.contains { $0.hasPrefix("waterline-per-drink/") } ? true : nil
         }
-        let ids = server.notified.items.compactMap { $0.hints["x-waterh-id"]?.text }
-        let told = try await bench.told()
-        #expect(end == true && ids.sorted() == told, "seed \(seed): shown \(ids), told \(told), \(programs.map(\.error))")
-        #expect(Set(ids).count == ids.count, "seed \(seed)")
+        let (ids, told) = (shown(), try await bench.told())
+        #expect(end == true, "seed \(seed): shown \(ids), told \(told), \(programs.map(\.error))")
+        #expect(Set(told).count == told.count && ids.count - Set(ids).count <= 2, "seed \(seed): shown \(ids)")
         programs.forEach { $0.send(signal: SIGTERM) }
     }
 }
