@@ -85,6 +85,8 @@ public actor DesktopNotifications: NotificationSink {
     public func stop() async {
         isStopped = true
         server = nil
+        // Who listens holds us in turn.
+        outlets = Outlets()
         await connection?.open.close()
         connection = nil
     }

@@ -80,6 +80,8 @@ final class Resident: Sendable {
             if store.stateFile != nil { group.addTask { await page.keepStateFile { log.warning("The state's file: \($0)") } } }
         }
         screen.show(to: nil)
+        // It speaks of this person: who is let out is held by nobody, so that the store is closed.
+        publishing.withLock { $0 = nil }
         await desktop?.desktop.stop()
     }
 

@@ -56,7 +56,7 @@ import Testing
 
     /// Every key of waterh.toml is shown, in a block that runs.
     @Test(arguments: Configuration.keys) func theReadmeShowsTheKeysOfTheConfiguration(_ key: String) {
-        #expect(Self.blocks.contains { $0.kind == "sh" && $0.text.contains("\n\(key) = ") })
+        #expect(Self.blocks.contains { $0.kind == "sh" && ($0.text.contains("\n\(key) = ") || $0.text.contains("\n[\(key)]\n")) })
     }
 
     @Test(arguments: blocks.filter { $0.kind == "sh bench" })

@@ -207,7 +207,7 @@ def measure(products, folder, say, limit):
             with open(f"{folder}/state.json", "wb") as file:
                 file.write(state)
             python, other = peer_python(folder), free_port()
-            peer = [python, "-m", "uvicorn", "collector_dashboard:app", "--app-dir", HERE, "--port", str(other), "--workers", "2", "--log-level", "warning"]
+            peer = [python, "-m", "uvicorn", "collector_dashboard:app", "--app-dir", HERE, "--port", str(other), "--log-level", "warning"]
             peer_env = env | {"COLLECTOR_DB": f"{folder}/collector.sqlite", "COLLECTOR_STATE": f"{folder}/state.json", "PYTHONDONTWRITEBYTECODE": "1"}
             with running(peer, peer_env) as peer_process:
                 until_answer(other, "/api/v1/state", peer_process)
@@ -217,7 +217,7 @@ def measure(products, folder, say, limit):
                     for place in rates:
                         rates[place].append(requests_per_second(place))
             ours, theirs = (statistics.median(rates[place]) for place in (port, other))
-            say(f"  ours {ours:.0f} requests/s ({sizes[0]} bytes), FastAPI with 2 workers {theirs:.0f} ({sizes[1]} bytes); medians of {ROUNDS}")
+            say(f"  ours {ours:.0f} requests/s ({sizes[0]} bytes), FastAPI under uvicorn {theirs:.0f} ({sizes[1]} bytes); medians of {ROUNDS}")
             limit("state", ours, 10_000, "requests/s", at_most=False)
             limit("state / FastAPI", ours / theirs, 10, "times", at_most=False)
 
