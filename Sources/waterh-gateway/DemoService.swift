@@ -43,6 +43,8 @@ struct DemoService: Sendable {
             LinkOptions.parse(["--link", "unix:\(store.path).demo", "--bottle", bottle.address]), StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false,
             listen: "off")
         try await house.take(plan)
+        // Who opens the page sees the day at once, and no welcome.
+        _ = try await house.residents.first?.desk.desk().setUp([], notifications: "Not asked for.")
         let out = TextOutput.standard
         let server = HTTPServer(house.pages, names: { [] }, log: log, random: { UInt32.random(in: 0...UInt32.max) })
         try await withThrowingTaskGroup(of: Void.self) { group in

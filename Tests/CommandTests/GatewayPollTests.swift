@@ -163,6 +163,23 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
+    /// The demo's page: a day that passes quickly, and the bottle's drinks in it; no welcome stands before it.
+    @Test func theDemosPageShowsADayThatPasses() async throws {
+        let folder = try TemporaryFolder()
+        let demo = try Program("waterh-gateway").start(
+            ["demo", "--port", "0", "--speed", "1200", "--control", "unix:\(folder.path)/c.sock"],
+            environment: ["HOME": folder.path, "TMPDIR": folder.path, "WATERH_BOTTLE": "another"], directory: folder.path)
+        let line = try await demo.line { $0.hasPrefix("The page: ") }
+        let state = String(line.dropFirst("The page: ".count)) + "api/v1/state"
+        let seen = try await event(within: 90) { () -> String? in
+            let answer = try await Program(path: "/usr/bin/curl").run(["-sS", state])
+            return answer.output.contains(#""dailyTotalMl":"#) && !answer.output.contains(#""dailyTotalMl":0,"#) ? answer.output : nil
+        }
+        #expect(seen?.contains(#""speed":1200"#) == true && seen?.contains(#""setupDone":true"#) == true, "\(seen ?? "nothing") \(demo.error)")
+        demo.send(signal: SIGTERM)
+        #expect(try await demo.finish(limit: 20).exitCode == 0)
+    }
+
     /// Whoever interrupts a demo sees 130, whoever stops it as a service 0; both clean.
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 0)] as [(Int32, Int32)]) func aDemoThatIsStopped(_ signal: Int32, _ code: Int32) async throws {
         let folder = try TemporaryFolder()

@@ -69,7 +69,8 @@ struct FollowingTests {
         let looks = Mutex(0)
         let loop = ReminderLoop(sinks: [sink], desk: { desk(store) }, trouble: { _ in }, sleep: { _ in
             looks.withLock { $0 += 1 }
-            try? await Task.sleep(for: .seconds(3600))
+            // A service looks again within a minute: what the other held in its hands at the moment of a look waits so long.
+            try? await Task.sleep(for: .seconds(3))
         })
         // One that can show nothing, on the same store.
         let deaf = ReminderLoop(sinks: [Deaf()], desk: { desk(third) }, trouble: { _ in }, sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
