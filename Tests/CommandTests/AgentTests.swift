@@ -70,7 +70,7 @@ import Testing
         try await bench.tracker("drink")
         let shown = await server.notified.wait(for: 2, limit: 60)
         #expect(Set(shown.map(\.summary)) == ["Session running", "You've had 1 drink — time for water"], "\(agent.error) \(service.error)")
-        #expect(try await event(within: 30) { try await bench.told().count == 2 ? true : nil } == true, "counted when it was shown")
+        #expect(try await event(within: 100) { try await bench.told().count == 2 ? true : nil } == true, "counted when it was shown")
         let state = try ServiceSocket(path: bench.socket()).get("/api/v1/state")
         #expect(String(decoding: state, as: UTF8.self).contains(#""notifications":"enabled""#))
         let reminder = try #require(shown.first { $0.summary.hasPrefix("You've had") })
@@ -101,7 +101,7 @@ import Testing
         let server = try await FakeNotificationServer(bench.bus)
         let shown = await server.notified.wait(for: 2, limit: 60)
         #expect(shown.count == 2, "\(agent.error) \(service.error)")
-        #expect(try await event(within: 30) { try await bench.told().count == 2 ? true : nil } == true)
+        #expect(try await event(within: 100) { try await bench.told().count == 2 ? true : nil } == true)
         agent.send(signal: SIGTERM)
         service.send(signal: SIGTERM)
     }
