@@ -1,10 +1,7 @@
 import Foundation
+import Outgoing
 import Store
 import TrackerCore
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
 
 /// Tells `sync.url` what the outbox holds and takes in what other devices wrote (tracker law E8).
 ///
@@ -18,13 +15,13 @@ public struct SyncClient: Sendable {
     public var token: String?
     /// Seconds that one request may take.
     public var timeoutSeconds: Double
-    private let transport: SyncTransport
+    /// Years of sessions fit.
+    private static let answerLimit = 16 << 20
 
     public init(base: URL, token: String? = nil, timeoutSeconds: Double = 10) {
         self.base = base
         self.token = token
         self.timeoutSeconds = timeoutSeconds
-        transport = SyncTransport(timeoutSeconds: timeoutSeconds)
     }
 
     /// What one pass did.
@@ -80,11 +77,8 @@ public struct SyncClient: Sendable {
     func send(_ item: OutboxItem) async -> SendOutcome { await post(item.operation.rawValue, Data(item.payload.utf8)) }
 
     private func post(_ operation: String, _ body: Data) async -> SendOutcome {
-        var request = URLRequest(url: base.appendingPathComponent(operation))
-        request.httpMethod = "POST"
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        request.httpBody = body
-        guard let answer = await exchange(request) else { return .unreachable }
+        let address = base.appendingPathComponent(operation).absoluteString
+        guard let answer = await exchange("POST", address, [("Content-Type", "application/json")], Array(body)) else { return .unreachable }
         switch answer.status {
         case 200..<300: return isPlausible(answer) ? .sent : .nonsense
         case 300..<400: return .nonsense
@@ -93,16 +87,16 @@ public struct SyncClient: Sendable {
         }
     }
 
-    private func exchange(_ request: URLRequest) async -> SyncTransport.Answer? {
-        var request = request
-        request.timeoutInterval = timeoutSeconds
-        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        return await transport.send(request)
+    /// The answer, whatever its status; `nil` where there was none, or one without an end.
+    private func exchange(_ method: String, _ address: String, _ headers: [(name: String, value: String)] = [], _ body: [UInt8]? = nil) async -> OutgoingAnswer? {
+        let credential = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
+        let client = OutgoingClient(limit: .seconds(timeoutSeconds), connectLimit: .seconds(timeoutSeconds), answerLimit: Self.answerLimit)
+        return try? await client.send(OutgoingRequest(method, address, headers: headers + credential, body: body))
     }
 
     /// Nothing, or JSON: a network's login page is neither.
-    private func isPlausible(_ answer: SyncTransport.Answer) -> Bool {
-        answer.body.isEmpty || (try? JSONSerialization.jsonObject(with: answer.body, options: .fragmentsAllowed)) != nil
+    private func isPlausible(_ answer: OutgoingAnswer) -> Bool {
+        answer.body.isEmpty || (try? JSONSerialization.jsonObject(with: Data(answer.body), options: .fragmentsAllowed)) != nil
     }
 
     private func trouble(_ outcome: SendOutcome, _ name: String) -> String {
@@ -137,7 +131,7 @@ public struct SyncClient: Sendable {
         var components = URLComponents(url: base.appendingPathComponent(name), resolvingAgainstBaseURL: false)
         components?.queryItems = parameters.map { URLQueryItem(name: $0, value: $1) }
         guard let url = components?.url else { throw SyncTrouble("\(base) is no address that a query can be added to.") }
-        guard let answer = await exchange(URLRequest(url: url)) else { throw SyncTrouble(trouble(.unreachable, name)) }
+        guard let answer = await exchange("GET", url.absoluteString) else { throw SyncTrouble(trouble(.unreachable, name)) }
         switch answer.status {
         case 200..<300:
             guard isPlausible(answer), !answer.body.isEmpty else { throw SyncTrouble(trouble(.nonsense, name)) }

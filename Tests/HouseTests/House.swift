@@ -18,7 +18,7 @@ struct House {
     }
 
     /// What the compiler or the system brings along.
-    static let system: Set<String> = ["Foundation", "FoundationEssentials", "FoundationNetworking", "Glibc", "Dispatch", "Synchronization", "Testing"]
+    static let system: Set<String> = ["Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization", "Testing"]
 
     /// Each import is an arrow of the manifest, and each arrow is imported somewhere.
     func brokenArrows() -> [String] {

@@ -1,13 +1,10 @@
 import Foundation
+import Outgoing
 import Store
 import Support
 import Sync
 import Testing
 import TrackerCore
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
 
 /// A real HTTP server in another process.
 struct SyncServer {
@@ -24,13 +21,10 @@ struct SyncServer {
     }
 
     func control(_ path: String, body: String = "") async throws -> Data {
-        var request = URLRequest(url: try #require(URL(string: path, relativeTo: base)))
-        request.timeoutInterval = 10
-        if !path.hasPrefix("/control/log"), !path.hasPrefix("/control/seen"), !path.hasPrefix("/control/rows") {
-            request.httpMethod = "POST"
-            request.httpBody = Data(body.utf8)
-        }
-        return try await URLSession.shared.data(for: request).0
+        let url = try #require(URL(string: path, relativeTo: base)).absoluteString
+        let looks = path.hasPrefix("/control/log") || path.hasPrefix("/control/seen") || path.hasPrefix("/control/rows")
+        let request = looks ? OutgoingRequest("GET", url) : OutgoingRequest("POST", url, body: Array(body.utf8))
+        return Data(try await OutgoingClient().send(request).body)
     }
 
     /// Operations in the order they came.

@@ -1,0 +1,16 @@
+/// What a server answered, whatever its status.
+public struct OutgoingAnswer: Hashable, Sendable {
+    public var status: Int
+    /// In their order, as they were written.
+    public var headers: [OutgoingRequest.Header]
+    public var body: [UInt8]
+
+    public init(status: Int, headers: [OutgoingRequest.Header] = [], body: [UInt8] = []) {
+        (self.status, self.headers, self.body) = (status, headers, body)
+    }
+
+    public var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// A header by its name, in whatever case; the first of several.
+    public func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
+}

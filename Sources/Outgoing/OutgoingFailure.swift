@@ -1,0 +1,33 @@
+/// Why there is no answer to a request.
+public struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Kind: String, Hashable, Sendable {
+        /// libcurl is not there.
+        case libraryMissing
+        /// What was asked for cannot be: an address, a header, a file.
+        case wrongUse
+        /// Nobody answers at that place.
+        case unreachable
+        /// Encryption: a certificate, a host name.
+        case tls
+        /// The server is silent.
+        case noAnswer
+        /// The connection broke, or what came is no HTTP.
+        case broken
+        /// The answer is longer than may be.
+        case tooLong
+        /// Nobody waits any more.
+        case cancelled
+    }
+
+    public let kind: Kind
+    public let sentence: String
+
+    public init(_ kind: Kind, _ sentence: String) {
+        (self.kind, self.sentence) = (kind, sentence)
+    }
+
+    public var description: String { sentence }
+
+    /// Somebody has to change something first: trying often helps nobody.
+    public var needsPerson: Bool { [.libraryMissing, .wrongUse, .tls].contains(kind) }
+}

@@ -1,0 +1,66 @@
+import Foundation
+
+/// A real HTTP server in another process: keeps every request, and answers as it is told (`peer.py`).
+public final class WebPeer: Sendable {
+    public let port: Int
+    private let program: RunningProgram
+    private let scheme: String
+
+    /// - Parameter certificate: with its key: then it speaks TLS.
+    public init(port: Int = 0, certificate: (file: String, key: String)? = nil) async throws {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("peer.py").path
+        guard let python = Program(system: "python3") else { throw Broker.Missing(description: "these tests need python3; apt-get install python3-minimal") }
+        program = try python.start([script, String(port)] + (certificate.map { [$0.file, $0.key] } ?? []))
+        scheme = certificate == nil ? "http" : "https"
+        let line = try await program.line { $0.hasPrefix("port ") }
+        guard let found = Int(line.dropFirst(5)) else { throw Broker.Missing(description: "peer.py said \(line)") }
+        self.port = found
+    }
+
+    public var url: String { "\(scheme)://127.0.0.1:\(port)" }
+
+    /// A request as it came.
+    public struct Seen: Sendable, Decodable {
+        public var method: String
+        public var path: String
+        /// Names in lower case.
+        public var headers: [String: String]
+        public var body: String
+        /// Seconds since 1970.
+        public var at: Double
+
+        /// The body as an object of JSON.
+        public var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]) ?? [:] }
+    }
+
+    /// How the next requests are answered, as a list of JSON.
+    public func answers(_ list: String) async throws { _ = try await control("answers", list) }
+    /// How everything is answered from now on, as an object of JSON.
+    public func rule(_ object: String) async throws { _ = try await control("rule", object) }
+    /// Every request so far, in the order they came.
+    public func seen() async throws -> [Seen] { try JSONDecoder().decode([Seen].self, from: Data(try await control("seen").utf8)) }
+
+    /// Waits for so many requests.
+    public func seen(_ count: Int, within limit: Double = 20) async throws -> [Seen] {
+        let found: [Seen]? = try await event(within: limit) {
+            let seen = try await seen()
+            return seen.count >= count ? seen : nil
+        }
+        if let found { return found }
+        return try await seen()
+    }
+
+    /// Ends it at once.
+    public func stop() async throws {
+        program.send(signal: SIGKILL)
+        _ = try await program.finish(limit: 10)
+    }
+
+    private func control(_ name: String, _ body: String? = nil) async throws -> String {
+        guard let curl = Program(system: "curl") else { throw Broker.Missing(description: "these tests need curl") }
+        let more = body.map { _ in ["--data-binary", "@-"] } ?? []
+        let result = try await curl.run(["-sS", "-k", "--noproxy", "*", "-m", "20", "\(url)/control/\(name)"] + more, input: Array((body ?? "").utf8))
+        guard result.exitCode == 0 else { throw Broker.Missing(description: "curl: \(result.error)") }
+        return result.output
+    }
+}
