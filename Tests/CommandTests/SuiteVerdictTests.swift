@@ -1,0 +1,90 @@
+import Foundation
+import Support
+import Testing
+
+/// What `hardware/bench test` says at its end. The runner is a script here, because a test that fails on purpose cannot stand in our own suite.
+@Suite(.timeLimit(.minutes(2))) struct SuiteVerdictTests {
+    private struct Bench {
+        let folder: TemporaryFolder
+        var report: String { folder.file("report") }
+
+        init() throws { folder = try TemporaryFolder() }
+
+        /// Runs a part whose runs come to these ends, one after the other.
+        /// - Parameter runs: for each run what became of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x` never ended.
+        func part(_ runs: [String], onceMore: Bool = true) async throws {
+            let runner = folder.file("runner")
+            let script = """
+                #!/usr/bin/env python3
+                import json, sys
+                at = sys.argv.index("--event-stream-output-path")
+                state = \(folder.file("state").debugDescription)
+                number = len(open(state).read()) if __import__("os").path.exists(state) else 0
+                open(state, "a").write("x")
+                ends = \(runs)[number]
+                wanted = sys.argv[sys.argv.index("--filter") + 1] if "--filter" in sys.argv else None
+                with open(sys.argv[at + 1], "w") as out:
+                    def event(kind, test, **more):
+                        out.write(json.dumps({"kind": "event", "payload": {"kind": kind, "testID": test, **more}}) + "\\n")
+                    for letter, end in zip("ab", ends):
+                        import re
+                        test = f"T/{letter}()"
+                        if wanted and not re.search(wanted, test): continue
+                        place = test + "/T.swift:1:2"
+                        words = [{"text": f"words of {letter}"}]
+                        if end == "s": event("testSkipped", place, messages=words); continue
+                        event("testStarted", place)
+                        if end == "f": event("issueRecorded", place, issue={"isKnown": False}, messages=words)
+                        if end != "x": event("testEnded", place)
+                sys.exit(1 if "f" in ends or "x" in ends else 0)
+                """
+            try Data(script.utf8).write(to: folder.url("runner"))
+            try? FileManager.default.removeItem(at: folder.url("state"))
+            let options = onceMore ? ["--once-more"] : []
+            let result = try await suite(["tests", "a part"] + options + [report, "--", try python().path, runner])
+            #expect(result.exitCode == 0, "\(result.error)")
+        }
+
+        func verdict() async throws -> Program.Result { try await suite(["verdict", report]) }
+
+        func suite(_ arguments: [String]) async throws -> Program.Result {
+            try await python().run([Program.repository + "/Tests/System/suite.py"] + arguments, environment: ["XDG_CACHE_HOME": folder.path])
+        }
+
+        private func python() throws -> Program { try #require(Program(system: "python3"), "python3 is not installed: run hardware/bench setup") }
+    }
+
+    @Test(arguments: [
+        (["pp"], true, 0, "2 passed", "passed"), (["pf"], false, 1, "failed: T/b()\n    words of b", "FAILED"),
+        (["pf", "pp"], true, 0, "flaky (red, then green alone): T/b()", "passed"), (["pf", "pf"], true, 1, "failed: T/b()", "FAILED"),
+        (["px"], true, 1, "failed: T/b()\n    it never ended: exit code 1", "FAILED"), (["ps"], true, 0, "skipped: T/b()\n    words of b", "passed"),
+    ])
+    func whatStandsAtTheEnd(runs: [String], onceMore: Bool, status: Int32, line: String, last: String) async throws {
+        let bench = try Bench()
+        try await bench.part(runs, onceMore: onceMore)
+        let verdict = try await bench.verdict()
+        #expect(verdict.exitCode == status)
+        #expect(verdict.output.contains(line), "\(verdict.output)")
+        #expect(verdict.lines.last.map(String.init) == last)
+    }
+
+    @Test func flakyInTwoRunsInARowIsRed() async throws {
+        let bench = try Bench()
+        try await bench.part(["pf", "pp"])
+        #expect(try await bench.verdict().exitCode == 0)
+        try await bench.part(["pf", "pp"])
+        let verdict = try await bench.verdict()
+        #expect(verdict.exitCode == 1)
+        #expect(verdict.output.contains("flaky, as in the run before"))
+    }
+
+    @Test func aPartThatIsNoTestIsNamedWithItsExitCode() async throws {
+        let bench = try Bench()
+        _ = try await bench.suite(["part", "fuzzers", bench.report, "--", "false"])
+        _ = try await bench.suite(["time", "build", "61", bench.report])
+        let verdict = try await bench.verdict()
+        #expect(verdict.exitCode == 1)
+        #expect(verdict.output.contains("failed: fuzzers\n    exit code 1"))
+        #expect(verdict.output.contains("1 min 01 s  build"))
+    }
+}

@@ -1,0 +1,179 @@
+"""The parts of `hardware/bench test`, each with its time, and the verdict at the end.
+
+suite.py tests LABEL [--once-more] REPORT -- swift test …   a part that consists of Swift tests
+suite.py part LABEL REPORT -- COMMAND…                      any other part
+suite.py time LABEL SECONDS REPORT                          a part that went well already
+suite.py verdict REPORT                                     what stands at the end
+
+A red part does not end the run: it notes what was red, for the verdict, which ends with exit code 1 then.
+
+With --once-more up to four red tests run again, alone: a time limit that a busy processor missed has nothing to do with us. Green then,
+a test is flaky: it is named, and remembered; flaky in two runs in a row is red.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+# A fault of ours shows in many tests at once; only few are run again.
+MOST_AGAIN = 4
+
+
+def record():
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(cache) / "waterh-bench" / "flaky-tests"
+
+
+class Events:
+    """What Swift Testing's event stream says of one run."""
+
+    def __init__(self, path):
+        self.passed, self.failed, self.skipped, self.begun = set(), {}, {}, set()
+        suites = set()
+        for line in path.read_text(errors="replace").splitlines():
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue  # The last line of a run that ended in the middle.
+            payload = entry.get("payload", {})
+            test, kind = payload.get("testID", ""), payload.get("kind")
+            if entry.get("kind") == "test" and kind == "suite":
+                suites.add(payload.get("id"))
+            elif kind == "issueRecorded" and payload.get("issue", {}).get("isFailure", not payload.get("issue", {}).get("isKnown", False)):
+                words = [message.get("text", "") for message in payload.get("messages", [])]
+                self.failed.setdefault(name(test), []).append(" ".join(words)[:600])
+            elif test in suites:
+                continue
+            elif kind == "testStarted":
+                self.begun.add(name(test))
+            elif kind == "testEnded":
+                self.begun.discard(name(test))
+                self.passed.add(name(test))
+            elif kind == "testSkipped":
+                words = [message.get("text", "") for message in payload.get("messages", [])]
+                self.skipped[name(test)] = " ".join(words)
+        self.passed -= self.failed.keys()
+
+
+def name(test):
+    """Target.Suite/function(), without the place in the file."""
+    return re.sub(r"/[^/]*\.swift:\d+:\d+$", "", test)
+
+
+def run(command, folder):
+    events = pathlib.Path(folder) / "events.jsonl"
+    events.unlink(missing_ok=True)
+    status = subprocess.run(command + ["--event-stream-output-path", str(events), "--event-stream-version", "0"]).returncode
+    return status, Events(events) if events.exists() else None
+
+
+def without_filter(command):
+    """The same command, for other tests."""
+    rest, skip = [], False
+    for word in command:
+        if skip:
+            skip = False
+        elif word in ("--filter", "--skip"):
+            skip = True
+        else:
+            rest.append(word)
+    return rest
+
+
+def blank(label):
+    return {"label": label, "passed": 0, "failed": {}, "skipped": {}, "flaky": {}}
+
+
+def note(report, entry, seconds):
+    with open(report, "a", encoding="utf-8") as file:
+        file.write(json.dumps(entry | {"seconds": seconds}) + "\n")
+
+
+def tests(label, once_more, command):
+    entry = blank(label)
+    with tempfile.TemporaryDirectory() as folder:
+        status, events = run(command, folder)
+        if events is None:
+            entry["failed"] = {label: [f"it ended with exit code {status} before a test began"]}
+            return entry
+        entry.update(passed=len(events.passed), failed=events.failed, skipped=events.skipped)
+        if status != 0 and events.begun:
+            entry["failed"].update({test: [f"it never ended: exit code {status}"] for test in sorted(events.begun)})
+        elif status != 0 and not events.failed:
+            entry["failed"] = {label: [f"exit code {status}"]}
+        elif once_more and 0 < len(events.failed) <= MOST_AGAIN:
+            again(entry, command, folder)
+    return entry
+
+
+def again(entry, command, folder):
+    place = record()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    before = set(place.read_text().splitlines()) if place.exists() else set()
+    remembered = set()
+    for test, words in sorted(entry["failed"].items()):
+        print(f"== {test}, once more (it was red)", flush=True)
+        status, events = run(without_filter(command) + ["--filter", "^" + re.escape(test)], folder)
+        if status != 0 or events is None or test not in events.passed:
+            continue
+        remembered.add(test)
+        if test in before:
+            words.append("flaky, as in the run before")
+        else:
+            entry["flaky"][test] = entry["failed"].pop(test)
+            entry["passed"] += 1
+    place.write_text("".join(test + "\n" for test in sorted(remembered)))
+
+
+def clock(seconds):
+    return f"{int(seconds) // 60} min {int(seconds) % 60:02} s"
+
+
+def verdict(report):
+    entries = [json.loads(line) for line in report.read_text().splitlines()]
+    failed = {test: words for entry in entries for test, words in entry["failed"].items()}
+    flaky = {test: words for entry in entries for test, words in entry["flaky"].items()}
+    skipped = {test: why for entry in entries for test, why in entry["skipped"].items()}
+    print("\n== verdict")
+    for entry in entries:
+        count = f", {entry['passed']} passed" if entry["passed"] else ""
+        red = f", {len(entry['failed'])} failed" if entry["failed"] else ""
+        print(f"{clock(entry['seconds']):>12}  {entry['label']}{count}{red}")
+    print(f"{clock(sum(entry['seconds'] for entry in entries)):>12}  in all")
+    for title, those in (("skipped", {test: [why] for test, why in skipped.items()}), ("flaky (red, then green alone)", flaky), ("failed", failed)):
+        for test, words in sorted(those.items()):
+            print(f"{title}: {test}" + "".join(f"\n    {line}" for line in words[:3] if line))
+    print("FAILED" if failed else "passed")
+    return 1 if failed else 0
+
+
+def main(arguments):
+    if arguments[:1] == ["verdict"] and len(arguments) == 2:
+        return verdict(pathlib.Path(arguments[1]))
+    if arguments[:1] == ["time"] and len(arguments) == 4:
+        note(arguments[3], blank(arguments[1]), float(arguments[2]))
+        return 0
+    if arguments[:1] not in (["tests"], ["part"]) or "--" not in arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    middle = arguments.index("--")
+    kind, label, *options, report = arguments[:middle]
+    command = arguments[middle + 1:]
+    print(f"== {label}", flush=True)
+    begun = time.monotonic()
+    if kind == "tests":
+        entry = tests(label, "--once-more" in options, command)
+    else:
+        entry = blank(label)
+        if status := subprocess.run(command).returncode:
+            entry["failed"] = {label: [f"exit code {status}"]}
+    note(report, entry, time.monotonic() - begun)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
