@@ -29,6 +29,7 @@ final class Resident: Sendable {
     private let broker = MQTTSink()
     private let publishing = Mutex<MQTTOutlet?>(nil)
     private let reminders: ReminderLoop
+    private let lights: LightCall
     private let desktop: ServiceDesktop?
     /// Programs in the person's session that show what the service cannot.
     private let agents = AgentSink()
@@ -47,9 +48,11 @@ final class Resident: Sendable {
         // One desktop: what the service cannot show there itself, a program of the session may.
         let screens = FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents])
         self.pages = desktopPages
+        let lights = LightCall(of: plan.listed)
+        self.lights = lights
         let reminders = ReminderLoop(
             sinks: [screen, broker, screens], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
-            sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
+            looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
             desktop.map { ServiceDesktop(desktop: $0, desk: desk, reminders: reminders, page: pages, log: log) }
@@ -82,6 +85,7 @@ final class Resident: Sendable {
         screen.show(to: nil)
         // It speaks of this person: who is let out is held by nobody, so that the store is closed.
         publishing.withLock { $0 = nil }
+        lights.reach(nil)
         await desktop?.desktop.stop()
     }
 
@@ -90,6 +94,8 @@ final class Resident: Sendable {
         let (board, mark, log) = (board, mark, log)
         var outlets = GatewayDriver.Outlets()
         outlets.todayTotal = { [self] in try Self.desk(store, planInForce.zone, "gateway").state().pace.dailyTotalMl }
+        outlets.light = { [self] in try Self.desk(store, planInForce.zone, "gateway").light(ofBottle: $0) }
+        outlets.lit = { [self] in try Self.desk(store, planInForce.zone, "gateway").noteLight($1, ofBottle: $0) }
         outlets.diagnostic = {
             board.show($0)
             log.log(level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata)
@@ -112,6 +118,7 @@ final class Resident: Sendable {
     /// The person as the web server sees it.
     func page(_ service: PollService) -> Person {
         let (store, reminders, door) = (store, reminders, door(service))
+        lights.reach(service)
         let outlet = outlet(broker, door) { await reminders.poke() }
         // Before the first poll: what it brings is to be told.
         outlet.prepare()

@@ -142,5 +142,31 @@ def a_service_that_was_killed_finds_its_bottle_again():
         expect(again.stop() == 0, again.said())
 
 
+def the_bottle_shows_a_reminder():
+    """Its own light through a reminder, by its own answers: dark, lit when the day is behind, dark when enough was drunk."""
+    place = store()
+    east = (15 - time.gmtime().tm_hour + 36) % 24 - 12
+    zone = f"Etc/GMT{'-' if east >= 0 else '+'}{abs(east)}"
+
+    def tracker(*words):
+        subprocess.run([f"{PRODUCTS}/waterh-tracker", *words, "--store", place, "--zone", zone], check=True, stdout=subprocess.DEVNULL)
+
+    with Emulator("--profile", "retail") as bottle:
+        def until(light):
+            end = time.monotonic() + PATIENCE
+            while not (seen := bottle.tell([{"do": "status"}])["light"] or "").startswith(light):
+                expect(time.monotonic() < end, f"the light is {seen!r}, not {light}: {service.said()}")
+                time.sleep(0.5)
+
+        tracker("settings", "set", "bottle.light", "true", "bottle.showGoal", "true", "hydration.goalMl", "2200", "day.zone", zone)
+        service = Service(place, 8081)
+        until("breathe, colour E5 39 35")
+        bottle.sip(2200)
+        expect(subprocess.run([f"{PRODUCTS}/waterh-gateway", "nudge", "--store", place]).returncode == 0, service.said())
+        until("blue, colour 00 00 00")
+        expect(bottle.tell([{"do": "status"}])["goalMl"] == 2200, "the day's goal is on its screen")
+        expect(service.stop() == 0, service.said())
+
+
 if __name__ == "__main__":
-    run_tests([sips_are_on_the_page_and_the_bottle_is_free_again, a_service_that_is_stopped_lets_go, a_service_that_was_killed_finds_its_bottle_again])
+    run_tests([sips_are_on_the_page_and_the_bottle_is_free_again, a_service_that_is_stopped_lets_go, a_service_that_was_killed_finds_its_bottle_again, the_bottle_shows_a_reminder])

@@ -77,6 +77,18 @@ enum SettingEffects {
             return try "\(rig.run().suspect) suspect"
         },
 
+        "bottle.light": engine("true") { settings in
+            let noon = Tracker.evaluate(TrackerFacts(settings: settings, zone: .utc, drinks: []), now: Instant(seconds: 1_770_037_200))
+            return noon.light(by: settings.bottle).rawValue
+        },
+        "bottle.showGoal": engine("true") { settings in
+            var bottle = ScriptedBottle(records: [drink])
+            bottle.snapshot = [2, 2, 87] + [7, 3, 0x1A, 2, 2, 22, 30, 0] + [3, 5, 0x07, 0xD0]
+            var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc, goalMl: settings.goalMl), peer: bottle, start: after)
+            try rig.run()
+            return rig.requests.compactMap { if case .write(_, let value, _) = $0 { HostCommand(decoding: value).meaning } else { nil } }.joined(separator: ", ")
+        },
+
         "waterline.waterEveryNDrinks": day("3", session),
         "waterline.timeReminders": day("false", session),
         "waterline.intervalMinutes": day("45", session),

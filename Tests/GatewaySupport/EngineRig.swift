@@ -17,6 +17,8 @@ public struct EngineRig<Peer: ScriptedPeer> {
     /// Effects in order, as they were performed.
     public private(set) var effects: [EngineEffect] = []
     public var todayTotal: Int?
+    /// What the bottle's light is to show, `nil`: as it is.
+    public var light: BottleLight?
     /// How long the journal takes for an answer: a disk may be busy.
     public var journalDelay = Duration.zero
     /// Answers that the journal owes, and what was written to the bottle meanwhile.
@@ -107,8 +109,9 @@ public struct EngineRig<Peer: ScriptedPeer> {
                     owed += 1
                     schedule(reply, after: journalDelay)
                 case .askTodayTotal: events.append(.todayTotal(todayTotal))
+                case .askLight: events.append(.light(light))
                 case .done(let report): done = report
-                case .journaled, .report, .diagnostic, .progress: break
+                case .journaled, .report, .diagnostic, .progress, .lit: break
                 }
             }
         }

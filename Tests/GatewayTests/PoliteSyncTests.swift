@@ -128,8 +128,13 @@ import TrackerCore
         let other = options { $0.settings = ManagedSettings(goalMl: 2500) }
         rig = EngineRig(options: other, peer: bottle, start: evening)
         try rig.run()
+        // Nothing is written beside it, and the log comes first.
+        #expect(rig.written == [.snapshot, .drinkLog, .goal(ml: 2500)])
+        bottle.snapshot = boostSnapshot(clock: [0x1A, 2, 2, 22, 0, 0], goal: 2000)
+        rig = EngineRig(options: other, peer: bottle, start: evening)
+        try rig.run()
         let clock = BottleClock(yearByte: 0x1A, month: 2, day: 2, hour: 22, minute: 30, second: 0)
-        #expect(rig.written.contains(.settings(goalMl: 2500, clock: clock, reminder: .standard)))
+        #expect(rig.written.filter { $0 != .snapshot && $0 != .drinkLog } == [.settings(goalMl: 2500, clock: clock, reminder: .standard)])
     }
 
     @Test func anUnknownStoreNeverLowersTheAmountOnTheScreen() throws {

@@ -250,11 +250,12 @@ public struct World {
                     if isTracing { print(now.nanoseconds / 1_000_000, "journal", request, "->", reply) }
                     events.append(.journal(reply))
                 case .askTodayTotal: events.append(.todayTotal(Fold.total(journal)))
+                case .askLight: events.append(.light(nil))
                 case .done(let report):
                     reports.append(report)
                     check(report)
                     engine = nil
-                case .journaled, .report, .diagnostic, .progress: break
+                case .journaled, .report, .diagnostic, .progress, .lit: break
                 }
                 if effectsLeft == 0 { return kill() }
             }

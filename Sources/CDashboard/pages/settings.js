@@ -21,6 +21,7 @@ const GROUPS = [
   ['waterline', ['waterline.waterEveryNDrinks', 'waterline.timeReminders', 'waterline.intervalMinutes', 'waterline.warningThreshold', 'waterline.defaultWaterOz',
     'waterline.units', 'waterline.discreet', 'waterline.defaultPreset', 'waterline.bottleWater']],
   ['bottle', ['bottle.alias', 'bottle.timeZone', 'bottle.hold', 'bottle.pollWhenIdle', 'bottle.recordDialect', 'bottle.amountWidth', 'bottle.maxRecordAgeDays',
+    'bottle.light', 'bottle.showGoal',
     'bottle.scanTimeoutS', 'bottle.connectTimeoutS', 'bottle.readDelayS']],
   ['connections', ['health.enabled', 'sync.url', 'sync.token', 'sync.tokenFile', 'http.listen', 'mqtt.url', 'mqtt.prefix', 'mqtt.commands',
     'mqtt.user', 'mqtt.password', 'mqtt.passwordFile', 'mqtt.caFile', 'mqtt.certificateFile', 'mqtt.keyFile', 'mqtt.discovery', 'mqtt.discoveryPrefix']],

@@ -104,6 +104,8 @@ export default {
     'bottle.recordDialect': ['Art der Einträge', 'Wie die Einträge der Flasche ihr Jahr tragen.'],
     'bottle.amountWidth': ['Breite der Menge', 'Ein Byte oder zwei; nicht gesetzt folgt der Art.'],
     'bottle.maxRecordAgeDays': ['Ältester Eintrag', 'Ältere werden als zweifelhaft beiseite gelegt. In Tagen.'],
+    'bottle.light': ['Licht der Flasche', 'Die Flasche leuchtet, wenn ein Schluck fällig ist: erst ruhig, dann deutlicher, nachts nie.'],
+    'bottle.showGoal': ['Ziel auf der Flasche', 'Die Flasche zeigt dein Tagesziel statt ihres eigenen.'],
     'bottle.scanTimeoutS': ['Suchen', 'Sekunden, bis eine Flasche als nicht gefunden gilt.'],
     'bottle.connectTimeoutS': ['Verbinden', 'Sekunden, die eine Verbindung dauern darf.'],
     'bottle.readDelayS': ['Pause vor dem Lesen', 'Sekunden zwischen Befehl und Antwort, für alte Geräte.'],

@@ -107,6 +107,8 @@ export default {
     'bottle.recordDialect': ['Record dialect', 'How the bottle’s records carry their year.'],
     'bottle.amountWidth': ['Amount width', 'One byte or two for an amount; not set follows the dialect.'],
     'bottle.maxRecordAgeDays': ['Oldest record', 'Older records are set aside as doubtful. In days.'],
+    'bottle.light': ['Bottle light', 'The bottle lights up when a sip is due: calmly at first, then more clearly, never at night.'],
+    'bottle.showGoal': ['Goal on the bottle', 'The bottle shows your goal of the day instead of its own.'],
     'bottle.scanTimeoutS': ['Search for', 'Seconds until a bottle counts as not found.'],
     'bottle.connectTimeoutS': ['Connect within', 'Seconds a connection may take.'],
     'bottle.readDelayS': ['Pause before reading', 'Seconds between a command and its answer, for old firmware.'],

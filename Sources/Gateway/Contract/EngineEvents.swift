@@ -12,6 +12,8 @@ public enum EngineEvent: Hashable, Sendable {
     case journal(JournalReply)
     /// Answer to `EngineEffect.askTodayTotal`: ml counted today, `nil` where nobody keeps a tally.
     case todayTotal(Int?)
+    /// Answer to `EngineEffect.askLight`: what the bottle's light is to show from now on, `nil` where it shows it already.
+    case light(BottleLight?)
     /// `nextDeadline` has come (or not: a tick too many does no harm).
     case tick
     /// A person or the system wants us to stop: disconnect cleanly, keep what was received, acknowledge nothing more.
@@ -25,6 +27,10 @@ public enum EngineEffect: Hashable, Sendable {
     case journal(JournalRequest)
     /// Answered by `EngineEvent.todayTotal`.
     case askTodayTotal
+    /// Answered by `EngineEvent.light`: the log is read, and there is time for the bottle's light.
+    case askLight(bottle: String)
+    /// The bottle was told: to be remembered, because each writing makes it blink.
+    case lit(bottle: String, BottleLight)
     /// Entries that the journal has just taken, with what became of each: for live views and reminders.
     case journaled([JournalEntry], [JournalOutcome])
     /// The bottle said something unasked: a report frame, outside a log transfer or in the middle of one.

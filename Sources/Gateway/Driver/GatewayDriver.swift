@@ -17,6 +17,9 @@ public actor GatewayDriver {
         public var lost: @Sendable () -> Void = {}
         /// Today's counted total in ml, where somebody keeps one.
         public var todayTotal: @Sendable () throws -> Int? = { nil }
+        /// What the light of this bottle is to show, `nil` where it shows it already; and that it was told.
+        public var light: @Sendable (_ bottle: String) throws -> BottleLight? = { _ in nil }
+        public var lit: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
 
         public init() {}
     }
@@ -114,7 +117,9 @@ public actor GatewayDriver {
                 switch effect {
                 case .link(let request): link.perform(request)
                 case .journal(let request): events.append(.journal(party.journal.answer(request)))
-                case .askTodayTotal: events.append(.todayTotal(Self.todayTotal(outlets)))
+                case .askTodayTotal: events.append(.todayTotal(outlets.told("Today's total could not be read") { try outlets.todayTotal() } ?? nil))
+                case .askLight(let bottle): events.append(.light(outlets.told("What the bottle's light is to show could not be read") { try outlets.light(bottle) } ?? nil))
+                case .lit(let bottle, let light): outlets.told("What the bottle's light shows could not be noted") { try outlets.lit(bottle, light) }
                 case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
                 case .report(let frame):
                     outlets.report(frame)
@@ -152,15 +157,6 @@ public actor GatewayDriver {
         waiter = nil
     }
 
-    private static func todayTotal(_ outlets: Outlets) -> Int? {
-        do {
-            return try outlets.todayTotal()
-        } catch {
-            outlets.diagnostic(Diagnostic(.warning, "Today's total could not be read: \(error)"))
-            return nil
-        }
-    }
-
     /// Sees to a tick at the deadline. A timer that is due earlier stays: a tick too many does no harm.
     private func arm(_ deadline: MonotonicInstant?) {
         guard let deadline else { return }
@@ -177,5 +173,18 @@ public actor GatewayDriver {
     private func tick() {
         timer = nil
         take(.tick)
+    }
+}
+
+extension GatewayDriver.Outlets {
+    /// What goes wrong here harms no poll.
+    @discardableResult
+    fileprivate func told<Answer>(_ trouble: String, _ body: () throws -> Answer) -> Answer? {
+        do {
+            return try body()
+        } catch {
+            diagnostic(Diagnostic(.warning, "\(trouble): \(error)"))
+            return nil
+        }
     }
 }

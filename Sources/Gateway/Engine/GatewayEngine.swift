@@ -86,6 +86,7 @@ public struct GatewayEngine {
         case .link(let event): take(event)
         case .journal(let reply): take(reply)
         case .todayTotal(let total): session?.takeTotal(total, &work)
+        case .light(let light): session?.takeLight(light, &work)
         case .tick: tick()
         case .cancel: stop(PollFailure(.interrupted, "the poll was stopped."))
         }

@@ -3,10 +3,12 @@ import TrackerCore
 
 extension PollOptions {
     /// What a poll is to do by the settings of its store; an own bottle that has settings of its own (`OwnBottle.settings`) is read by those.
-    /// - Parameter zone: the zone of days, where the settings name none for the bottle.
-    public init(settings: BottleSettings, zone: Zone) {
+    /// - Parameters:
+    ///   - zone: the zone of days, where the settings name none for the bottle.
+    ///   - goalMl: the day's goal, where it is known.
+    public init(settings: BottleSettings, zone: Zone, goalMl: Int? = nil) {
         self.init(zone: zone)
-        dayZone = zone
+        (dayZone, dayGoalMl) = (zone, goalMl)
         alias = settings.alias
         follow(settings)
         (limits.scan, limits.connect) = (.seconds(settings.scanTimeoutSeconds), .seconds(settings.connectTimeoutSeconds))
@@ -21,6 +23,7 @@ extension PollOptions {
         if let dayZone { zone = settings.zone.flatMap { try? Zone($0) } ?? dayZone }
         maxRecordAgeDays = settings.maxRecordAgeDays
         limits.beforeRead = .seconds(settings.readDelaySeconds)
+        if let dayGoalMl { self.settings = settings.showsGoal ? ManagedSettings(goalMl: UInt16(clamping: dayGoalMl)) : nil }
     }
 
     /// The same options for one of the store's own bottles, by its own settings.

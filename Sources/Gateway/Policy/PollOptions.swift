@@ -56,6 +56,10 @@ public struct PollOptions: Sendable {
     public var settings: ManagedSettings?
     /// Show the day's total on the bottle's screen, before and after the log, where somebody keeps one.
     public var managesTodayAmount = true
+    /// Let the bottle's light show what it is to show, where somebody says.
+    public var managesLight = true
+    /// The day's goal, for bottles whose settings want it on their screen (`bottle.showGoal`).
+    var dayGoalMl: Int?
     /// Allow the rung of the recovery ladder that disturbs everybody on the adapter.
     public var allowPowerCycle = false
     public var limits = PollLimits()
@@ -72,6 +76,7 @@ public struct PollOptions: Sendable {
         isRecording = true
         (trustsClock, correctClockBeyond) = (true, nil)
         (own, others, foreign, alias) = ([], [], [], nil)
+        (settings, dayGoalMl, managesLight) = (nil, nil, false)
     }
 
     var resolver: RecordResolver { RecordResolver(zone: zone, maxAgeDays: maxRecordAgeDays) }
@@ -186,6 +191,8 @@ public struct PollHistory: Hashable, Sendable {
     public var failedScans = 0
     /// The peer whose last session ended badly: the system's memory of it may be stale.
     public var suspectPeer: String?
+    /// A goal that the bottle was told and did not take.
+    var unheededGoalMl: Int?
 
     public init() {}
 }

@@ -16,6 +16,11 @@ extension BottleSession {
 
     mutating func requestTimedOut(_ work: inout PollWork) {
         requestDeadline = nil
+        if step.isAfterLog {
+            work.say(.warning, "The bottle was told what to show, and said nothing (step: \(step.rawValue)).")
+            (isSilent, end) = (true, .finished)
+            return
+        }
         let sentence = "The bottle did not answer within the time limit (step: \(step.rawValue))."
         keepRest(&work)
         end = .lost(LinkError(.timeout, sentence, isTransient: true))
@@ -74,7 +79,7 @@ extension BottleSession {
     }
 
     mutating func start(_ command: HostCommand, _ work: inout PollWork) {
-        exchange = CommandExchange(command, limits: work.limits, patiently: step == .send)
+        exchange = CommandExchange(command, limits: work.limits, patiently: step == .send || step == .light)
         write(command.encoded, &work)
     }
 
@@ -91,9 +96,17 @@ extension BottleSession {
     }
 
     mutating func complete(_ running: CommandExchange, with frame: Frame?, _ work: inout PollWork) {
-        guard step == .send else { return advance(&work) }
-        work.report.answers.append(CommandAnswer(command: running.command, answer: frame, sent: true))
-        next(&work)
+        switch step {
+        case .send:
+            work.report.answers.append(CommandAnswer(command: running.command, answer: frame, sent: true))
+            next(&work)
+        case .light:
+            if commands.isEmpty, let light { work.emit(.lit(bottle: work.bottle, light)) }
+            next(&work)
+        default:
+            SettingsPlan.noteGoal(running.command, answer: frame, &work)
+            advance(&work)
+        }
     }
 
     mutating func next(_ work: inout PollWork) {

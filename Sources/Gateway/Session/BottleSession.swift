@@ -10,14 +10,22 @@ import TrackerCore
 struct BottleSession {
     enum Step: String, Hashable, Sendable {
         case discover, readName, readSerial, identify, recognise, recall, subscribe, snapshot, settings, askTotal, amount, log, lookAgain, settingsAfter
-        case askTotalAfter, amountAfter, send
+        case askTotalAfter, amountAfter, askLight, light, send
 
         /// Steps without which the log can be read all the same. Name and serial number are not among them: an identity
         /// that depends on which answers got lost today would make every drink a new one tomorrow (promise 2).
         var isComfort: Bool {
             switch self {
-            case .snapshot, .settings, .askTotal, .amount, .settingsAfter, .askTotalAfter, .amountAfter: true
+            case .snapshot, .settings, .askTotal, .amount, .settingsAfter, .askTotalAfter, .amountAfter, .askLight, .light: true
             case .discover, .readName, .readSerial, .identify, .recognise, .recall, .subscribe, .log, .lookAgain, .send: false
+            }
+        }
+
+        /// The log is read and acknowledged: what goes wrong now ends a poll that did all it should.
+        var isAfterLog: Bool {
+            switch self {
+            case .askTotalAfter, .amountAfter, .askLight, .light: true
+            default: false
             }
         }
     }
@@ -46,6 +54,10 @@ struct BottleSession {
     var exchange: CommandExchange?
     var requestDeadline: MonotonicInstant?
     var total: Int?
+    /// What the bottle's light is to show from now on.
+    var light: BottleLight?
+    /// The link took a request and said nothing: such a connection is not kept.
+    var isSilent = false
     var commands: [HostCommand] = []
     var junk = 0
     var mtu: Int
@@ -176,6 +188,12 @@ struct BottleSession {
         advance(&work)
     }
 
+    mutating func takeLight(_ value: BottleLight?, _ work: inout PollWork) {
+        guard end == nil, step == .askLight else { return }
+        light = value
+        advance(&work)
+    }
+
     mutating func tick(_ work: inout PollWork) {
         guard end == nil else { return }
         if let due = requestDeadline, due <= work.now { return requestTimedOut(&work) }
@@ -186,6 +204,7 @@ struct BottleSession {
     /// The poll's time is over, or somebody wants us to stop: keeps what has arrived, acknowledges nothing more.
     mutating func stop(_ failure: PollFailure, _ work: inout PollWork) {
         guard end == nil else { return }
+        if step.isAfterLog, failure.kind == .didNotAnswer { return end = .finished }
         keepRest(&work)
         guard failure.kind == .didNotAnswer, drain?.hasRead == true else {
             end = .failed(failure)
@@ -246,9 +265,10 @@ struct BottleSession {
             guard work.clock?.tellsDays == true else { return advance(&work) }
             keeper.lookAgain(bottle: work.bottle, &work)
         case .settingsAfter:
-            guard !isSettingDone, work.clock?.isBelieved == true, let command = SettingsPlan.command(work) else { return advance(&work) }
+            let mayFollow = !isSettingDone && work.clock?.isBelieved == true
+            guard let command = (mayFollow ? SettingsPlan.command(work) : nil) ?? SettingsPlan.goal(work) else { return advance(&work) }
             SettingsPlan.announce(command, &work)
-            work.isClockSet = command.setsClock
+            if command.setsClock { work.isClockSet = true }
             guard SettingsPlan.isOfAnotherTime(work), command.setsClock else { return start(command, &work) }
             isNotingClock = true
             keeper.noteClockSetting(bottle: work.bottle, &work)
@@ -261,6 +281,12 @@ struct BottleSession {
             }
             work.report.snapshot?.amountMl = total
             start(command, &work)
+        case .askLight:
+            work.emit(.askLight(bottle: work.bottle))
+        case .light:
+            guard let light else { return advance(&work) }
+            commands = LightPlan.commands(for: light)
+            next(&work)
         case .log:
             beginLog(table, &work)
         case .send:
@@ -276,7 +302,7 @@ struct BottleSession {
         let amount = work.options.managesTodayAmount
         guard table.profile == .retail else { return opening + [.recall, .subscribe, .log, .lookAgain] }
         return opening + [.recall, .subscribe, .snapshot, .settings] + (amount ? [.askTotal, .amount] : []) + [.log, .lookAgain, .settingsAfter]
-            + (amount ? [.askTotalAfter, .amountAfter] : [])
+            + (amount ? [.askTotalAfter, .amountAfter] : []) + (work.options.managesLight ? [.askLight, .light] : [])
     }
 
     // MARK: - Ends
@@ -290,8 +316,8 @@ struct BottleSession {
         noteEvidence(&work)
         if step.isComfort {
             work.skipped.insert(step)
-            if step == .amountAfter || step == .askTotalAfter {
-                end = .finished
+            if step.isAfterLog {
+                (isSilent, end) = (true, .finished)
                 return
             }
         }

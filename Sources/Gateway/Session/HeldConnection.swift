@@ -59,7 +59,7 @@ public struct HeldConnection: Hashable, Sendable {
         (name, model, bottle) = (work.report.name, work.report.model, work.report.bottle)
         (serialNumber, recognised) = (work.serialNumber, work.recognised)
         isBehind = session.drain?.isBehind ?? session.wasBehind
-        if let snapshot = work.report.snapshot, let drift = work.report.clockDriftSeconds, let at = work.snapshotAt, SettingsPlan.command(work) == nil {
+        if let snapshot = work.report.snapshot, let drift = work.report.clockDriftSeconds, let at = work.snapshotAt, SettingsPlan.command(work) == nil, SettingsPlan.goal(work) == nil {
             facts = Facts(snapshot: snapshot, batteryPercent: work.report.batteryPercent, driftSeconds: drift, now: at.now, wall: at.wall)
         } else {
             facts = nil

@@ -7,14 +7,37 @@ enum SettingsPlan {
     /// Goal, clock and reminder in one where the owner wants them managed and they differ; the clock alone where it is off.
     static func command(_ work: PollWork) -> HostCommand? {
         guard let snapshot = work.report.snapshot, let clock = BottleClock(work.options.zone.wall(at: work.wall)) else { return nil }
-        if let wanted = work.options.settings {
-            let differs = snapshot.goalMl != Int(wanted.goalMl) || wanted.reminder != nil && snapshot.reminder != wanted.reminder
-            if differs {
-                let reminder = wanted.reminder ?? snapshot.reminder ?? .standard
-                return .settings(goalMl: wanted.goalMl, clock: clock, reminder: reminder)
-            }
+        let isOff = isClockOff(work)
+        if let wanted = work.options.settings, let reminder = wanted.reminder ?? snapshot.reminder {
+            let isGoalOff = goal(work) != nil
+            // What is right is not written, and what is not known is not made up: the goal alone has a command of its own.
+            if snapshot.reminder != reminder || isGoalOff && isOff { return .settings(goalMl: wanted.goalMl, clock: clock, reminder: reminder) }
         }
-        return isClockOff(work) ? .clock(clock) : nil
+        return isOff ? .clock(clock) : nil
+    }
+
+    /// The goal alone, where the bottle shows another and has not refused this one.
+    static func goal(_ work: PollWork) -> HostCommand? {
+        guard let wanted = work.options.settings?.goalMl, let shown = work.report.snapshot?.goalMl, shown != Int(wanted),
+            work.report.history.unheededGoalMl != Int(wanted)
+        else { return nil }
+        return .goal(ml: wanted)
+    }
+
+    /// What a bottle makes of its goal: one that keeps its own is not asked for the same again, which would make it blink at every poll.
+    static func noteGoal(_ command: HostCommand, answer: Frame?, _ work: inout PollWork) {
+        let wanted: UInt16
+        switch command {
+        case .goal(let ml), .settings(let ml, _, _): wanted = ml
+        default: return
+        }
+        let taken = (try? answer?.entries())?.first { $0.type == .goal }?.number
+        if taken == wanted {
+            work.report.snapshot?.goalMl = Int(wanted)
+        } else {
+            work.report.history.unheededGoalMl = Int(wanted)
+            work.say(.warning, "The bottle was told a goal of \(wanted) ml and \(taken.map { "took \($0) ml" } ?? "did not say that it took it").")
+        }
     }
 
     /// The bottle's clock shows another day than ours: one of them is wrong, and by much.

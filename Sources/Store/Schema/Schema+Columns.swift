@@ -4,7 +4,7 @@ extension Schema {
     /// The columns of every table, as the migrations leave them: of a damaged schema nothing can be read, and a column that is missing
     /// would end the program.
     static let columns = """
-        bottle: id origin name advertisedName model batteryPercent clockDriftSeconds lastPoll lastCompletePoll isOwn agreedAt agreedOffset
+        bottle: id origin name advertisedName model batteryPercent clockDriftSeconds lastPoll lastCompletePoll isOwn agreedAt agreedOffset light
         bottle_name: name bottle isAlias
         bottle_record: id bottle raw wall amountMl isDrink verdict reason received reading about yearBoot yearStart
         bottle_setting: bottle name value

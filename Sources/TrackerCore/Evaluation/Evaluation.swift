@@ -12,6 +12,8 @@ public struct Evaluation: Sendable {
     public var engineDay: EngineDay
     /// Of the active session; `nil` without one.
     public var waterlineReminders: WaterlineReminderState?
+    /// What a bottle's light is to show, where a bottle's settings let it (`light(by:)`).
+    public var light: BottleLight
     /// When something next changes by the mere passing of time. Evaluate then, and at least every 60 s.
     public var nextChange: Instant
 
@@ -50,7 +52,7 @@ public enum Tracker {
         return Evaluation(
             snapshot: snapshot, decisions: hydration.decisions + (waterline?.decisions ?? []),
             closes: hydration.closes + closes(waterline), engineDay: hydration.state, waterlineReminders: waterline?.state,
-            nextChange: nextChange(after: now, facts: facts, nextDrink: nextDrink, waterline: waterline))
+            light: hydration.light, nextChange: nextChange(after: now, facts: facts, nextDrink: nextDrink, waterline: waterline))
     }
 
     /// With no session nothing of Waterline is shown. Within one nothing is taken back: what was said was so (X1).

@@ -26,7 +26,7 @@ extension HydrationReminders {
         ]
     }
 
-    private func isChosen(_ kind: NotificationKind) -> Bool {
+    func isChosen(_ kind: NotificationKind) -> Bool {
         switch settings.engine {
         case .all: true
         case .pace: kind == .pace

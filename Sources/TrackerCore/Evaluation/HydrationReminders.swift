@@ -7,6 +7,7 @@ struct HydrationReminders {
     let nextDrink: NextDrink
     let lastDrink: Instant?
     let adaptive: AdaptiveReminder
+    let activeHours: Pace.Window
     let isQuiet: Bool
     /// Moves on with what needs no acceptance: falling urgency, the goal's flag, the total seen.
     private(set) var state: EngineDay
@@ -23,9 +24,8 @@ struct HydrationReminders {
         self.nextDrink = nextDrink
         lastDrink = pace.lastDrinkTime
         adaptive = AdaptiveReminder(facts: facts, now: now)
-        isQuiet = !Pace.Window(
-            now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep
-        ).contains(now)
+        activeHours = Pace.Window(now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
+        isQuiet = !activeHours.contains(now)
         state = (facts.engineDay ?? EngineDay(dayKey: pace.dayKey)).rolled(to: pace.dayKey)
         decide()
         state.lastTotalMl = pace.dailyTotalMl

@@ -14,6 +14,10 @@ public struct BottleSettings: Hashable, Sendable {
     public internal(set) var hold = BottleHold.watching
     public internal(set) var pollWhenIdle = true
     public internal(set) var maxRecordAgeDays = 180
+    /// Its light shows when a drink is due.
+    public internal(set) var light = false
+    /// Its screen shows the day's goal.
+    public internal(set) var showsGoal = false
 
     /// Everything at its default.
     public init() {}

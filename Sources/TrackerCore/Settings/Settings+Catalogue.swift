@@ -40,6 +40,8 @@ extension Settings {
         .choice("bottle.hold", \.bottle.hold),
         .flag("bottle.pollWhenIdle", \.bottle.pollWhenIdle),
         .integer("bottle.maxRecordAgeDays", \.bottle.maxRecordAgeDays, 1...360, "days"),
+        .flag("bottle.light", \.bottle.light),
+        .flag("bottle.showGoal", \.bottle.showsGoal),
         .integer("waterline.waterEveryNDrinks", \.waterEveryNDrinks, 1...10),
         .flag("waterline.timeReminders", \.timeReminders),
         .oneOf("waterline.intervalMinutes", \.intervalMinutes, [10, 15, 20, 30, 45, 60], "minutes"),

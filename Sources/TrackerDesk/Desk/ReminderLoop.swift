@@ -7,6 +7,7 @@ public actor ReminderLoop {
     private let sinks: [any NotificationSink]
     private let desk: @Sendable () async -> TrackerDesk
     private let trouble: @Sendable (String) -> Void
+    private let looked: @Sendable (TrackerDesk) async -> Void
     private let sleep: @Sendable (Duration) async -> Void
     private var pause: Task<Void, Never>?
     private var isPoked = false
@@ -16,14 +17,17 @@ public actor ReminderLoop {
     /// - Parameters:
     ///   - desk: a desk of the moment.
     ///   - trouble: takes what goes wrong, once until it changes.
+    ///   - looked: what else is to be done each time that somebody has looked at the day.
     ///   - sleep: ends early when its task is cancelled.
     public init(
         sinks: [any NotificationSink], desk: @escaping @Sendable () async -> TrackerDesk, trouble: @escaping @Sendable (String) -> Void,
+        looked: @escaping @Sendable (TrackerDesk) async -> Void = { _ in },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.sinks = sinks
         self.desk = desk
         self.trouble = trouble
+        self.looked = looked
         self.sleep = sleep
     }
 
@@ -59,6 +63,7 @@ public actor ReminderLoop {
             let report = try await desk.tell(sinks)
             reach.withLock { $0 = report.state.hasNotificationServer }
             lastTrouble = nil
+            await looked(desk)
             return desk.pause(until: report.nextChange)
         } catch {
             if lastTrouble != "\(error)" { trouble("\(error)") }

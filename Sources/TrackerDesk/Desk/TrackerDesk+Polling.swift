@@ -6,7 +6,8 @@ extension TrackerDesk {
     /// What a poll is to do, by the settings of the store.
     /// - Parameter host: this computer's clock, with all that is known of it.
     public func pollOptions(host: ClockMark) throws -> PollOptions {
-        var options = PollOptions(settings: try store.settings().bottle, zone: zone)
+        let settings = try store.settings()
+        var options = PollOptions(settings: settings.bottle, zone: zone, goalMl: settings.goalMl)
         options.own = try ownBottles()
         options.host = host
         return options

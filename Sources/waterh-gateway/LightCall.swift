@@ -1,0 +1,30 @@
+import Gateway
+import Synchronization
+import TrackerCore
+import TrackerDesk
+
+/// Calls for a poll when a bottle's light is to show something else: once for each change. Where nobody answers then, the next poll tells the bottle.
+final class LightCall: Sendable {
+    private struct State {
+        var service: PollService?
+        var called: [String: BottleLight] = [:]
+    }
+
+    private let person: String?
+    private let state = Mutex(State())
+
+    /// - Parameter person: whose bottles.
+    init(of person: String?) { self.person = person }
+
+    /// Who polls.
+    func reach(_ service: PollService?) { state.withLock { $0.service = service } }
+
+    func look(_ desk: TrackerDesk) async {
+        guard let due = try? desk.lightsDue() else { return }
+        let service = state.withLock { state in
+            defer { state.called = due }
+            return due.contains { state.called[$0] != $1 } ? state.service : nil
+        }
+        await service?.hurry(person)
+    }
+}

@@ -1,0 +1,124 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Testing
+import TrackerCore
+
+/// The bottle as a surface: its light and its goal, after the log and at no cost to it.
+@Suite struct BottleSurfaceTests {
+    private static let gentle = HostCommand.light(ReminderLight(mode: 2, red: 0xFF, green: 0xB3, blue: 0))
+    private static let strong = HostCommand.light(ReminderLight(mode: 1, red: 0xE5, green: 0x39, blue: 0x35))
+    private static let dark = HostCommand.light(ReminderLight(mode: 0, red: 0, green: 0, blue: 0))
+
+    private static func bottle() -> ScriptedBottle {
+        var bottle = ScriptedBottle(records: [sampleRecord])
+        bottle.snapshot = boostSnapshot(goal: 2000, amount: 16)
+        return bottle
+    }
+
+    @Test(arguments: [(BottleLight.gentle, [gentle]), (.strong, [strong, .flash]), (.off, [dark])])
+    func `the light comes after the log's acknowledgement, and is remembered once it is written`(light: BottleLight, commands: [HostCommand]) throws {
+        var rig = EngineRig(options: options(), peer: Self.bottle(), start: evening)
+        (rig.todayTotal, rig.light) = (16, light)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.complete && report.acknowledged == 1)
+        #expect(rig.written.suffix(commands.count + 2) == [.acknowledge(bytes: 13), .drinkLog] + commands)
+        #expect(rig.effects.filter { if case .lit = $0 { true } else { false } } == [.lit(bottle: "A4:C1:38:01:02:03", light)])
+    }
+
+    @Test func `a light that is as it is to be costs nothing, and a recording is told nothing`() throws {
+        var rig = EngineRig(options: options(), peer: Self.bottle(), start: evening)
+        rig.todayTotal = 16
+        try rig.run()
+        #expect(rig.written == [.snapshot, .drinkLog, .drinkLog, .acknowledge(bytes: 13), .drinkLog])
+        var recording = EngineRig(options: options { $0.answeredByRecording() }, peer: Self.bottle(), start: evening)
+        recording.light = .strong
+        try recording.run()
+        #expect(!recording.written.contains(Self.strong))
+    }
+
+    enum Trouble: CaseIterable { case refuses, hangsUp, saysNothing, isGone }
+
+    /// Takes a bottle's log, and does not take its light.
+    struct Moody: ScriptedPeer {
+        var bottle: ScriptedBottle
+        var trouble: Trouble
+
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+            guard case .write(let handle, let value, _) = request, case .light = HostCommand(decoding: value) else { return bottle.handle(request, at: now) }
+            switch trouble {
+            case .refuses: return [(.milliseconds(5), .writeFailed(handle: handle, LinkError(.refused, "no")))]
+            case .hangsUp: return [(.milliseconds(5), .disconnected(nil))]
+            case .saysNothing: return []
+            case .isGone: return [(.milliseconds(5), .unavailable(LinkError(.serviceLost, "gone")))]
+            }
+        }
+    }
+
+    @Test(arguments: Trouble.allCases) func `a light that fails harms no poll`(_ trouble: Trouble) throws {
+        var rig = EngineRig(options: options { $0.keepsConnection = true }, peer: Moody(bottle: Self.bottle(), trouble: trouble), start: evening)
+        (rig.todayTotal, rig.light) = (16, .strong)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.complete, "\(String(describing: report.failure))")
+        #expect([report.new, report.acknowledged] == [1, 1])
+        #expect(rig.peer.bottle.connections == 1, "nobody connects again for a light")
+        #expect(!rig.effects.contains { if case .lit = $0 { true } else { false } })
+        #expect(rig.journal.polls.map(\.complete) == [true])
+        // A connection on which nobody answers is not kept.
+        #expect(report.isConnected == (trouble == .refuses))
+    }
+
+    /// `bottle.showGoal`: by the day's goal and the bottle's own settings, once.
+    @Test func `the goal is written where it differs, by the settings of the bottle`() throws {
+        var settings = Settings()
+        try settings.set("hydration.goalMl", to: "2500")
+        func rig(_ settings: BottleSettings, goal: Int, _ change: (inout PollOptions) -> Void = { _ in }) -> EngineRig<ScriptedBottle> {
+            var options = PollOptions(settings: settings, zone: .utc, goalMl: 2500)
+            change(&options)
+            var bottle = Self.bottle()
+            bottle.snapshot = boostSnapshot(goal: goal, amount: 16)
+            return EngineRig(options: options, peer: bottle, start: evening)
+        }
+        var unasked = rig(settings.bottle, goal: 2000)
+        try unasked.run()
+        #expect(!unasked.written.contains(.goal(ml: 2500)))
+        try settings.set("bottle.showGoal", to: "true")
+        var asked = rig(settings.bottle, goal: 2000)
+        #expect(try asked.run().snapshot?.goalMl == 2500)
+        #expect(asked.written.last == .goal(ml: 2500), "after the log")
+        var shown = rig(settings.bottle, goal: 2500)
+        try shown.run()
+        #expect(!shown.written.contains(.goal(ml: 2500)))
+        // One bottle's own settings go before.
+        let own = OwnBottle(identities: ["A4:C1:38:01:02:03"], settings: BottleSettings())
+        var other = rig(settings.bottle, goal: 2000) { $0.own = [own] }
+        try other.run()
+        #expect(!other.written.contains(.goal(ml: 2500)))
+    }
+
+    /// A bottle that keeps a goal of its own takes the command and shows what it showed: it would blink at every poll.
+    @Test func `a goal that a bottle did not take is not written at every poll`() throws {
+        struct Stubborn: ScriptedPeer {
+            var bottle: ScriptedBottle
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+                guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .goal(ml: 2500) else { return bottle.handle(request, at: now) }
+                return [(.milliseconds(1), .wrote(handle: handle))]
+            }
+        }
+        let wanted = options { $0.settings = ManagedSettings(goalMl: 2500) }
+        var rig = EngineRig(options: wanted, peer: Stubborn(bottle: Self.bottle()), start: evening)
+        let first = try rig.run()
+        #expect(first.failure == nil && rig.written.contains(.goal(ml: 2500)))
+        var next = wanted
+        next.history = first.history
+        var second = EngineRig(options: next, peer: Stubborn(bottle: Self.bottle()), start: evening)
+        try second.run()
+        #expect(!second.written.contains(.goal(ml: 2500)))
+        // Another goal is worth another try.
+        next.settings = ManagedSettings(goalMl: 2600)
+        var third = EngineRig(options: next, peer: Stubborn(bottle: Self.bottle()), start: evening)
+        try third.run()
+        #expect(third.written.contains(.goal(ml: 2600)))
+    }
+}
