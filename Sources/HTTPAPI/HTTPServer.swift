@@ -94,6 +94,7 @@ public struct HTTPServer: Sendable {
         DrinkRoutes.add(to: table)
         SessionRoutes.add(to: table)
         SettingRoutes.add(to: table)
+        FileRoutes.add(to: table)
         AccountRoutes.add(to: table, household, pairing, addresses)
         PeopleRoutes.add(to: table, household)
         BottleRoutes.add(to: table)

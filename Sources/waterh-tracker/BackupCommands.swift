@@ -20,8 +20,8 @@ struct Backup: StoreCommand {
     func run(_ desk: Desk) throws {
         let output = try OutputFile(file, sparing: desk.storeFiles)
         let scratch = try ScratchFolder()
-        let copy = scratch.path + "/backup.sqlite"
-        try desk.store.backUp(to: copy)
+        let copy = scratch.file("backup.sqlite")
+        try desk.tracker.backUp(to: copy)
         do {
             try InputFile(copy).read { try output.write($0) }
             try output.commit()
@@ -44,7 +44,7 @@ struct Restore: StoreCommand {
 
     func run(_ desk: Desk) throws {
         let scratch = try ScratchFolder()
-        let backup = file == "-" ? scratch.path + "/input.sqlite" : file
+        let backup = file == "-" ? scratch.file("input.sqlite") : file
         let input = try InputFile(file, sparing: desk.storeFiles)
         if file == "-" {
             let spool = try OutputFile(backup)
@@ -57,19 +57,4 @@ struct Restore: StoreCommand {
         let contents = try desk.tracker.restore(from: backup, scratch: scratch.path)
         try desk.say(contents) { ["Restored \(contents.words).", desk.standing(try desk.tracker.state())] }
     }
-}
-
-/// A folder for its owner alone that goes away with the command.
-private final class ScratchFolder {
-    let path: String
-
-    init() throws {
-        var name = Array((FileManager.default.temporaryDirectory.path + "/waterh-XXXXXX").utf8CString)
-        guard mkdtemp(&name) != nil else {
-            throw CommandFailure(.failed, "There is no place for a copy: \(String(cString: strerror(errno))).", advice: "Name a folder with space in TMPDIR.")
-        }
-        path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -1,5 +1,5 @@
 // What cannot be taken back, or not easily: today, and everything.
-import { request } from './api.js';
+import { BASE, request, send } from './api.js';
 import { h } from './dom.js';
 import { acceptState, ask } from './live.js';
 import { home } from './home.js';
@@ -7,6 +7,29 @@ import { forgetAll } from './memory.js';
 import { t } from './texts.js';
 import { card, confirmThen, dialog, field, toast } from './ui.js';
 import { undo } from './drinks.js';
+
+/** What a person takes away as a file, and brings back as one. */
+export function files() {
+  const setting = (title, hint, ...controls) => h('div', { class: 'setting' }, h('div', { class: 'setting-words' }, h('strong', {}, title), h('small', {}, hint)), h('div', { class: 'setting-links' }, ...controls));
+  const link = (path, words) => h('a', { class: 'button', href: BASE + path, download: '' }, words);
+  const choose = h('input', { type: 'file', class: 'unseen', tabindex: '-1', 'aria-hidden': 'true', onchange: async () => {
+    const [file] = choose.files;
+    choose.value = '';
+    if (!file) return;
+    try {
+      const answer = await send('/import', file);
+      acceptState(answer?.state);
+      ask();
+      toast(t.importDone(answer?.added ?? 0, answer?.known ?? 0));
+    } catch (error) {
+      toast(error.message);
+    }
+  } });
+  return card(t.files, { class: 'group', 'data-group': 'files' },
+    setting(t.exportTitle, t.exportHint, link('/export?format=csv', 'CSV'), link('/export?format=json', 'JSON'), link('/export?format=apple-health', 'Apple Health')),
+    setting(t.importTitle, t.importHint, choose, h('button', { type: 'button', class: 'quiet', onclick: () => choose.click() }, t.importChoose)),
+    setting(t.backupTitle, t.backupHint, link('/backup', t.backupTitle)));
+}
 
 export function account() {
   const reset = () => confirmThen(t.resetTitle, t.resetWords, t.resetToday, async () => {

@@ -5,7 +5,7 @@ const HOUSE = '/api/v1';
 /** Below this stands everything of the person whose page this is. */
 export const BASE = HOUSE + home;
 /** No answer after so long is no answer. Commands to a bottle take longest. */
-const PATIENCE = { read: 10_000, write: 20_000, bottle: 60_000 };
+const PATIENCE = { read: 10_000, write: 20_000, bottle: 60_000, file: 600_000 };
 
 /** What the service refused, in its own words. */
 export class Problem extends Error {
@@ -33,15 +33,20 @@ export async function request(method, path, body, { key, patience, isHouse = fal
   if (method !== 'GET') headers['Idempotency-Key'] = key ?? newKey();
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   const limit = patience ?? (method === 'GET' ? PATIENCE.read : path.startsWith('/bottle') ? PATIENCE.bottle : PATIENCE.write);
+  return answered((isHouse ? HOUSE : BASE) + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }, limit);
+}
+
+/** Brings a file. It may take long to read it. */
+export const send = (path, file) => answered(
+  BASE + path, { method: 'POST', headers: { Accept: 'application/json', 'Content-Type': 'application/octet-stream', 'Idempotency-Key': newKey() }, body: file }, PATIENCE.file);
+
+async function answered(address, options, limit) {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), limit);
   let response;
   let text;
   try {
-    response = await fetch((isHouse ? HOUSE : BASE) + path, {
-      method, headers, body: body === undefined ? undefined : JSON.stringify(body),
-      signal: stop.signal, credentials: 'same-origin', cache: 'no-store',
-    });
+    response = await fetch(address, { ...options, signal: stop.signal, credentials: 'same-origin', cache: 'no-store' });
     text = await response.text();
   } catch (error) {
     throw new Silence(String(error?.message ?? error));

@@ -1,6 +1,6 @@
 // Settings: each is saved when it is changed, but for the form of goal and schedule, which has Cancel and Save (tracker law A11).
 import { get } from './api.js';
-import { account } from './account.js';
+import { account, files } from './account.js';
 import { device } from './device.js';
 import { goalForm } from './goal-form.js';
 import { h } from './dom.js';
@@ -54,7 +54,7 @@ export function settings(root) {
         known.map((name) => settingRow(entries.get(name), values[name], { presets: presets.presets }))));
       if (group === 'waterline') cards.push(presetList(presets.presets));
     }
-    groups.replaceChildren(...cards, tokenList(), account());
+    groups.replaceChildren(...cards, tokenList(), files(), account());
   }
 
   return () => { isGone = true; };

@@ -21,16 +21,23 @@ enum Once {
     static func answer(_ ask: Ask, _ way: Way, _ act: @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer) async throws -> Answer {
         let body = try await ask.body()
         try checkType(ask.request, body)
+        return try await answer(ask, way, asking: Array(body.readableBytesView)) { desk in
+            var fields = try Fields(body)
+            return try await act(ask, desk, &fields)
+        }
+    }
+
+    /// - Parameter what: tells this request's body from others'.
+    static func answer(_ ask: Ask, _ way: Way, asking what: [UInt8], _ act: @Sendable (TrackerDesk) async throws -> Answer) async throws -> Answer {
         var desk = try ask.person.desk()
-        guard let key = ask.request.headers[.idempotencyKey] else { return try await perform(ask, desk, body, act) }
+        guard let key = ask.request.headers[.idempotencyKey] else { return try await act(desk) }
         guard (1...128).contains(key.utf8.count) else { throw HTTPProblem.wrong("idempotencyKey", "An Idempotency-Key has 1 to 128 characters.") }
-        let what = Array("\(ask.request.method.rawValue) \(ask.request.head.path ?? "") ".utf8) + Array(body.readableBytesView)
-        let errand = Errand(key: key, asking: what, at: desk.context.now)
+        let errand = Errand(key: key, asking: Array("\(ask.request.method.rawValue) \(ask.request.head.path ?? "") ".utf8) + what, at: desk.context.now)
         if let known = try replay(errand, desk) { return known }
         do {
             if way != .stored { try desk.store.begin(errand) }
             desk = desk.running(errand)
-            let answer = try await perform(ask, desk, body, act)
+            let answer = try await act(desk)
             // The write stands; that its answer could not be kept only makes a second answer shorter.
             let kept = TrackerStore.KnownRequest.Answer(status: answer.status.code, body: Array(answer.bytes.readableBytesView))
             try? desk.store.keep(way == .secret ? nil : kept, to: errand)
@@ -44,13 +51,6 @@ enum Once {
             guard let known = try replay(errand, desk) else { throw HTTPProblem(.conflict, "underWay", "The same is under way.") }
             return known
         }
-    }
-
-    private static func perform(
-        _ ask: Ask, _ desk: TrackerDesk, _ body: ByteBuffer, _ act: @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
-    ) async throws -> Answer {
-        var fields = try Fields(body)
-        return try await act(ask, desk, &fields)
     }
 
     private static func replay(_ errand: Errand, _ desk: TrackerDesk) throws -> Answer? {

@@ -42,6 +42,18 @@ final class RouteTable {
         }
     }
 
+    /// A route that takes a file in: done once for each `Idempotency-Key`.
+    /// - Parameter act: gets the file's place, which is gone afterwards.
+    func upload(_ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerDesk, Spool) async throws -> Answer) {
+        enter(.post, path, scope) { ask in
+            try ask.allowQuery([])
+            let spool = try await Spool(of: ask.request)
+            let answer = try await Once.answer(ask, .stored, asking: Array(spool.fingerprint.utf8)) { try await act($0, spool) }
+            await ask.person.wrote()
+            return ask.veiled(answer).response
+        }
+    }
+
     /// A route that anybody may try: the way in.
     func open(_ method: HTTPRequest.Method, _ path: String, _ answer: @escaping @Sendable (Request, Visit) async throws -> Answer) {
         on("\(Self.base)/\(path)", method) { request, visit in try await answer(request, visit).response }

@@ -42,6 +42,10 @@ extension TrackerDesk {
         return ContentsReport(drinks: rows["drink"] ?? 0, sessions: rows["session"] ?? 0, presets: rows["preset"] ?? 0, settings: rows["setting"] ?? 0)
     }
 
+    /// Writes everything that the store has into a new database file, one consistent state, whoever else writes meanwhile.
+    /// - Parameter file: must not exist, or be empty.
+    public func backUp(to file: String) throws { try store.backUp(to: file) }
+
     /// Puts a backup in the place of everything that the store has: all of it, or nothing.
     /// - Parameter scratch: an existing folder of the caller's.
     public func restore(from file: String, scratch: String) throws -> ContentsReport {

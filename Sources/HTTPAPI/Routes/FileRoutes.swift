@@ -1,0 +1,91 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// What a person takes away as a file, and brings back as one.
+enum FileRoutes {
+    static func add(to table: RouteTable) {
+        table.stream("export") { ask in
+            try ask.allowQuery(["format"])
+            let word = ask.query("format") ?? HealthFiles.Format.json.rawValue
+            guard let format = HealthFiles.Format(rawValue: word) else {
+                throw HTTPProblem.wrong("notAFormat", "\"format\" is one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
+            }
+            let desk = try ask.person.desk()
+            return try file("drinks-\(desk.today()).\(format.ending)", format.mediaType) { write in _ = try desk.exportDrinks(format, to: write) }
+        }
+        table.upload("import", needs: .control) { desk, spool in
+            do {
+                return .json(try desk.importDrinks { feed in try spool.read(feed) })
+            } catch let error as HealthFileError {
+                throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was taken.")
+            }
+        }
+        table.stream("journal/export") { ask in
+            try ask.allowQuery([])
+            let desk = try ask.person.desk()
+            return try file("journal-\(desk.today()).jsonl", "application/jsonl") { write in _ = try desk.exportJournal(to: write) }
+        }
+        table.upload("journal/import", needs: .control) { desk, spool in .json(try desk.importJournal { feed in try spool.read(feed) }) }
+        // Sessions are in it, and what tokens are made of.
+        table.stream("backup", needs: .admin) { ask in
+            try ask.allowQuery([])
+            guard ask.seesWaterline else {
+                throw HTTPProblem(
+                    .forbidden, "waterlineNotShared", "A backup holds Waterline, which is not shown beyond the machine it runs on. The configuration can switch that on.")
+            }
+            let (desk, scratch) = (try ask.person.desk(), try ScratchFolder())
+            try desk.backUp(to: scratch.file("answer"))
+            return try file("waterh-\(desk.today()).sqlite", "application/vnd.sqlite3", in: scratch)
+        }
+    }
+
+    /// Written whole before the first byte is sent: a full disk is told as one, and no half file looks like a whole one.
+    private static func file(_ name: String, _ type: String, _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void) throws -> Response {
+        let scratch = try ScratchFolder()
+        let place = scratch.file("answer")
+        guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let file = FileHandle(forWritingAtPath: place)
+        else { throw noSpace }
+        defer { try? file.close() }
+        try fill { bytes in
+            do { try file.write(contentsOf: Data(bytes)) } catch { throw noSpace }
+        }
+        return try self.file(name, type, in: scratch)
+    }
+
+    private static func file(_ name: String, _ type: String, in scratch: ScratchFolder) throws -> Response {
+        guard let file = FileHandle(forReadingAtPath: scratch.file("answer")) else { throw noSpace }
+        let length = try file.seekToEnd()
+        try file.seek(toOffset: 0)
+        let body = ResponseBody(contentLength: Int(length)) { writer in
+            defer { withExtendedLifetime(scratch) { try? file.close() } }
+            while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty { try await writer.write(ByteBuffer(bytes: piece)) }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: type, .contentDisposition: "attachment; filename=\"\(name)\"", .cacheControl: "no-store"], body: body)
+    }
+
+    private static var noSpace: Refusal { Refusal("noScratch", "There is no space for the file.", category: .diskFull) }
+}
+
+extension HealthFiles.Format {
+    fileprivate var mediaType: String {
+        switch self {
+        case .appleHealth: "application/xml"
+        case .csv: "text/csv; charset=utf-8"
+        case .json: "application/json"
+        }
+    }
+
+    fileprivate var ending: String {
+        switch self {
+        case .appleHealth: "xml"
+        case .csv, .json: rawValue
+        }
+    }
+}

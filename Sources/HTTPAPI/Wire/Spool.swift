@@ -1,0 +1,101 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import Synchronization
+import TrackerCore
+
+/// A request's body as a file: what is too large for memory, and is read only when it is here whole.
+final class Spool: Sendable {
+    /// The largest file, bytes: an Apple Health export of ten years has some hundred million.
+    static let limit = 1 << 30
+    /// A client may be silent for so long, seconds.
+    static let silence = 10
+    /// So many come in at once; another is asked to try later.
+    static let most = 2
+    private static let coming = Mutex(0)
+
+    private let scratch: ScratchFolder
+    private let count: Int
+    private let mark: UInt64
+
+    var path: String { scratch.file("body") }
+    /// Tells this body from another one that was sent with the same key.
+    var fingerprint: String { "\(count) \(mark)" }
+
+    init(of request: Request, limit: Int = Spool.limit) async throws {
+        if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
+        try Self.enter()
+        defer { Self.coming.withLock { $0 -= 1 } }
+        scratch = try ScratchFolder()
+        let (place, body, last) = (scratch.file("body"), request.body, Last())
+        (count, mark) = try await withThrowingTaskGroup(of: (Int, UInt64)?.self) { group in
+            group.addTask { try await Self.write(body, to: place, upTo: limit, last) }
+            group.addTask {
+                while true {
+                    let rest = ContinuousClock.now.duration(to: last.moment + .seconds(Self.silence))
+                    guard rest > .zero else { return nil }
+                    try await Task.sleep(for: rest)
+                }
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next(), let whole = first else {
+                throw HTTPProblem(
+                    .requestTimeout, "slowBody", "Nothing of the body came for \(Self.silence) seconds.", headers: [.connection: "close"])
+            }
+            return whole
+        }
+    }
+
+    /// Hands the bytes over in pieces, on a thread that may wait.
+    func read(_ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
+        guard let file = FileHandle(forReadingAtPath: path) else { throw Refusal("noScratch", "What was sent is gone again.") }
+        defer { try? file.close() }
+        while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty { try piece.withUnsafeBytes(feed) }
+    }
+
+    /// - Returns: how many bytes there were, and FNV-1a of them, 64 bits: a key that is used for another file by mistake is to be noticed.
+    private static func write(_ body: RequestBody, to place: String, upTo limit: Int, _ last: Last) async throws -> (Int, UInt64) {
+        guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let file = FileHandle(forWritingAtPath: place)
+        else { throw Refusal("noScratch", "There is no place for what was sent.") }
+        defer { try? file.close() }
+        var (count, mark) = (0, UInt64(0xCBF2_9CE4_8422_2325))
+        for try await part in body {
+            last.touch()
+            count += part.readableBytes
+            guard count <= limit else { throw tooLarge(limit) }
+            for byte in part.readableBytesView { mark = (mark ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            do {
+                try file.write(contentsOf: Data(part.readableBytesView))
+            } catch {
+                throw Refusal("noScratch", "There is no space for what was sent.", category: .diskFull)
+            }
+        }
+        return (count, mark)
+    }
+
+    /// When something came last.
+    private final class Last: Sendable {
+        private let at = Mutex(ContinuousClock.now)
+        var moment: ContinuousClock.Instant { at.withLock { $0 } }
+        func touch() { at.withLock { $0 = .now } }
+    }
+
+    private static func enter() throws {
+        let isIn = coming.withLock { coming in
+            guard coming < most else { return false }
+            coming += 1
+            return true
+        }
+        guard isIn else {
+            throw HTTPProblem(
+                .serviceUnavailable, "manyFiles", "Two other files are coming in at this moment. Try again in a minute.", headers: [.retryAfter: "60", .connection: "close"])
+        }
+    }
+
+    private static func tooLarge(_ limit: Int) -> HTTPProblem {
+        HTTPProblem(.contentTooLarge, "tooLarge", "The file may have \(limit) bytes at most.", headers: [.connection: "close"])
+    }
+}
