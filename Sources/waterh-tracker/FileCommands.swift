@@ -5,19 +5,49 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-struct Export: StoreCommand {
+struct Export: WaitingCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write all drinks to a file.",
+        abstract: "Write all drinks to a file, or as a stream of lines.",
         discussion: """
             apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and spreadsheets; json keeps all that a
             drink has. With --json and without --output the answer is one object: the drinks, as json has them. Everything else that a store has is in a backup: waterh-tracker backup FILE
+            jsonl and influx (InfluxDB's line protocol) are lines for programs, one for each drink; --follow goes on with one for each change, also of what other programs write, and csv is such lines, too. \
+            A line's position is where a reader goes on: --after POSITION. A change is added, corrected (a person's, with the original's uuid; that one is told as deleted), changed, or deleted; \
+            in line protocol what is deleted has 0 ml.
             """)
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
-    @Option(help: "apple-health, csv or json. Default: apple-health; with --json and without --output: json.") var format: HealthFiles.Format?
+    @Option(help: "apple-health, csv, json, jsonl or influx. Default: apple-health; with --json and without --output: json; with --follow or --after: jsonl.") var format: ExportFormat?
     @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file()) var output: String?
 
-    func run(_ desk: Desk) throws {
+    @Flag(help: "Go on with a line for each change, until it is stopped or nobody reads.") var follow = false
+    @Option(help: ArgumentHelp("Only what changed behind this position.", valueName: "position")) var after: Int64?
+
+    func validate() throws {
+        guard isStream else { return }
+        if let format, format.lines == nil { throw ValidationError("--follow and --after are for lines: choose csv, jsonl or influx.") }
+        if options.json, format == .csv || format == .influx { throw ValidationError("With --json the lines are JSON: leave --format out.") }
+        if output ?? "-" != "-" { throw ValidationError("Lines go to standard output: leave --output out, and write >>FILE behind the command.") }
+        if let after, after < 0 { throw ValidationError("A position is a number from 0.") }
+    }
+
+    private var isStream: Bool { follow || after != nil || format == .jsonl || format == .influx }
+
+    func run(_ desk: Desk) async throws {
+        guard isStream else { return try write(desk) }
+        let last = try desk.store.lastDrinkPlace()
+        guard after ?? 0 <= last else {
+            throw CommandFailure(.badInput, "The store's last change has the position \(last): there is none behind \(after ?? 0).", advice: "Begin anew without --after: it is another store than before.")
+        }
+        do {
+            try await DrinkStream(options: options, place: desk.place, format: format?.lines ?? .jsonl).run(after: after, isFollowing: follow)
+        } catch is OutputFile.NobodyReads {
+            return
+        }
+    }
+
+    private func write(_ desk: Desk) throws {
+        let format = format?.file
         // On standard output the drinks are the answer, and with --json that is one object.
         let isAnswer = desk.isJSON && output ?? "-" == "-"
         guard !isAnswer || format ?? .json == .json else {
@@ -39,8 +69,6 @@ struct Export: StoreCommand {
         try desk.say(report) { ["Wrote \(counted(report.drinks, "drink")) to \(output)."] }
     }
 }
-
-extension HealthFiles.Format: ExpressibleByArgument {}
 
 struct Import: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -6,22 +6,29 @@ import TrackerDesk
 
 struct HistoryCommand: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "A week's bars, a month, or the drinks of a day.")
+        commandName: "history", abstract: "A week's bars, a month, the drinks of a day, or what was shown.")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
     @Option(help: "The drinks of a day: today, yesterday, or 2026-06-15.") var day: String?
     @Option(help: "The week that contains a date, or so many weeks ago: 2026-06-15, 1.") var week: String?
     @Option(help: "A month: 2026-06.") var month: String?
+    @Flag(help: "The last 50 notifications that somebody was shown, and where.") var notifications = false
 
     func validate() throws {
-        guard [day, week, month].compactMap(\.self).count <= 1 else {
-            throw ValidationError("Ask for one of --day, --week and --month.")
+        guard [day, week, month, notifications ? "" : nil].compactMap(\.self).count <= 1 else {
+            throw ValidationError("Ask for one of --day, --week, --month and --notifications.")
         }
     }
 
     func run(_ desk: Desk) throws {
         let today = try desk.tracker.today()
-        if let day {
+        if notifications {
+            let report = try desk.tracker.shown()
+            try desk.say(report) {
+                report.notifications.isEmpty
+                    ? ["Nobody was shown anything yet."] : report.notifications.map { "\(desk.dateTime($0.sentAt))  \($0.kind.padded(24))  \($0.sinks.joined(separator: ", "))" }
+            }
+        } else if let day {
             try DayView.show(desk.tracker.day(DayText.day(day, today: today)), desk)
         } else if let month {
             try MonthView.show(desk.tracker.month(of: DayText.month(month)), desk)

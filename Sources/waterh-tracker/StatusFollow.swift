@@ -22,26 +22,8 @@ struct StatusFollow: Sendable {
 
     /// Until it is stopped, or nobody reads any more.
     func run() async throws {
-        let signals = StopSignals.stream()
-        let readers = TextOutput.standard.readerLeaves()
-        guard let watch = StoreWatch(place.path) else {
-            throw CommandFailure(
-                .failed, "The kernel lets nobody watch \(place.path) any more: all its watches are taken, or it has no folder.",
-                advice: "Raise fs.inotify.max_user_instances, or end programs that watch files.")
-        }
         let said = Mutex(Said())
-        let follower = DayFollower(writes: watch.writes) { look(said) }
-        let work = Task { await follower.run() }
-        let status = await withTaskGroup(of: ExitStatus.self) { group in
-            group.addTask { for await signal in signals { return StopSignals.status(for: signal) }; return .done }
-            group.addTask { for await _ in readers {}; return .done }
-            let first = await group.next() ?? .done
-            group.cancelAll()
-            return first
-        }
-        work.cancel()
-        await work.value
-        if status != .done { throw ExitCode(status.rawValue) }
+        try await StoreFollow(place: place).run { look(said) }
     }
 
     /// Says what is new. A store that cannot be read right now leaves the last line where it is.

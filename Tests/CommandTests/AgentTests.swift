@@ -42,6 +42,17 @@ import Testing
             try Program("waterh-tracker").start(["agent", "--store", store], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
         }
 
+        /// What timers start, in the session, at once.
+        func checks(_ count: Int) async throws {
+            let running = try (0..<count).map { _ in
+                try Program("waterh-tracker").start(["check", "--store", store], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
+            }
+            for check in running {
+                let result = try await check.finish(limit: 60)
+                #expect(result.exitCode == 0, "\(result.error)")
+            }
+        }
+
         func session() async throws -> [[String: Any]] {
             let result = try await tracker("session show --json")
             let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
@@ -61,6 +72,34 @@ import Testing
         func told() async throws -> [String] {
             let tool = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
             return try await tool.run([store, "SELECT id FROM notification WHERE sinks LIKE '%desktop%' ORDER BY id"]).lines.map(String.init)
+        }
+    }
+
+    /// All who may tell the day something, at once: the service through an agent, another agent, and what timers start.
+    @Test func serviceAgentsAndTimersTellEachDecisionOnce() async throws {
+        let bench = try await Bench()
+        let server = try await FakeNotificationServer(bench.bus)
+        let service = try bench.service(hasDesktop: false)
+        let agents = try [bench.agent(), bench.agent()]
+        for agent in agents {
+            #expect(await event(within: 60) { agent.error.contains("Shows on this desktop") ? true : nil } == true, "\(agent.error) \(service.error)")
+        }
+        try await bench.tracker("session start")
+        for drink in 1...3 {
+            try await bench.tracker("drink")
+            try await bench.checks(3)
+            // Told by somebody, and then by nobody else.
+            let words = drink == 1 ? "You've had 1 drink — time for water" : "You've had \(drink) drinks — time for water"
+            #expect(await event(within: 60) { server.notified.items.contains { $0.summary == words } ? true : nil } == true, "\(server.notified.items.map(\.summary))")
+        }
+        try await bench.checks(2)
+        let reminders = server.notified.items.map(\.summary).filter { $0.hasPrefix("You've had") }
+        #expect(reminders.sorted() == Array(Set(reminders)).sorted(), "\(reminders)")
+        #expect(reminders.count == 3, "\(reminders)")
+        #expect(server.notified.items.map(\.summary).filter { $0.hasPrefix("Your Waterline is high") }.count <= 1)
+        for program in agents + [service] {
+            program.send(signal: SIGTERM)
+            _ = try await program.finish()
         }
     }
 

@@ -71,6 +71,11 @@ import Testing
         state = try await object("status", at: "12:32")
         #expect(state["remindersSent"] as? Int == 1)
         #expect(try await tracker("check --show", at: "12:33").output.hasPrefix("Nothing to tell"))
+        // What was shown, and where.
+        let told = try await object("history --notifications", at: "12:34")
+        let lines = try #require(told["notifications"] as? [[String: Any]])
+        #expect(lines.count == 1 && lines[0]["kind"] as? String == "hydration-reminder" && lines[0]["sinks"] as? [String] == ["output"])
+        #expect(try await tracker("history --notifications", at: "12:34").output.hasSuffix("12:31  hydration-reminder        output\n"))
     }
 
     /// A desktop counts when its server took the notification, and only then; `notify.sound` reaches it.

@@ -9,9 +9,10 @@ import Testing
     /// The units with the built commands in the place of the installed ones, because verify looks whether they can be run.
     private static func copies() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        for (file, name) in [("waterh-gateway.service", "waterh-gateway.service"), ("waterh-emulator@.service", "waterh-emulator@hci1.service"), ("waterh-agent.service", "waterh-agent.service")] {
+        for file in try FileManager.default.contentsOfDirectory(atPath: units) where file.hasSuffix(".service") || file.hasSuffix(".timer") {
             let text = try String(contentsOfFile: units + file, encoding: .utf8)
-            #expect(text.contains("ExecStart=/usr/local/bin/waterh-"))
+            #expect(file.hasSuffix(".timer") || text.contains("ExecStart=/usr/local/bin/waterh-"))
+            let name = file.replacing("@", with: "@hci1")
             try text.replacingOccurrences(of: "/usr/local/bin/", with: Program.products + "/").write(to: folder.url(name), atomically: true, encoding: .utf8)
         }
         return folder
@@ -26,11 +27,55 @@ import Testing
         #expect(result.exitCode == 0 && complaints.isEmpty, "\(result.output)\(result.error)")
     }
 
-    @Test func systemdFindsNoFaultInTheUsersUnit() async throws {
+    /// Every unit that is not the system's is judged here.
+    static let usersUnits = ["waterh-agent.service", "waterh-gateway-user.service", "waterh-check.service", "waterh-check.timer"]
+
+    @Test func everyUnitIsJudged() throws {
+        let all = try FileManager.default.contentsOfDirectory(atPath: Self.units).filter { $0.hasSuffix(".service") || $0.hasSuffix(".timer") }
+        #expect(Set(all) == Set(Self.usersUnits + ["waterh-gateway.service", "waterh-emulator@.service"]))
+    }
+
+    /// A user's own manager has no rights to give, and no users: such an option would keep the unit from starting, or do nothing.
+    @Test(arguments: usersUnits) func aUsersUnitAsksForNothingThatTakesRoot(_ unit: String) throws {
+        let lines = try String(contentsOfFile: Self.units + unit, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        let names = lines.compactMap { $0.split(separator: "=").first.map(String.init) }
+        let privileged = ["User", "Group", "DynamicUser", "CapabilityBoundingSet", "AmbientCapabilities", "ConfigurationDirectory", "RuntimeDirectory", "StateDirectory"]
+        #expect(names.allSatisfy { !$0.hasPrefix("Protect") && !$0.hasPrefix("Private") && !privileged.contains($0) }, "\(names)")
+        #expect(!lines.contains { $0.contains("multi-user.target") || $0.contains("/var/lib/waterh") && unit != "waterh-agent.service" })
+    }
+
+    /// As the user's unit starts it: with a home and a runtime folder, as nobody in particular; and this user's commands find its socket.
+    @Test func theUsersServiceWorksWithoutRoot() async throws {
+        let pair = try await Pair()
+        try await pair.sip(120)
+        let folder = try TemporaryFolder()
+        let text = try String(contentsOfFile: Self.units + "waterh-gateway-user.service", encoding: .utf8)
+        let start = try #require(text.split(separator: "\n").first { $0.hasPrefix("ExecStart=") }).split(separator: " ").dropFirst().map(String.init)
+        let environment = ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run"), "WATERH_LINK": pair.socket, "TMPDIR": folder.path, "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""]
+        try FileManager.default.createDirectory(atPath: folder.file("run"), withIntermediateDirectories: true)
+        // Where the tests have root they give it away, as far as everybody may run what they built.
+        var (program, words) = (Program("waterh-gateway"), [String]())
+        if geteuid() == 0, let tool = Program(system: "setpriv") {
+            let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", Program.products + "/waterh-gateway"]
+            for path in [folder.path, folder.file("run"), pair.folder.path] { chmod(path, 0o777) }
+            for path in [pair.socket, pair.control] { chmod(path.replacing("unix:", with: ""), 0o666) }
+            if try await tool.run(nobody + ["--version"]).exitCode == 0 { (program, words) = (tool, nobody) }
+        }
+        let service = try program.start(words + start, environment: environment)
+        defer { service.send(signal: SIGTERM) }
+        #expect(await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true, "\(service.error)")
+        #expect(FileManager.default.fileExists(atPath: folder.file(".local/state/waterh/waterh.sqlite")))
+        // Its socket opens a moment after the first poll begins.
+        let arguments = words + ["nudge"]
+        let nudged = try await event(within: 30) { try await program.run(arguments, environment: environment).exitCode == 0 ? true : nil }
+        #expect(nudged == true, "\(service.error)")
+    }
+
+    @Test(arguments: usersUnits) func systemdFindsNoFaultInTheUsersUnit(_ unit: String) async throws {
         let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try Self.copies()
-        let result = try await tool.run(["verify", "--user", "--man=no", "--recursive-errors=no", folder.file("waterh-agent.service")], environment: ["XDG_RUNTIME_DIR": folder.path])
-        let complaints = (result.output + result.error).split(separator: "\n").filter { $0.contains("waterh-agent") }
+        let result = try await tool.run(["verify", "--user", "--man=no", "--recursive-errors=no", folder.file(unit)], environment: ["XDG_RUNTIME_DIR": folder.path])
+        let complaints = (result.output + result.error).split(separator: "\n").filter { $0.contains("waterh-") }
         #expect(result.exitCode == 0 && complaints.isEmpty, "\(result.output)\(result.error)")
     }
 

@@ -14,10 +14,13 @@ import TrackerCore
     init() throws { scratch = try ScratchStore() }
 
     /// Every row of every table, as text.
-    private func dump(_ store: TrackerStore, without: Set<String> = ["written_file"]) throws -> [String] {
+    /// All rows but what is this file's own: files that it wrote, and the places of its changes.
+    private func dump(_ store: TrackerStore, without: Set<String> = ["written_file", "drink_sequence"]) throws -> [String] {
         try store.read { db in
             try (TrackerStore.tables(db) + ["sqlite_sequence"]).filter { !without.contains($0) }.flatMap { table in
-                try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").map { "\(table): \($0)" }.sorted()
+                try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").map { row in
+                    "\(table): \(row.filter { !["born", "place"].contains($0.0) }.map { "\($0)=\($1)" })"
+                }.sorted()
             }
         }
     }

@@ -15,7 +15,7 @@ extension TrackerStore {
 
     /// Whether anything was ever stored here that a restore would replace.
     public func isUsed() throws -> Bool {
-        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic"].contains($0.table) }
+        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "drink_sequence"].contains($0.table) }
     }
 
     /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that have the
@@ -59,7 +59,7 @@ extension TrackerStore {
             try db.execute(sql: "PRAGMA foreign_keys = OFF")
             defer { try? db.execute(sql: "PRAGMA foreign_keys = ON") }
             try db.inTransaction(.immediate) {
-                let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "drink_change"]
+                let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "drink_change", "drink_sequence"]
                 for table in try Self.tables(db) where !own.contains(table) {
                     try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
                 }

@@ -14,8 +14,9 @@ extension Schema {
         connection_state: only problem message since
         counter: name value
         day: localDay goalMl
-        drink: id key instant zone localDay ml source bottle deleted updatedAt instead
+        drink: id key instant zone localDay ml source bottle deleted updatedAt instead born place
         drink_change: seq key
+        drink_sequence: only last
         engine_day: dayKey remindersSent lastNotified goalNotified lastDueAnchor state
         excluded_log: id sessionId
         log_entry: seq id sessionId timestamp type drinkType sizeOz abv standardDrinkEstimate presetId amountOz source deleted updatedAt deviceId

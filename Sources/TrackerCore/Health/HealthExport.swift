@@ -2,7 +2,7 @@
 /// drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table of zones.
 public struct HealthExport {
     public let format: HealthFiles.Format
-    private var zones: [String: Zone] = [:]
+    private var zones = ZoneTable()
     private var isFirst = true
 
     public init(_ format: HealthFiles.Format) { self.format = format }
@@ -33,7 +33,7 @@ public struct HealthExport {
     /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them. json: an object with `startDate`,
     /// `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink has.
     public mutating func append(_ drink: Drink, to bytes: inout [UInt8]) {
-        let zone = zone(drink.zone)
+        let zone = zones[drink.zone]
         let ml = String(drink.ml)
         switch format {
         case .appleHealth:
@@ -78,14 +78,6 @@ public struct HealthExport {
 
     // MARK: - Parts
 
-    /// Each zone is looked up once; unknown ones are UTC.
-    private mutating func zone(_ id: String) -> Zone {
-        if let zone = zones[id] { return zone }
-        let zone = (try? Zone(id)) ?? .utc
-        zones[id] = zone
-        return zone
-    }
-
     private static func appendXML(_ text: String, to bytes: inout [UInt8]) {
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -101,12 +93,12 @@ public struct HealthExport {
         }
     }
 
-    private static func appendCSV(_ text: String, to bytes: inout [UInt8]) {
+    static func appendCSV(_ text: String, to bytes: inout [UInt8]) {
         guard text.utf8.contains(where: { ",;\"\t\r\n".utf8.contains($0) }) else { return bytes += text.utf8 }
         bytes += ("\"" + text.replacing("\"", with: "\"\"") + "\"").utf8
     }
 
-    private static func appendJSON(_ text: String, to bytes: inout [UInt8]) {
+    static func appendJSON(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {
             switch byte {

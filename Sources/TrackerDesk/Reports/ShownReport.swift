@@ -1,0 +1,25 @@
+import TrackerCore
+
+/// What was shown to somebody, newest first.
+public struct ShownReport: Hashable, Sendable, Encodable {
+    public struct Line: Hashable, Sendable, Encodable {
+        public var id: String
+        /// The id of its kind: what takes the place of what.
+        public var kind: String
+        public var sentAt: Instant
+        /// Where it was seen: `desktop`, `output`, `mqtt` …
+        public var sinks: [String]
+
+        enum CodingKeys: String, CodingKey { case id, kind, sentAt, sinks }
+
+        public func encode(to encoder: any Encoder) throws {
+            var keys = encoder.container(keyedBy: CodingKeys.self)
+            try keys.encode(id, forKey: .id)
+            try keys.encode(kind, forKey: .kind)
+            try keys.encode(sentAt.wholeSeconds, forKey: .sentAt)
+            try keys.encode(sinks, forKey: .sinks)
+        }
+    }
+
+    public var notifications: [Line]
+}

@@ -1,0 +1,82 @@
+import CommandKit
+import CommandStore
+import Store
+import Synchronization
+import TrackerCore
+import TrackerDesk
+
+/// `export` as a stream of lines: what there is behind a position, and with `--follow` what comes. Between two looks nothing is open and nothing is
+/// kept: a reader that does not read costs one line that waits.
+struct DrinkStream: Sendable {
+    /// So many bytes of whole lines go out in one piece: no more, so that a pipe takes them whole or not at all.
+    private static let piece = 4096
+    private static let batch = 500
+
+    let options: StoreOptions
+    let place: StorePlace
+    let format: DrinkLines.Format
+
+    /// How far the reader is.
+    private struct Reader {
+        var format: DrinkLines
+        var position: Int64
+        /// All that it was told, as of the last time that it had everything.
+        var known: Int64
+        var isAtBeginning: Bool
+        var trouble: String?
+    }
+
+    /// - Parameter position: what the reader has already; `nil`: nothing.
+    func run(after position: Int64?, isFollowing: Bool) async throws {
+        let reader = Mutex(Reader(format: DrinkLines(format), position: position ?? 0, known: position ?? 0, isAtBeginning: position == nil))
+        guard isFollowing else { return try reader.withLock { try tell(&$0) } }
+        try await StoreFollow(place: place).run { look(reader) }
+    }
+
+    private func look(_ reader: borrowing Mutex<Reader>) -> Duration {
+        reader.withLock { reader in
+            do {
+                try tell(&reader)
+                reader.trouble = nil
+            } catch is OutputFile.NobodyReads {
+                // Whoever watches the output ends us.
+            } catch {
+                let sentence = "\(Failures.explained(error))"
+                if reader.trouble != sentence { Diagnostics.warning(sentence) }
+                reader.trouble = sentence
+                return DayFollower.longestPause
+            }
+            // Time alone changes no drink.
+            return .seconds(3600)
+        }
+    }
+
+    private func tell(_ reader: inout Reader) throws {
+        let store = try DeskOpening(options, place: place).desk(for: .looking).store
+        let out = try OutputFile("-")
+        var bytes: [UInt8] = []
+        if reader.isAtBeginning {
+            try out.write(Array(reader.format.opening.utf8))
+            reader.isAtBeginning = false
+        }
+        let last = try store.lastDrinkPlace()
+        if last < reader.position {
+            Diagnostics.warning("Another store has taken its place: all of it is told anew.")
+            (reader.position, reader.known) = (0, 0)
+        }
+        while reader.position < last {
+            let found = try store.drinkLines(after: reader.position, known: reader.known, through: last, limit: Self.batch)
+            for line in found.lines {
+                let whole = bytes.count
+                reader.format.append(line, to: &bytes)
+                guard bytes.count > Self.piece, whole > 0 else { continue }
+                try out.write(Array(bytes[..<whole]))
+                bytes.removeFirst(whole)
+            }
+            try out.write(bytes)
+            bytes.removeAll(keepingCapacity: true)
+            reader.position = found.position
+        }
+        reader.known = last
+    }
+}

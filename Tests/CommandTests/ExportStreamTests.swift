@@ -1,0 +1,80 @@
+import Foundation
+import Support
+import Testing
+
+/// `export` as a stream, read by others: Python's csv and json, and a parser of line protocol written from its description.
+@Suite struct ExportStreamTests {
+    private let folder: TemporaryFolder
+    private var store: String { folder.file("s.sqlite") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @discardableResult
+    private func tracker(_ words: String...) async throws -> Program.Result {
+        let result = try await Program("waterh-tracker").run(words + ["--store", store, "--zone", "Europe/Berlin"])
+        #expect(result.exitCode == 0, "\(words): \(result.error)")
+        return result
+    }
+
+    /// Names that break what is written without care.
+    private static let names = ["plain", "a,b", "say \"hi\"", "back\\slash\\", "= , 1i", "caf\u{e9} \u{1F4A7}", "'; DROP", "\u{2028}x", " lead and trail "]
+
+    @Test(arguments: ["csv", "jsonl", "influx"]) func `a foreign reader finds every name as it is`(format: String) async throws {
+        let python = try #require(Program(system: "python3"), "this test needs python3")
+        let drinks = Self.names.enumerated().map { index, name in
+            ["startDate": "2026-06-15T12:\(index + 10):00+02:00", "endDate": "2026-06-15T12:\(index + 10):00+02:00", "value_ml": 100 + index, "uuid": name] as [String: Any]
+        }
+        try JSONSerialization.data(withJSONObject: drinks).write(to: folder.url("in.json"))
+        try await tracker("import", folder.file("in.json"))
+        let stream = try await tracker("export", "--format", format, "--after", "0")
+        try Data((format == "csv" ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : "").utf8 + stream.outputBytes).write(to: folder.url("out"))
+        let read = try await python.run([Program.repository + "/Tests/CommandTests/read_lines.py", format, folder.file("out")])
+        #expect(read.exitCode == 0, "\(read.error)\(stream.output)")
+        let found = try #require(try JSONSerialization.jsonObject(with: Data(read.outputBytes)) as? [[String: Any]])
+        let breaks: Set<Unicode.Scalar> = ["\u{2028}"]
+        let wanted = Self.names.map { name in format == "jsonl" ? name : String(String.UnicodeScalarView(name.unicodeScalars.map { breaks.contains($0) ? "\u{FFFD}" : $0 })) }
+        #expect(found.map { $0["uuid"] as? String } == wanted)
+        #expect(found.map { $0["ml"] as? Int } == Array(100..<(100 + Self.names.count)))
+        #expect(found.allSatisfy { $0["change"] as? String == "added" })
+    }
+
+    @Test func `it goes on with one line for each change, and from the position that is given`() async throws {
+        try await tracker("log", "100")
+        let stream = try Program("waterh-tracker").start(["export", "--follow", "--format", "csv", "--store", store, "--zone", "Europe/Berlin"])
+        func lines(_ count: Int) async -> [String]? { await event(within: 30) { stream.output.split(separator: "\n").count >= count ? stream.output.split(separator: "\n").map(String.init) : nil } }
+        #expect(await lines(2)?.first == "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource", "\(stream.error)")
+        try await tracker("edit", "d1", "--ml", "150")
+        _ = await lines(4)
+        try await tracker("log", "200")
+        let all = try #require(await lines(5), "\(stream.output)")
+        #expect(all.dropFirst().map { $0.split(separator: ",")[1] } == ["added", "corrected", "deleted", "added"])
+        stream.send(signal: SIGTERM)
+        let ended = try await stream.finish()
+        #expect(ended.error.isEmpty && ended.output.hasSuffix("\n"), "\(ended.error)")
+        let position = try #require(all[1].split(separator: ",").first.map(String.init))
+        let rest = try await tracker("export", "--format", "csv", "--after", position)
+        #expect(rest.lines.map { $0.split(separator: ",")[1] } == ["corrected", "deleted", "added"])
+        let none = try await Program("waterh-tracker").run(["export", "--after", "999", "--store", store])
+        #expect(none.exitCode == 4 && none.error.contains("999"), "\(none.error)")
+    }
+
+    /// `| head`, and a pipe that nobody empties.
+    @Test func `who stops reading ends it quietly, and who never reads holds nobody up`() async throws {
+        let rows = (0..<3000).map { "2026-06-\(10 + $0 / 600) 12:\(String(format: "%02d:%02d", $0 % 600 / 60, $0 % 60)) +0200,,\(100 + $0 % 200),row-\($0)" }
+        try Data((["startDate,endDate,value_ml,uuid"] + rows).joined(separator: "\n").utf8).write(to: folder.url("in.csv"))
+        try await tracker("import", folder.file("in.csv"))
+        let shell = Program(path: "/bin/bash")
+        let command = "'\(Program.products)/waterh-tracker' export --follow --format influx --store '\(store)'"
+        let head = try await shell.run(["-c", "\(command) | head -n 3; echo ${PIPESTATUS[0]}"])
+        #expect(head.lines.last == "0" && head.lines.count == 4 && head.error.isEmpty, "\(head.output.suffix(300)) \(head.error)")
+        let python = try #require(Program(system: "python3"), "this test needs python3")
+        let deaf = try await python.run([Program.repository + "/Tests/CommandTests/never_reads.py", Program.products + "/waterh-tracker", store])
+        #expect(deaf.exitCode == 0, "\(deaf.output)\(deaf.error)")
+    }
+
+    @Test(arguments: [["--follow", "--format", "json"], ["--follow", "--output", "x"], ["--after", "-1"], ["--format", "line"]])
+    func `what cannot be is said`(words: [String]) async throws {
+        let result = try await Program("waterh-tracker").run(["export"] + words + ["--store", store])
+        #expect(result.exitCode == 2, "\(result.error)")
+    }
+}

@@ -1,0 +1,83 @@
+import GRDB
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+
+/// What a reader is told of drinks, from a position that it gives.
+@Suite struct DrinkLineTests {
+    let scratch: ScratchStore
+    let store: TrackerStore
+    let context: WriteContext
+
+    init() throws {
+        scratch = try ScratchStore()
+        store = try TrackerStore(path: scratch.path)
+        let numbers = Numbers()
+        context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { numbers.next() })
+    }
+
+    /// All from a position on, with what it was told before known.
+    private func told(after position: Int64, limit: Int = 500) throws -> [String] {
+        let last = try store.lastDrinkPlace()
+        var (at, lines) = (position, [String]())
+        repeat {
+            let found = try store.drinkLines(after: at, known: position, through: last, limit: limit)
+            #expect(found.position > at || found.position == last)
+            #expect(found.lines.allSatisfy { $0.position > at && $0.position <= found.position })
+            lines += found.lines.map { "\($0.change) \($0.drink.key) \($0.drink.ml)\($0.original.map { " of \($0)" } ?? "")" }
+            at = found.position
+        } while at < last
+        return lines
+    }
+
+    @Test(arguments: [1, 2, 500]) func `edits and deletions are told as such`(limit: Int) throws {
+        #expect(try told(after: 0, limit: limit).isEmpty)
+        let first = try store.logDrink(ml: 100, context)
+        _ = try store.logDrink(ml: 200, context)
+        #expect(try told(after: 0, limit: limit) == ["added 1 100", "added 2 200"])
+        let seen = try store.lastDrinkPlace()
+        _ = try store.editDrink("d\(first.number)", ml: 150, context)
+        #expect(try told(after: seen, limit: limit) == ["corrected 3 150 of 1", "deleted 1 100"])
+        // Who comes now is told what there is, and nothing of what is gone.
+        #expect(try told(after: 0, limit: limit) == ["added 2 200", "corrected 3 150 of 1"])
+        let edited = try store.lastDrinkPlace()
+        _ = try store.deleteDrink("d2", context)
+        #expect(try told(after: edited, limit: limit) == ["deleted 2 200"])
+        let deleted = try store.lastDrinkPlace()
+        _ = try store.undo(context)
+        #expect(try told(after: deleted, limit: limit) == ["changed 2 200"])
+        #expect(try told(after: store.lastDrinkPlace(), limit: limit).isEmpty)
+    }
+
+    @Test func `what came and went between two looks is nobody's business, and a bottle's sips are told`() throws {
+        _ = try store.append([entry("A4:C1:38:00:00:01")])
+        let drinks = try told(after: 0)
+        #expect(drinks.count == 1 && drinks[0].hasPrefix("added A4:C1:38:00:00:01|"), "\(drinks)")
+        let seen = try store.lastDrinkPlace()
+        let brief = try store.logDrink(ml: 300, context)
+        _ = try store.deleteDrink("d\(brief.number)", context)
+        #expect(try told(after: seen).isEmpty)
+        // The same sip again is no change.
+        let before = try store.lastDrinkPlace()
+        _ = try store.append([entry("A4:C1:38:00:00:01")])
+        #expect(try store.lastDrinkPlace() == before)
+    }
+
+    @Test func `a backup that takes the store's place is told behind every position`() throws {
+        _ = try store.logDrink(ml: 100, context)
+        let backup = scratch.path + ".backup"
+        _ = try store.backUp(to: backup)
+        _ = try store.logDrink(ml: 200, context)
+        let seen = try store.lastDrinkPlace()
+        let aside = try TemporaryFolder()
+        try store.restore(from: backup, scratch: aside.path)
+        #expect(try told(after: seen) == ["added 1 100"])
+    }
+}
+
+private final class Numbers: Sendable {
+    private let last = Mutex(0)
+    func next() -> String { last.withLock { $0 += 1; return "\($0)" } }
+}
