@@ -139,7 +139,7 @@ public struct Configuration: Equatable, Sendable {
                 try trial.set(setting, to: text)
             } catch {
                 throw CommandFailure(
-                    .badInput, "In the configuration \(name), '\(key)' of [\(group)] cannot be \"\(text.prefix(64))\": \(error.rule)",
+                    .badInput, "In the configuration \(name), '\(key)' of [\(group)] cannot be\(error.kept == nil ? "" : " \"\(error.given.prefix(64))\""): \(error.rule)",
                     advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
             }
             texts[setting] = text

@@ -91,6 +91,12 @@ public struct PersonEntry: Equatable, Sendable {
             throw CommandFailure(
                 .badInput, "The configuration \(file) has two people of the name \(twice.first) (capitals make no difference).", advice: "Give each a name of their own.")
         }
+        // In topics and ids a name is written plainly: there, too, each is to be somebody else.
+        if let twice = Self.firstTwice(people.map { (PlainName.of($0.name), $0.name) }) {
+            throw CommandFailure(
+                .badInput, "In the configuration \(file), \(twice.owners[0]) and \(twice.owners[1]) would be one person at a broker: both are written \(twice.first) in topics.",
+                advice: "Give one of them another name: - and _ make no difference there.")
+        }
         if let twice = Self.firstTwice(people.flatMap { person in person.bottles.map { ($0, person.name) } }) {
             throw CommandFailure(
                 .badInput, "The configuration \(file) lists the bottle \(twice.first) \(twice.owners[0] == twice.owners[1] ? "twice at \(twice.owners[0])" : "at \(twice.owners[0]) and at \(twice.owners[1])").",

@@ -11,13 +11,14 @@ public struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: `MQTTFailure` that says what is wrong with it.
     public init(_ text: String) throws(MQTTFailure) {
         func wrong(_ why: String) -> MQTTFailure { MQTTFailure(.wrongUse, "\"\(text)\" is no place of a broker: \(why)") }
+        // First of all: no message shows what may be a password.
+        guard !text.contains("@") else {
+            throw MQTTFailure(.wrongUse, "The place of a broker holds no user and no password: they have settings of their own")
+        }
         let lower = text.lowercased()
         guard let scheme = ["mqtt://", "mqtts://"].first(where: lower.hasPrefix) else { throw wrong("it begins with mqtt:// or mqtts://") }
         isEncrypted = scheme == "mqtts://"
         var rest = text.dropFirst(scheme.count)
-        guard !rest.contains("@") else {
-            throw MQTTFailure(.wrongUse, "The place of a broker holds no user and no password: they have settings of their own")
-        }
         if rest.last == "/" { rest.removeLast() }
         guard !rest.contains("/"), !rest.contains("?"), !rest.contains("#") else { throw wrong("nothing comes behind host and port") }
         var digits: Substring?

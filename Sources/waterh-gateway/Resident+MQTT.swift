@@ -24,12 +24,13 @@ extension Resident {
         return MQTTOutlet(around, sink: sink)
     }
 
-    /// What the file says goes before the settings; of several people each has a level of their own below the file's prefix.
+    /// What the file says goes before the settings; who is listed has a level of their own below the
+    /// prefix, whoever named the broker.
     private static func overlay(_ settings: Settings, _ plan: PersonPlan) throws -> Settings {
         var settings = settings
         for (name, text) in plan.mqtt { try settings.set(name, to: text) }
-        if let listed = plan.listed, plan.mqtt["mqtt.url"] != nil {
-            try settings.set("mqtt.prefix", to: "\(settings.service.mqttPrefix)/\(Topics.plain(listed))")
+        if let listed = plan.listed {
+            try settings.set("mqtt.prefix", to: "\(settings.service.mqttPrefix)/\(PlainName.of(listed))")
         }
         return settings
     }

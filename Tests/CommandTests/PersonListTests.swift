@@ -53,6 +53,8 @@ import Testing
         (anna + "share-waterline = \"yes\"", "'share-waterline' of person 1 (anna)"),
         (anna + "colour = \"blue\"", "unknown key 'colour' at person 1 (anna)"),
         (anna + "[[person]]\nname = \"ANNA\"\nstore = \"/s/b\"", "two people of the name ANNA"),
+        (anna + "[[person]]\nname = \"b-c\"\nstore = \"/s/b\"\n[[person]]\nname = \"b_c\"\nstore = \"/s/c\"", "b-c and b_c would be one person at a broker: both are written b_c"),
+        (anna + "[[person]]\nname = \"B-_c\"\nstore = \"/s/b\"\n[[person]]\nname = \"b_c-\"\nstore = \"/s/c\"", "B-_c and b_c- would be one person"),
         (anna + "bottles = [\"a4-c1-38-01-02-03\"]\n[[person]]\nname = \"ben\"\nstore = \"/s/b\"\nbottles = [\"A4:C1:38:01:02:03\"]", "at anna and at ben"),
         (anna + "bottles = [\"Blue\", \"blue\"]", "twice at anna"),
         ("store = \"/s/all\"\n" + anna, "'store' cannot be everybody's"),

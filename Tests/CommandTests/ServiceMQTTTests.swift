@@ -62,6 +62,46 @@ import Testing
         #expect(await event { ear.payloads(at: "hydration/availability").last == "offline" ? true : nil } == true)
     }
 
+    /// Also where each person's own setting names the broker: no topic is two people's, and a command is done for one of them.
+    @Test func eachPersonHasALevelWhoeverNamedTheBroker() async throws {
+        let (broker, folder) = (try await Broker(), try TemporaryFolder())
+        let people = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
+        let config = folder.url("waterh.toml")
+        try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + people + "[mqtt]\ncommands = true\n").utf8).write(to: config)
+        for name in ["anna", "ben"] { try await set(folder.file(name) + ".sqlite", ["mqtt.url": broker.url]) }
+        let ear = try broker.listen("hydration/#")
+        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
+        for name in ["anna", "ben"] {
+            #expect(await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
+        }
+        try await broker.publish("hydration/ben/cmd/log", "cup")
+        #expect(await event { json(ear.payloads(at: "hydration/ben/state").last ?? "")["dailyTotalMl"] as? Int == 250 ? true : nil } == true, "\(ear.output)")
+        #expect(json(ear.payloads(at: "hydration/anna/state").last ?? "")["dailyTotalMl"] as? Int == 0)
+        #expect(ear.payloads(at: "hydration/state").isEmpty)
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+    }
+
+    /// What may be a password is in no message, wherever it was written, and in no list of settings.
+    @Test(arguments: [
+        "password = \"two s3cr3t words\"", "url = \"mqtt://me:s3cr3t@h\"", "url = \"me:s3cr3t@h\"", "passwort = \"s3cr3t\"",
+    ])
+    func aPasswordIsInNoMessage(_ line: String) async throws {
+        let folder = try TemporaryFolder()
+        let config = folder.url("waterh.toml")
+        try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file("s.sqlite"))\"\nlisten = \"off\"\n[mqtt]\n\(line)\n".utf8).write(to: config)
+        let read = try await Program("waterh-gateway").run(["run", "--config", config.path])
+        #expect(read.exitCode == 4 && !(read.error + read.output).contains("s3cr3t") && read.error.contains("'\(line.split(separator: " ")[0])' of [mqtt]"), "\(read.error)")
+        let parts = line.components(separatedBy: " = ")
+        let (key, value) = (parts[0], parts[1].replacing("\"", with: ""))
+        guard key == "url" || key == "password" else { return }
+        let set = try await Program("waterh-tracker").run(["settings", "set", "mqtt.\(key)", value, "--store", folder.file("t.sqlite")])
+        #expect(set.exitCode != 0 && !(set.error + set.output).contains("s3cr3t"), "\(set.error)")
+        if value.contains("://") { #expect(set.error.contains("mqtt.passwordFile"), "\(set.error)") }
+        let all = try await Program("waterh-tracker").run(["settings", "get", "--store", folder.file("t.sqlite")])
+        #expect(all.exitCode == 0 && !all.output.contains("s3cr3t"))
+    }
+
     /// Settings of a running service, and what its file says over them.
     @Test func theServiceFollowsSettingsAndFile() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())

@@ -16,7 +16,7 @@ struct WireTests {
     func theNameOfACommand(topic: String, name: String?) { #expect(Topics(prefix: "h").commandName(of: topic) == name) }
 
     @Test(arguments: [("WaterH-Boost-24oz", "waterh_boost_24oz"), ("a/b", "a_b"), ("  ", "x"), ("Küche", "k_che"), ("__a__", "a"), ("A4:C1", "a4_c1")])
-    func plainNames(text: String, plain: String) { #expect(Topics.plain(text) == plain) }
+    func plainNames(text: String, plain: String) { #expect(PlainName.of(text) == plain) }
 
     // MARK: - Settings
 

@@ -65,7 +65,7 @@ extension HomeDevice {
 
     /// A person's day.
     static func day(id: String, version: String, topics: Topics, commands: Bool, waterline: Bool) -> HomeDevice {
-        let slug = Topics.plain(topics.prefix)
+        let slug = PlainName.of(topics.prefix)
         let expires = HomeComponent.Value.whole(expirySeconds)
         func instant(_ key: String) -> HomeComponent.Value { .text("{{ value_json.\(key) | as_datetime if value_json.\(key) is number else None }}") }
         // Each press is an id of its own, so that a press that arrives twice counts once.
@@ -174,7 +174,7 @@ extension HomeDevice {
             ]),
         ]
         return HomeDevice(
-            id: "waterh_\(id)_\(own)", name: name, model: bottle.model ?? "Bottle", version: version, slug: Topics.plain(name), topics: topics,
+            id: "waterh_\(id)_\(own)", name: name, model: bottle.model ?? "Bottle", version: version, slug: PlainName.of(name), topics: topics,
             stateTopic: topics.bottle(own), components: components)
     }
 

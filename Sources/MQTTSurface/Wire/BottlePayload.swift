@@ -18,7 +18,7 @@ struct BottlePayload: Encodable {
     }
 
     /// The id that a bottle's topics and devices bear.
-    static func id(of bottle: BottleReport) -> String { Topics.plain(bottle.origin.replacing(":", with: "")) }
+    static func id(of bottle: BottleReport) -> String { PlainName.of(bottle.origin.replacing(":", with: "")) }
 
     private enum CodingKeys: String, CodingKey { case link, trouble }
 

@@ -26,15 +26,4 @@ public struct Topics: Hashable, Sendable {
         guard (1...40).contains(name.utf8.count), name.utf8.allSatisfy({ (97...122).contains($0) || $0 == UInt8(ascii: "-") }) else { return nil }
         return String(name)
     }
-
-    /// Letters, digits and `_` only, as ids of Home Assistant and levels of a topic are.
-    public static func plain(_ text: String) -> String {
-        var plain = ""
-        for scalar in text.lowercased().unicodeScalars {
-            let isPlain = (97...122).contains(scalar.value) || (48...57).contains(scalar.value)
-            if isPlain { plain.unicodeScalars.append(scalar) } else if !plain.hasSuffix("_"), !plain.isEmpty { plain.append("_") }
-        }
-        while plain.hasSuffix("_") { plain.removeLast() }
-        return plain.isEmpty ? "x" : plain
-    }
 }

@@ -93,6 +93,8 @@ public struct SettingEntry: Sendable {
     }
 
     func refusal(_ given: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
-        SettingRefusal(name: name, given: isSecret ? "(hidden)" : given, rule: rule, kept: shown(settings).text)
+        // What stands before the @ of an address may be a password.
+        let isTelling = isSecret || (name.hasSuffix(".url") && given.contains("@"))
+        return SettingRefusal(name: name, given: isTelling ? "(hidden)" : given, rule: rule, kept: shown(settings).text)
     }
 }

@@ -66,8 +66,8 @@ extension Settings {
             "sync.tokenFile", \.service.syncTokenFile, rule: fileRule, accepts: isFile),
         .text("http.listen", \.service.httpListen, rule: "It must be an address and a port, such as 127.0.0.1:8077.", accepts: isEndpoint),
         .optionalText(
-            "mqtt.url", \.service.mqttURL, rule: "It must be an address that begins with mqtt:// or mqtts://, or unset.",
-            accepts: { isURL($0, ["mqtt", "mqtts"]) }),
+            "mqtt.url", \.service.mqttURL, rule: "It must be an address that begins with mqtt:// or mqtts://, without user and password (mqtt.user and mqtt.passwordFile hold them), or unset.",
+            accepts: { isURL($0, ["mqtt", "mqtts"]) && !$0.contains("@") }),
         .text("mqtt.prefix", \.service.mqttPrefix, rule: topicRule, accepts: isTopic),
         .flag("mqtt.commands", \.service.mqttCommands),
         .optionalText("mqtt.user", \.service.mqttUser, rule: "It must be a name of 1 to 64 printable characters, or unset.", accepts: isName),
