@@ -98,6 +98,9 @@ let package = Package(
         // The same at an MQTT broker, and what Home Assistant is told of it.
         target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT"]),
 
+        // Notifications in a person's pocket.
+        target("PocketSurface", ["TrackerDesk", "Store", "TrackerCore", "Outgoing"]),
+
         // What a service says of itself, for a person, a program or systemd's journal.
         target("ServiceLog", ["CommandKit", logging]),
 
@@ -109,7 +112,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTTSurface", "TrackerDesk", "ServiceLog", logging,
+                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
         command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
         command("waterh-tracker", ["Desktop", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
@@ -144,6 +147,7 @@ let package = Package(
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["MQTT"]),
         tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
+        tests("PocketSurfaceTests", ["PocketSurface", "TrackerDesk", "Store", "TrackerCore"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
@@ -157,7 +161,7 @@ let package = Package(
         tests("HouseTests", []),
         tests(
             "CommandTests",
-            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", argumentParser],
+            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface", "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", argumentParser],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]

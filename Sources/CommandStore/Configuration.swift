@@ -18,6 +18,7 @@ import TrackerCore
 /// listen = "127.0.0.1:8077"              # where the page is shown; "off": nowhere
 /// names = ["shelf.example"]              # by which other machines call this one, beside its addresses
 /// share-waterline = false                # whether Waterline is shown beyond this machine
+/// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
 /// [[person]]                             # where several people share a service: `PersonEntry`
 /// ```
 public struct Configuration: Equatable, Sendable {
@@ -35,11 +36,15 @@ public struct Configuration: Equatable, Sendable {
     public var people: [PersonEntry] = []
     /// What stands under `[mqtt]`: the settings `mqtt.…` by their names, as texts.
     public var mqtt: [String: String] = [:]
+    /// What stands under `[ntfy]` and `[gotify]`: settings likewise. A person's own, so not there where people are listed.
+    public var pocket: [String: String] = [:]
+    /// Where a phone finds the service from anywhere.
+    public var publicURL: String?
     /// There is one, and this user may not read it.
     public private(set) var isHidden = false
 
     /// What may stand in it.
-    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "mqtt"]
+    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "public-url", "mqtt", "ntfy", "gotify"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -109,11 +114,23 @@ public struct Configuration: Equatable, Sendable {
             case "mqtt":
                 guard let table = value.table else { throw Self.wrong(key, "a table, [mqtt]", name) }
                 mqtt = try Self.settings(table, below: "mqtt", name)
+            case "public-url":
+                let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
+                var trial = Settings()
+                do { try trial.set(setting, to: text) } catch { throw Self.wrong(key, "an address that begins with http:// or https://", name) }
+                publicURL = text
+            case "ntfy", "gotify":
+                guard let table = value.table else { throw Self.wrong(key, "a table, [\(key)]", name) }
+                pocket.merge(try Self.settings(table, below: key, name)) { $1 }
             default:
                 throw CommandFailure(
                     .badInput, "The configuration \(name) has an unknown key '\(key)'.",
                     advice: "Keys: \(Self.keys.joined(separator: ", ")), and [[person]]. What belongs to a person's day is a setting: waterh-tracker settings.")
             }
+        }
+        if let key = pocket.keys.sorted().first?.prefix(while: { $0 != "." }), !people.isEmpty {
+            throw CommandFailure(
+                .badInput, "The configuration \(name) lists people, so '[\(key)]' cannot be everybody's.", advice: "Write [person.\(key)] below each [[person]].")
         }
         for (key, isGiven) in [("store", store != nil), ("bottle", bottle != nil)] where isGiven && !people.isEmpty {
             throw CommandFailure(
@@ -128,7 +145,7 @@ public struct Configuration: Equatable, Sendable {
     }
 
     /// Settings of a group as a table of the file has them: `ca-file` is `mqtt.caFile`.
-    private static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
+    static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
         var (texts, trial) = ([String: String](), Settings())
         for key in table.keys {
             guard let value = table[key] else { continue }

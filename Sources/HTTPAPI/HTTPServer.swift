@@ -91,6 +91,7 @@ public struct HTTPServer: Sendable {
         StateRoutes.add(to: table)
         EventRoutes.add(to: table)
         AgentRoutes.add(to: table)
+        PressRoutes.add(to: table, household)
         DrinkRoutes.add(to: table)
         SessionRoutes.add(to: table)
         SettingRoutes.add(to: table)

@@ -188,7 +188,7 @@ final class OutgoingExchange: @unchecked Sendable {
     private static let cancelled = OutgoingFailure(.cancelled, "Nobody waits for the answer any more")
 
     private func failure(_ code: CURLcode, _ said: String) -> OutgoingFailure {
-        let place = Self.place(request.url)
+        let place = OutgoingURL.place(request.url)
         // The library's own sentence tells more, and in most cases milliseconds, too: the same trouble would read otherwise each time.
         let (why, exactly) = (library.words(code), said.isEmpty ? library.words(code) : said)
         guard !isTooLong else { return OutgoingFailure(.tooLong, "The server at \(place) answers with more than may be taken") }
@@ -202,13 +202,6 @@ final class OutgoingExchange: @unchecked Sendable {
             return OutgoingFailure(.tls, "The server at \(place) is not believed: \(exactly)")
         default: return OutgoingFailure(.broken, "The exchange with \(place) broke: \(why)")
         }
-    }
-
-    /// Scheme, host and port: what stands behind them may be a secret, as the topic of ntfy is.
-    static func place(_ url: String) -> String {
-        guard let colon = url.firstRange(of: "://") else { return url }
-        let host = url[colon.upperBound...].prefix { !"/?#".contains($0) }
-        return String(url[..<colon.upperBound]) + (host.lastIndex(of: "@").map { host[host.index(after: $0)...] } ?? host)
     }
 }
 

@@ -9,6 +9,8 @@ public struct OutgoingRequest: Hashable, Sendable {
     public struct Header: Hashable, Sendable {
         public var name: String
         public var value: String
+
+        public init(name: String, value: String) { (self.name, self.value) = (name, value) }
     }
 
     public init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil) {

@@ -5,6 +5,7 @@ import Gateway
 import HTTPAPI
 import Logging
 import MQTTSurface
+import PocketSurface
 import Store
 import Sync
 import Synchronization
@@ -21,13 +22,15 @@ final class Resident: Sendable {
     let desk: ServiceDesk
     let board = PollBoard()
     let log: Logger
-    private let plan: Mutex<PersonPlan>
+    private let plan: PlanInForce
     private let mark = PollMark()
     private let onlookers: Onlookers
     /// The pages that are open, as a place where notifications are shown. What is said in the service's log is no notification.
     private let screen = EventSink()
     private let broker = MQTTSink()
     private let publishing = Mutex<MQTTOutlet?>(nil)
+    /// Ways to the person's phone.
+    private let pocket: [PocketOutlet]
     private let reminders: ReminderLoop
     private let lights: LightCall
     private let desktop: ServiceDesktop?
@@ -38,7 +41,8 @@ final class Resident: Sendable {
     /// - Parameter desktopPages: what the desktop of the session opens; `nil`: it is not this person's.
     init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock, desktopPages: PageAddress?) {
         (name, listed, store) = (plan.name, plan.listed, depot.store)
-        self.plan = Mutex(plan)
+        let plans = PlanInForce(plan)
+        self.plan = plans
         self.log = log
         let onlookers = Onlookers(now: clock.now)
         self.onlookers = onlookers
@@ -50,8 +54,10 @@ final class Resident: Sendable {
         self.pages = desktopPages
         let lights = LightCall(of: plan.listed)
         self.lights = lights
+        let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, log: log)
+        self.pocket = pocket
         let reminders = ReminderLoop(
-            sinks: [screen, broker, screens], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
+            sinks: [screen, broker, screens] + pocket.map(PocketSink.init), desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
@@ -59,16 +65,17 @@ final class Resident: Sendable {
         }
     }
 
-    var planInForce: PersonPlan { plan.withLock { $0 } }
+    var planInForce: PersonPlan { plan.plan }
 
     /// Goes on with another plan of the same store and link.
     func take(_ new: PersonPlan) async {
-        plan.withLock { $0 = new }
+        plan.take(new)
         await desk.take(new)
         await publishing.withLock { $0 }?.poke()
+        for outlet in pocket { await outlet.poke() }
     }
 
-    /// What goes on beside the polls: reminders, sync, the broker, the state as a file. Until its task is cancelled; afterwards nobody is told anything any more.
+    /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is cancelled; afterwards nobody is told anything any more.
     func run(_ page: Person) async {
         let (desk, log) = (desk, log)
         let sync = SyncLoop(
@@ -79,6 +86,7 @@ final class Resident: Sendable {
             if let desktop { group.addTask { await desktop.object.run() } }
             if store.path != ":memory:", let watch = StoreWatch(store.path) { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
+            for outlet in pocket { group.addTask { await outlet.run { await self.reminders.poke() } } }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
             if store.stateFile != nil { group.addTask { await page.keepStateFile { log.warning("The state's file: \($0)") } } }
         }

@@ -3,6 +3,9 @@ import CommandKit
 import CommandStore
 import Gateway
 import HTTPAPI
+import Outgoing
+import PocketSurface
+import TrackerCore
 
 /// What the service was asked to do: flags over environment over file.
 struct ServicePlan: Sendable {
@@ -36,7 +39,8 @@ struct ServicePlan: Sendable {
             }
         }
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
-        names = file.names ?? []
+        // By its public address it is called, too.
+        names = (file.names ?? []) + [file.publicURL.flatMap(OutgoingURL.host)].compactMap(\.self)
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
             throw CommandFailure(.wrongUse, "\"\(listen)\" is no place for the page.", advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
@@ -63,6 +67,8 @@ struct PersonPlan: Sendable {
     let sharesWaterline: Bool
     /// What the file says of MQTT, over the settings.
     let mqtt: [String: String]
+    /// What it says of the person's phone, likewise.
+    let pocket: [String: String]
 
     var name: String { listed ?? Self.nobodyListed }
 
@@ -78,8 +84,33 @@ struct PersonPlan: Sendable {
         self.keep = keep || file.keep == true
         sharesWaterline = store.person?.shareWaterline ?? file.shareWaterline ?? false
         mqtt = file.mqtt
+        var pocket = store.person?.pocket ?? file.pocket
+        if let place = file.publicURL { pocket["http.publicUrl"] = place }
+        self.pocket = pocket
         // A zone or a link that does not exist is told now, and not swallowed at a later poll.
         _ = (try Depot.choice(zone), try link.name)
+        try checkPocket()
+    }
+
+    /// What the file says of a phone is told when it is wrong, as far as it can be known without the settings.
+    private func checkPocket() throws {
+        let settings = try pocketSettings(over: Settings()).service
+        for service in PocketService.allCases {
+            do { _ = try PocketPlan(service, settings, person: listed) } catch let problem as any Problem where problem.code != PocketPlan.tokenMissing {
+                throw CommandFailure(
+                    .badInput, "[\(listed == nil ? "" : "person.")\(service.rawValue)] of the configuration\(listed.map { ", at \($0)" } ?? ""): \(problem.sentence)",
+                    advice: "Mend it and start again (a service that runs: send it SIGHUP).")
+            } catch {
+                // A token may be among the settings.
+            }
+        }
+    }
+
+    /// What the file says goes before the settings.
+    func pocketSettings(over settings: Settings) throws -> Settings {
+        var settings = settings
+        for (name, text) in pocket { try settings.set(name, to: text) }
+        return settings
     }
 
     /// Whether the same store is filled by the same link: what else is said may change while the service runs.

@@ -3,6 +3,7 @@ import Bluetooth
 import Gateway
 import GatewaySupport
 import MQTTSurface
+import PocketSurface
 import TrackerCore
 
 /// What shows each setting, by its name.
@@ -24,6 +25,15 @@ enum SettingEffects {
             try settings.set("mqtt.url", to: "mqtts://h")
             try before(&settings)
             return try MQTTPlan(settings.service).map { "\($0)" } ?? "no broker"
+        }
+    }
+
+    /// How a phone is reached.
+    private static func pocket(_ service: PocketService, _ value: String, _ before: [(name: String, text: String)]) -> SettingEffect {
+        engine(value) { settings in
+            var settings = settings
+            try settings.set(before)
+            do { return try PocketPlan(service, settings.service).map { "\($0)" } ?? "nobody" } catch { return "\(error)" }
         }
     }
 
@@ -105,6 +115,7 @@ enum SettingEffects {
         "sync.tokenFile": day("/nowhere/token", ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
 
         "http.listen": day("127.0.0.1:9000", ["12:00 check --doctor"]),
+        "http.publicUrl": pocket(.ntfy, "https://shelf.example", [("ntfy.url", "https://ntfy.example/a")]),
         "mqtt.url": engine("mqtt://localhost") { try MQTTPlan($0.service).map { "\($0)" } ?? "no broker" },
         "mqtt.prefix": broker("home/water"),
         "mqtt.commands": broker("true"),
@@ -120,6 +131,14 @@ enum SettingEffects {
         "mqtt.keyFile": broker("/etc/me.key"),
         "mqtt.discovery": broker("false"),
         "mqtt.discoveryPrefix": broker("home"),
+        "ntfy.url": pocket(.ntfy, "https://ntfy.example/a", []),
+        "ntfy.token": pocket(.ntfy, "tk_a", [("ntfy.url", "https://ntfy.example/a")]),
+        "ntfy.tokenFile": pocket(.ntfy, "/nowhere/token", [("ntfy.url", "https://ntfy.example/a")]),
+        "ntfy.caFile": pocket(.ntfy, "/etc/ca.pem", [("ntfy.url", "https://ntfy.example/a")]),
+        "gotify.url": pocket(.gotify, "https://gotify.example", [("gotify.token", "A")]),
+        "gotify.token": pocket(.gotify, "A", [("gotify.url", "https://gotify.example")]),
+        "gotify.tokenFile": pocket(.gotify, "/nowhere/token", [("gotify.url", "https://gotify.example")]),
+        "gotify.caFile": pocket(.gotify, "/etc/ca.pem", [("gotify.url", "https://gotify.example"), ("gotify.token", "A")]),
     ]
 
     /// A drink of 2026-02-02 at 22:21:15, and a while after it.

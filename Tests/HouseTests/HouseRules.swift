@@ -15,11 +15,12 @@ enum HouseRules {
         "HTTPAPI": [["Service", "Wire"], ["Guard"], ["Live", "Widgets"], ["People"], ["Routes"], [""]],
         "Links": [["", "Doctor"]],
         "MQTTSurface": [["Wire"], ["Discovery"], ["Outlet"]],
+        "PocketSurface": [["Wire"], ["Outlet"]],
         "Replay": [
             ["Assembly", "Files"], ["Attribution"], ["Answers", "Commands", "Drinks", "Rewriting"], ["Output", "Summary"], ["Expectations"],
         ],
         "Store": [
-            ["Base"], ["Schema", "Tables"], ["Opening"], ["Decisions", "Drinks", "Files", "Journal", "Outbox", "Outlets", "Settings"], ["Account", "Waterline"],
+            ["Base"], ["Schema", "Tables"], ["Opening"], ["Decisions", "Drinks", "Files", "Journal", "Outbox", "Settings"], ["Account", "Outlets", "Waterline"],
         ],
         "TrackerDesk": [["Input", "Reports", "Service"], ["Desk"]],
         "TrackerCore": [

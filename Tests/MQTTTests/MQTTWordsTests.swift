@@ -2,7 +2,7 @@ import Testing
 
 @testable import MQTT
 
-@Suite("Addresses, topics and pauses")
+@Suite("Addresses and topics")
 struct MQTTWordsTests {
     @Test(arguments: [
         ("mqtt://host", "mqtt://host:1883"), ("mqtts://host", "mqtts://host:8883"), ("MQTT://h:99/", "mqtt://h:99"), ("mqtt://[::1]", "mqtt://[::1]:1883"),
@@ -38,16 +38,6 @@ struct MQTTWordsTests {
 
     @Test(arguments: [("a/b", true), ("", false), ("a+", false), ("a/#", false), ("a\0b", false), (String(repeating: "x", count: 65_536), false)])
     func namesToPublishAt(name: String, isGood: Bool) { #expect(TopicName.isPublishable(name) == isGood) }
-
-    @Test func pausesGrowAndDifferAndStartAnew() {
-        var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
-        let pauses = (0..<10).map { _ in backoff.next(chance: 1) }
-        #expect(pauses.prefix(7) == [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16), .seconds(32), .seconds(60)])
-        #expect(pauses.last == .seconds(60))
-        #expect(backoff.next(chance: 0) == .seconds(30) && backoff.next(chance: 7) == .seconds(60))
-        backoff.reset()
-        #expect(backoff.next(chance: 0) == .milliseconds(500))
-    }
 
     @Test func aMissingLibraryIsTold() {
         guard case .failure(let failure) = MosquittoLibrary.load("libnobody.so.77") else {

@@ -28,11 +28,16 @@ import Testing
         ("waterline.discreet", "true", ["false"], ["x"]), ("waterline.defaultPreset", "", ["p1"], ["\n"]), ("waterline.bottleWater", "accumulate", ["perSip", "off"], ["all"]),
         ("week.firstDay", "monday", ["sunday", "saturday"], ["friday"]), ("health.enabled", "false", ["true"], ["x"]), ("sync.url", "", ["https://example.org/api", "http://127.0.0.1:1"], ["ftp://x", "https://", "x"]),
         ("sync.token", "", ["s3cret-0.~"], ["a b", "ä"]), ("sync.tokenFile", "", ["/run/secrets/sync"], ["relative/file"]),
-        ("http.listen", "127.0.0.1:8077", ["0.0.0.0:80", "[::1]:8077"], ["8077", "host:99999", "::1:80", ":80"]), ("mqtt.url", "", ["mqtt://h", "mqtts://h:8883"], ["http://h"]),
+        ("http.listen", "127.0.0.1:8077", ["0.0.0.0:80", "[::1]:8077"], ["8077", "host:99999", "::1:80", ":80"]),
+        ("http.publicUrl", "", ["https://shelf.example"], ["shelf.example", "ftp://h"]), ("mqtt.url", "", ["mqtt://h", "mqtts://h:8883"], ["http://h"]),
         ("mqtt.prefix", "hydration", ["a/b"], ["/a", "a/", "a+b", "#", "$SYS", ""]), ("mqtt.commands", "false", ["true"], ["x"]),
         ("mqtt.user", "", ["me"], ["a\u{7}"]), ("mqtt.password", "", ["s3cret"], ["a b"]), ("mqtt.passwordFile", "", ["/run/secrets/mqtt"], ["mqtt"]),
         ("mqtt.caFile", "", ["/etc/ca.pem"], ["ca.pem"]), ("mqtt.certificateFile", "", ["/etc/me.pem"], ["me.pem"]), ("mqtt.keyFile", "", ["/etc/me.key"], ["me.key"]),
         ("mqtt.discovery", "true", ["false"], ["x"]), ("mqtt.discoveryPrefix", "homeassistant", ["home/discovery"], ["a/#", ""]),
+        ("ntfy.url", "", ["https://ntfy.example/my-water"], ["ntfy.example/x", "mqtt://h/x"]), ("ntfy.token", "", ["tk_s3cret"], ["a b"]),
+        ("ntfy.tokenFile", "", ["/run/credentials/ntfy"], ["ntfy"]), ("ntfy.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
+        ("gotify.url", "", ["https://gotify.example"], ["gotify.example"]), ("gotify.token", "", ["A0s3cret"], ["a b"]),
+        ("gotify.tokenFile", "", ["/run/credentials/gotify"], ["gotify"]), ("gotify.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
     ]
 
     @Test func theTableIsComplete() {

@@ -23,8 +23,9 @@ const GROUPS = [
   ['bottle', ['bottle.alias', 'bottle.timeZone', 'bottle.hold', 'bottle.pollWhenIdle', 'bottle.recordDialect', 'bottle.amountWidth', 'bottle.maxRecordAgeDays',
     'bottle.light', 'bottle.showGoal',
     'bottle.scanTimeoutS', 'bottle.connectTimeoutS', 'bottle.readDelayS']],
-  ['connections', ['health.enabled', 'sync.url', 'sync.token', 'sync.tokenFile', 'http.listen', 'mqtt.url', 'mqtt.prefix', 'mqtt.commands',
+  ['connections', ['health.enabled', 'sync.url', 'sync.token', 'sync.tokenFile', 'http.listen', 'http.publicUrl', 'mqtt.url', 'mqtt.prefix', 'mqtt.commands',
     'mqtt.user', 'mqtt.password', 'mqtt.passwordFile', 'mqtt.caFile', 'mqtt.certificateFile', 'mqtt.keyFile', 'mqtt.discovery', 'mqtt.discoveryPrefix']],
+  ['pocket', ['ntfy.url', 'ntfy.token', 'ntfy.tokenFile', 'ntfy.caFile', 'gotify.url', 'gotify.token', 'gotify.tokenFile', 'gotify.caFile']],
 ];
 const IN_FORM = ['hydration.goalMl', 'schedule.wake', 'schedule.sleep'];
 

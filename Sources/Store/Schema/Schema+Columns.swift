@@ -25,6 +25,7 @@ extension Schema {
         outbox: seq entity id op payload updatedAt attempts notBefore parked
         outlet: name id isOpen position lifetimeMl
         outlet_topic: outlet topic
+        pocket_message: seq outlet id place announcement since state remote isShown key
         preset: id userId name drinkType sizeOz abv standardDrinkEstimate position deleted updatedAt deviceId
         profile: id deviceId createdAt onboardedAt
         quarantine: id bottle bytes length reason received times

@@ -1,4 +1,4 @@
-/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…` and `mqtt.…` of tracker law Section 11. What the
+/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…` and `gotify.…` of tracker law Section 11. What the
 /// service's file, its environment or a flag says goes before.
 public struct ServiceSettings: Hashable, Sendable {
     public internal(set) var syncURL: String?
@@ -6,6 +6,8 @@ public struct ServiceSettings: Hashable, Sendable {
     public internal(set) var syncToken: String?
     public internal(set) var syncTokenFile: String?
     public internal(set) var httpListen = "127.0.0.1:8077"
+    /// Where a phone finds the service from anywhere: a proxy's address, as a rule.
+    public internal(set) var publicURL: String?
     public internal(set) var mqttURL: String?
     public internal(set) var mqttPrefix = "hydration"
     public internal(set) var mqttCommands = false
@@ -20,6 +22,10 @@ public struct ServiceSettings: Hashable, Sendable {
     /// Home Assistant is told what there is, under this topic.
     public internal(set) var mqttDiscovery = true
     public internal(set) var mqttDiscoveryPrefix = "homeassistant"
+    /// A topic of ntfy's.
+    public internal(set) var ntfy = PocketSettings()
+    /// A server of Gotify's.
+    public internal(set) var gotify = PocketSettings()
 
     /// Everything at its default.
     public init() {}

@@ -112,12 +112,15 @@ extension SettingEntry {
         }
     }
 
+    /// What stands for no value of its own.
+    static let wordsForUnset: Set<String> = ["", "unset", "none", "system", "default"]
+
     static func optional<Value: Sendable>(
         _ name: String, _ path: any WritableKeyPath<Settings, Value?> & Sendable, rule: String,
         words: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
     ) -> SettingEntry {
         SettingEntry(name: name, rule: rule, read: { $0[keyPath: path].map(words) ?? .unset }) { settings, text in
-            if ["", "unset", "none", "system", "default"].contains(text.lowercased()) {
+            if wordsForUnset.contains(text.lowercased()) {
                 settings[keyPath: path] = nil
                 return true
             }

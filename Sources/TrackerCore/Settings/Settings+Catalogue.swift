@@ -56,8 +56,7 @@ extension Settings {
         .choice("week.firstDay", \.weekFirstDay),
         .flag("health.enabled", \.healthEnabled),
         .optionalText(
-            "sync.url", \.service.syncURL, rule: "It must be an address that begins with http:// or https://, or unset.",
-            accepts: { isURL($0, ["http", "https"]) }),
+            "sync.url", \.service.syncURL, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
         .optionalText(
             "sync.token", \.service.syncToken, rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.",
             accepts: isToken
@@ -65,6 +64,7 @@ extension Settings {
         .optionalText(
             "sync.tokenFile", \.service.syncTokenFile, rule: fileRule, accepts: isFile),
         .text("http.listen", \.service.httpListen, rule: "It must be an address and a port, such as 127.0.0.1:8077.", accepts: isEndpoint),
+        .optionalText("http.publicUrl", \.service.publicURL, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
         .optionalText(
             "mqtt.url", \.service.mqttURL, rule: "It must be an address that begins with mqtt:// or mqtts://, without user and password (mqtt.user and mqtt.passwordFile hold them), or unset.",
             accepts: { isURL($0, ["mqtt", "mqtts"]) && !$0.contains("@") }),
@@ -80,7 +80,25 @@ extension Settings {
         .optionalText("mqtt.keyFile", \.service.mqttKeyFile, rule: fileRule, accepts: isFile),
         .flag("mqtt.discovery", \.service.mqttDiscovery),
         .text("mqtt.discoveryPrefix", \.service.mqttDiscoveryPrefix, rule: topicRule, accepts: isTopic),
-    ]
+    ] + pocket("ntfy", \.service.ntfy) + pocket("gotify", \.service.gotify)
+
+    private static func pocket(_ name: String, _ path: any WritableKeyPath<Settings, PocketSettings> & Sendable) -> [SettingEntry] {
+        func text(_ key: String, _ part: any WritableKeyPath<PocketSettings, String?> & Sendable, _ rule: String, _ accepts: @escaping @Sendable (String) -> Bool) -> SettingEntry {
+            SettingEntry(name: "\(name).\(key)", rule: rule, read: { $0[keyPath: path][keyPath: part].map { .text($0) } ?? .unset }) { settings, text in
+                let isUnset = SettingEntry.wordsForUnset.contains(text.lowercased())
+                guard isUnset || accepts(text) else { return false }
+                settings[keyPath: path][keyPath: part] = isUnset ? nil : text
+                return true
+            }
+        }
+        return [
+            text("url", \.url, webRule) { isURL($0, ["http", "https"]) },
+            text("token", \.token, "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", isToken).secret,
+            text("tokenFile", \.tokenFile, fileRule, isFile), text("caFile", \.caFile, fileRule, isFile),
+        ]
+    }
+
+    private static let webRule = "It must be an address that begins with http:// or https://, or unset."
 
     private static let quickAdd = SettingEntry(
         name: "hydration.quickAddMl", rule: "It must be 1 to 12 amounts from 1 to 2000 ml, with commas between.",

@@ -24,3 +24,19 @@ extension TrackerDesk {
         }
     }
 }
+
+extension TrackerDesk {
+    /// For how long a button of a notification in somebody's pocket is meant, seconds.
+    private static let buttonLifetime: Double = 24 * 3600
+
+    /// A button of a notification on a phone, by the key that it was sent with; `nil` where there is no such notification here. The key is
+    /// good for the buttons of that one notification, each once, for a day.
+    public func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
+        guard let message = try store.post(withKey: key) else { return nil }
+        guard message.since.seconds(to: now).magnitude < Self.buttonLifetime else {
+            throw Refusal("notMeantAnyMore", "This notification is more than a day old: its buttons do nothing any more.")
+        }
+        guard message.announcement.kind.actions.contains(action) else { throw Refusal("otherNotification", "This notification has no such button.") }
+        return try press(action, key: "pocket \(message.announcement.id) \(action.rawValue)")
+    }
+}

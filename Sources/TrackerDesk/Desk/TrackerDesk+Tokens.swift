@@ -11,11 +11,16 @@ extension TrackerDesk {
     ///   - scope: what it is good for: `read`, `log`, `control` or `admin`.
     public func makeToken(label: String, scope: String = "control") throws -> NewToken {
         try change {
-            var random = SystemRandomNumberGenerator()
-            let token = "wt_" + RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+            let token = "wt_" + Self.secret()
             let record = try store.addToken(token, label: label, scope: scope, context)
             return NewToken(id: record.id, label: label, token: token)
         }
+    }
+
+    /// 256 random bits, as text.
+    public static func secret() -> String {
+        var random = SystemRandomNumberGenerator()
+        return RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
     }
 
     /// Revokes the token whose id begins so; without a name all of them ("sign out").

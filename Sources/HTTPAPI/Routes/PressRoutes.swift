@@ -1,0 +1,28 @@
+import Hummingbird
+import TrackerCore
+import TrackerDesk
+
+/// Buttons of notifications that were sent to a phone. Whoever has a notification's key may press its buttons, and do nothing else: so no token
+/// goes to the server that brings it.
+enum PressRoutes {
+    static func add(to table: RouteTable, _ household: Household) {
+        table.open(.post, "press") { request, visit in
+            guard let first = household.people.first else { throw gone }
+            var fields = try Fields(try await Ask(request: request, visit: visit, person: first).body())
+            let (name, key) = (try fields.text("action") ?? "", try fields.text("key") ?? "")
+            try fields.finish()
+            guard let action = NotificationAction(rawValue: name) else {
+                throw HTTPProblem.wrong("noSuchAction", "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
+            }
+            guard key.utf8.count == 64 else { throw gone }
+            for person in household.people {
+                guard let done = try person.desk().press(action, withKey: key) else { continue }
+                await person.wrote()
+                return .json(["done": done])
+            }
+            throw gone
+        }
+    }
+
+    private static let gone = HTTPProblem(.gone, "noSuchNotification", "There is no such notification here any more: nothing was done.")
+}

@@ -1,0 +1,238 @@
+import Outgoing
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// Brings a person's notifications to ntfy or Gotify for as long as a service runs (tracker law Section 10.8). Settings are looked at as they change.
+///
+/// Each is noted in the store before it is sent, and forgotten as a thing to send only when the server has taken it: so it comes also after a
+/// restart, and once. It is of the moment: what is 15 minutes old, what was taken back, and what a later one of its kind replaced is not sent any more.
+public actor PocketOutlet {
+    /// What it is used in.
+    public struct Surroundings: Sendable {
+        public var desk: @Sendable () throws -> TrackerDesk
+        /// What a file says over the settings.
+        public var overlay: @Sendable (Settings) throws -> Settings
+        /// As listed; `nil` where nobody is.
+        public var person: String?
+        public var sharesWaterline: @Sendable () -> Bool
+        public var say: @Sendable (Word) -> Void
+        /// From 0 to 1.
+        public var chance: @Sendable () -> Double
+        /// How long a server may take.
+        public var limit: Duration
+
+        public init(
+            desk: @escaping @Sendable () throws -> TrackerDesk, overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
+            sharesWaterline: @escaping @Sendable () -> Bool, say: @escaping @Sendable (Word) -> Void,
+            chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
+        ) {
+            (self.desk, self.overlay, self.person, self.sharesWaterline) = (desk, overlay, person, sharesWaterline)
+            (self.say, self.chance, self.limit) = (say, chance, limit)
+        }
+    }
+
+    /// What there is to say to people; each once, until it changes.
+    public enum Word: Hashable, Sendable {
+        case on(String)
+        case trouble(String)
+        case goesOn
+        /// The settings name no server any more.
+        case off
+        /// Something is not sent, and why.
+        case dropped(String)
+    }
+
+    /// Whoever delivers is not kept longer: what arrives later counts at the next look.
+    static let patience = Duration.seconds(4)
+    /// How often settings are looked at, and work of another process.
+    private static let lookEvery = Duration.seconds(3)
+
+    public nonisolated let service: PocketService
+    nonisolated let around: Surroundings
+    private let claimant: String
+    private var plan: PocketPlan?
+    private var pause: Task<Void, Never>?
+    private var isPoked = false
+    private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
+    private var restsUntil: ContinuousClock.Instant?
+    private var lastTrouble: String?
+    /// Who waits for what becomes of a notification, by its id.
+    private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
+
+    public init(_ service: PocketService, _ around: Surroundings) {
+        (self.service, self.around) = (service, around)
+        claimant = "\(service.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
+    }
+
+    /// Goes on until its task is cancelled.
+    /// - Parameter arrivedLate: called after something arrived that nobody waited for any more.
+    public func run(arrivedLate: @Sendable () async -> Void = {}) async {
+        while !Task.isCancelled {
+            isPoked = false
+            var length = Self.lookEvery
+            do {
+                if try lookAtPlan() { length = min(length, try await sendAll(arrivedLate)) }
+            } catch {
+                trouble("\(error)")
+            }
+            await rest(length)
+        }
+        for id in waiting.keys { answer(id, false) }
+    }
+
+    /// Something is to be sent, or the settings changed: looks at once.
+    public func poke() {
+        isPoked = true
+        pause?.cancel()
+    }
+
+    // MARK: - As a sink
+
+    /// Whether the settings name a server, and say all that is needed.
+    nonisolated var isOn: Bool { (try? currentPlan()) != nil }
+
+    /// Notes it, and waits for a moment until the server has it.
+    func deliver(_ notification: TrackerNotification) async -> Bool {
+        guard let plan = try? currentPlan(), plan.tells(notification.kind), notification.sessionID == nil || around.sharesWaterline() else { return false }
+        do {
+            let desk = try around.desk()
+            let (state, givenUp) = try desk.store.post(
+                notification.announcement, to: service.rawValue, keepsAll: service.keepsAll, at: desk.now, makeKey: TrackerDesk.secret)
+            if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.pocketLimit) wait: the oldest is not sent")) }
+            guard state == .waiting else { return state == .sent }
+        } catch {
+            trouble("\(error)")
+            return false
+        }
+        // Nobody is asked while the server rests: it comes when it goes on.
+        if let restsUntil, restsUntil > .now { return false }
+        let id = notification.notificationId
+        poke()
+        return await withCheckedContinuation { continuation in
+            waiting[id, default: []].append(continuation)
+            Task {
+                try? await Task.sleep(for: Self.patience)
+                answer(id, false)
+            }
+        }
+    }
+
+    /// Takes away what is shown in that place, and what waits for it.
+    func close(place: String) async {
+        guard let plan = try? currentPlan(), let store = try? around.desk().store, let shown = try? store.withdrawPosts(place, from: service.rawValue) else { return }
+        for message in shown {
+            guard let request = plan.withdrawal(message) else {
+                try? store.withdrawn(message)
+                continue
+            }
+            if let restsUntil, restsUntil > .now { return }
+            // A server that knows no way back says so, and is not asked again for this one.
+            guard let answer = try? await plan.client(limit: around.limit).send(request), answer.status < 500, answer.status != 429 else { return }
+            try? store.withdrawn(message)
+        }
+    }
+
+    // MARK: - Sending
+
+    /// Sends what waits, in its order, until nothing does or the server wants a rest.
+    /// - Returns: how long there is nothing to do.
+    private func sendAll(_ arrivedLate: @Sendable () async -> Void) async throws -> Duration {
+        guard let plan else { return Self.lookEvery }
+        while !Task.isCancelled {
+            if let restsUntil, restsUntil > .now { return restsUntil - .now }
+            let desk = try around.desk()
+            guard case .message(let message) = try desk.store.nextPost(from: service.rawValue, as: claimant, at: desk.now) else { return try lookAtOthers(desk.store) }
+            let outcome = await attempt(message, plan, desk)
+            let after = try around.desk()
+            switch outcome {
+            case .sent(let remote):
+                try after.store.endPost(message, from: service.rawValue, as: claimant, at: after.now, .sent, remote: remote)
+                backoff.reset()
+                restsUntil = nil
+                if lastTrouble != nil { around.say(.goesOn) }
+                lastTrouble = nil
+                if !answer(message.announcement.id, true) { await arrivedLate() }
+            case .refused(let words):
+                try after.store.endPost(message, from: service.rawValue, as: claimant, at: after.now, .refused)
+                around.say(.dropped(words))
+                answer(message.announcement.id, false)
+            case .later(let words, let pause):
+                try after.store.endPost(message, from: service.rawValue, as: claimant, at: after.now, .waiting)
+                restsUntil = .now + max(pause ?? .zero, backoff.next(chance: around.chance()))
+                trouble(words)
+                for id in waiting.keys { answer(id, false) }
+            case nil:
+                try after.store.endPost(message, from: service.rawValue, as: claimant, at: after.now, .dropped)
+                answer(message.announcement.id, false)
+            }
+        }
+        return Self.lookEvery
+    }
+
+    /// Another process may have sent what is waited for here.
+    /// - Returns: when to look again.
+    private func lookAtOthers(_ store: TrackerStore) throws -> Duration {
+        for id in waiting.keys {
+            let state = try store.postState(id, at: service.rawValue)
+            if state != .waiting { answer(id, state == .sent) }
+        }
+        return waiting.isEmpty ? Self.lookEvery : .milliseconds(100)
+    }
+
+    /// `nil` where it is not of the moment any more.
+    private func attempt(_ message: PocketMessage, _ plan: PocketPlan, _ desk: TrackerDesk) async -> PocketOutcome? {
+        guard message.since.seconds(to: desk.now).magnitude < service.lifetime else {
+            around.say(.dropped("\"\(message.announcement.title)\" is older than \(Int(service.lifetime / 60)) minutes and is not sent any more"))
+            return nil
+        }
+        guard message.announcement.kind.page != "/waterline" || around.sharesWaterline() else { return nil }
+        do {
+            return plan.outcome(try await plan.client(limit: around.limit).send(try plan.request(message)), now: desk.now)
+        } catch {
+            return .later("\(error)", after: nil)
+        }
+    }
+
+    /// - Returns: whether anybody waited.
+    @discardableResult
+    private func answer(_ id: String, _ isShown: Bool) -> Bool {
+        guard let all = waiting.removeValue(forKey: id) else { return false }
+        for one in all { one.resume(returning: isShown) }
+        return true
+    }
+
+    // MARK: - Parts
+
+    private nonisolated func currentPlan() throws -> PocketPlan? {
+        try PocketPlan(service, try around.overlay(around.desk().store.settings()).service, person: around.person)
+    }
+
+    /// - Returns: whether there is anybody to send to.
+    private func lookAtPlan() throws -> Bool {
+        let new: PocketPlan?
+        do { new = try currentPlan() } catch {
+            plan = nil
+            throw error
+        }
+        guard new != plan else { return new != nil }
+        if let new { around.say(.on("\(new)")) } else { around.say(.off) }
+        plan = new
+        (lastTrouble, restsUntil) = (nil, nil)
+        backoff.reset()
+        return new != nil
+    }
+
+    private func trouble(_ words: String) {
+        guard words != lastTrouble, !Task.isCancelled else { return }
+        lastTrouble = words
+        around.say(.trouble(words))
+    }
+
+    private func rest(_ length: Duration) async {
+        guard !isPoked, !Task.isCancelled else { return }
+        let pause = Task { _ = try? await Task.sleep(for: length) }
+        self.pause = pause
+        await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+    }
+}

@@ -1,0 +1,15 @@
+import TrackerCore
+
+/// A phone as a place where notifications are shown: what its server has taken counts as told (tracker law B7, K-B15).
+public struct PocketSink: NotificationSink {
+    public let name: String
+    private let outlet: PocketOutlet
+
+    public init(_ outlet: PocketOutlet) { (name, self.outlet) = (outlet.service.rawValue, outlet) }
+
+    public func canShow() async -> Bool { outlet.isOn }
+
+    public func deliver(_ notification: TrackerNotification) async -> Bool { await outlet.deliver(notification) }
+
+    public func close(id: String) async { await outlet.close(place: id) }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Outgoing
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// A notification as ntfy takes it (docs.ntfy.sh, "Publish as JSON", "Action buttons", "Updating and deleting notifications").
+struct NtfyMessage: Encodable {
+    var topic: String
+    /// The next of the same id takes its place on the phone (ntfy 2.16; an older server shows it beside).
+    var sequenceID: String
+    var title: String?
+    /// Never empty: ntfy would write a word of its own.
+    var message: String
+    var priority: Int
+    var tags: [String]
+    var click: String?
+    var actions: [Action]?
+
+    struct Action: Encodable {
+        var action = "http"
+        var label: String
+        var url: String
+        var method = "POST"
+        var headers = ["Content-Type": "application/json"]
+        var body: String
+        /// It goes away when it was pressed and the service took it.
+        var clear = true
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case topic, title, message, priority, tags, click, actions
+        case sequenceID = "sequence_id"
+    }
+
+    init(_ message: PocketMessage, _ plan: PocketPlan, _ place: NtfyPlace) throws {
+        let announcement = message.announcement
+        topic = place.topic
+        sequenceID = Self.sequenceID(announcement.kind, plan)
+        (title, self.message) = announcement.body.isEmpty ? (nil, announcement.title) : (announcement.title, announcement.body)
+        priority = Self.priority(announcement)
+        tags = Self.tags(announcement.kind)
+        click = plan.page(announcement.kind.page)
+        guard let url = plan.publicURL.map({ $0 + "/api/v1/press" }) else { return }
+        // Opening is a tap on the notification itself, and swiping it away is dismissing it.
+        let buttons = announcement.kind.actions.filter { $0 != .open && $0 != .dismiss }
+        actions = try buttons.map { button in
+            Action(label: button.label(discreet: announcement.isDiscreet), url: url, body: try TrackerDesk.json(["action": button.rawValue, "key": message.key]))
+        }
+        if actions?.isEmpty == true { actions = nil }
+    }
+
+    /// 1 min, without a sound; 2 low, also without; 3 as usual; 4 high. 5 is for alarms.
+    static func priority(_ announcement: Announcement) -> Int {
+        if announcement.kind.isResident { return 1 }
+        let priority =
+            switch announcement.urgency {
+            case .low: 2
+            case .normal: 3
+            case .critical: 4
+            }
+        return announcement.sound ? priority : min(2, priority)
+    }
+
+    /// Shown as emoji. Waterline's say nothing of what it is about.
+    private static func tags(_ kind: NotificationKind) -> [String] {
+        switch kind {
+        case .pace, .interval, .adaptive: ["droplet"]
+        case .goal: ["tada"]
+        case .recovery: ["white_check_mark"]
+        default: ["bell"]
+        }
+    }
+
+    static func sequenceID(_ kind: NotificationKind, _ plan: PocketPlan) -> String { (plan.person.map { $0 + "-" } ?? "") + kind.id }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import TrackerCore
+
+/// What became of an attempt to send.
+enum PocketOutcome: Hashable, Sendable {
+    case sent(remote: String?)
+    /// It works later perhaps; not before the server wants it.
+    case later(String, after: Duration?)
+    /// It never will.
+    case refused(String)
+
+    /// Nobody waits longer than this because a server says so.
+    private static let longest: Double = 3600
+
+    /// `Retry-After`: seconds, or a date (RFC 9110).
+    static func pause(_ text: String?, now: Instant) -> Duration? {
+        guard let text else { return nil }
+        let seconds: Double
+        if let number = Double(text), number.isFinite {
+            seconds = number
+        } else {
+            let format = DateFormatter()
+            format.locale = Locale(identifier: "en_US_POSIX")
+            format.timeZone = TimeZone(secondsFromGMT: 0)
+            format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+            guard let date = format.date(from: text) else { return nil }
+            seconds = date.timeIntervalSince1970 - Double(now.milliseconds) / 1000
+        }
+        return .seconds(min(longest, max(0, seconds)))
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Outgoing
+import Store
+import TrackerCore
+import TrackerDesk
+
+extension PocketPlan {
+    /// What sends a message.
+    func request(_ message: PocketMessage) throws -> OutgoingRequest {
+        let type = (name: "Content-Type", value: "application/json")
+        switch service {
+        case .ntfy:
+            guard let place = NtfyPlace(url) else { throw OutgoingFailure(.wrongUse, "ntfy.url names no topic") }
+            let body = try TrackerDesk.json(try NtfyMessage(message, self, place))
+            return OutgoingRequest("POST", place.server, headers: [type] + bearer, body: Array(body.utf8))
+        case .gotify:
+            let body = try TrackerDesk.json(GotifyMessage(message, self))
+            let key = token.map { [(name: "X-Gotify-Key", value: $0)] } ?? []
+            return OutgoingRequest("POST", (url.hasSuffix("/") ? url : url + "/") + "message", headers: [type] + key, body: Array(body.utf8))
+        }
+    }
+
+    /// What takes back what is shown; `nil` where that cannot be.
+    func withdrawal(_ message: PocketMessage) -> OutgoingRequest? {
+        guard service == .ntfy, let place = NtfyPlace(url) else { return nil }
+        return OutgoingRequest("DELETE", "\(place.server)\(place.topic)/\(NtfyMessage.sequenceID(message.announcement.kind, self))", headers: bearer)
+    }
+
+    private var bearer: [(name: String, value: String)] { token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? [] }
+
+    /// What an answer means.
+    func outcome(_ answer: OutgoingAnswer, now: Instant) -> PocketOutcome {
+        let place = OutgoingURL.place(url)
+        switch answer.status {
+        case 200..<300:
+            // A network's login page says 200, too.
+            guard let id = Self.id(answer.body) else {
+                return .later("The server at \(place) answers with something that is no answer of \(service.title); perhaps this network wants a login first", after: nil)
+            }
+            return .sent(remote: id)
+        case 300..<400: return .later("The server at \(place) sends us elsewhere (status \(answer.status)), and a token goes to one server only", after: nil)
+        case 400, 413, 422: return .refused("The server at \(place) does not take it (status \(answer.status))")
+        case 401, 403: return .later("The server at \(place) does not let us in (status \(answer.status)): \(service.rawValue).token or \(service.rawValue).tokenFile", after: nil)
+        case 404: return .later("There is no \(service.title) at \(place) (status 404): \(service.rawValue).url", after: nil)
+        default:
+            return .later("The server at \(place) answered with status \(answer.status)", after: PocketOutcome.pause(answer.header("Retry-After"), now: now))
+        }
+    }
+
+    private static func id(_ body: [UInt8]) -> String? {
+        struct Answer: Decodable {
+            var id: String
+            enum CodingKeys: CodingKey { case id }
+            init(from decoder: any Decoder) throws {
+                let keys = try decoder.container(keyedBy: CodingKeys.self)
+                id = try (try? keys.decode(String.self, forKey: .id)) ?? "\(keys.decode(Int.self, forKey: .id))"
+            }
+        }
+        return (try? JSONDecoder().decode(Answer.self, from: Data(body)))?.id
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Outgoing
+import TrackerCore
+
+/// What the settings `ntfy.…` or `gotify.…` ask for (tracker law Section 11).
+public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
+    public let service: PocketService
+    public let url: String
+    let token: String?
+    let authorities: String?
+    /// Where a phone finds this service; `nil`: nowhere, so that there is nothing to open and nothing to press.
+    let publicURL: String?
+    /// As listed, where several people share a service.
+    let person: String?
+
+    /// The code of what is wrong where only a token is missing.
+    public static let tokenMissing = "pocketTokenMissing"
+
+    /// `nil` where the settings name no place.
+    /// - Parameter person: as listed; `nil` where nobody is.
+    /// - Throws: what is wrong with the settings, in a sentence.
+    public init?(_ service: PocketService, _ settings: ServiceSettings, person: String? = nil) throws {
+        let own = settings[service]
+        guard let url = own.url else { return nil }
+        (self.service, self.url, self.person) = (service, url, person)
+        token = try own.token ?? own.tokenFile.map { try Self.firstLine(of: $0, service) }
+        authorities = own.caFile
+        publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        let name = service.rawValue
+        guard !OutgoingURL.hasCredentials(url) else {
+            throw WrongInput("\(name)Url", "\(name).url holds no user and no password: \(name).token is for that.")
+        }
+        if authorities != nil, !url.lowercased().hasPrefix("https://") {
+            throw WrongInput("\(name)NotEncrypted", "\(name).caFile is set, but \(name).url is not encrypted: it is to begin with https://.")
+        }
+        switch service {
+        case .ntfy:
+            guard NtfyPlace(url) != nil else {
+                throw WrongInput("ntfyUrl", "ntfy.url is the address of a topic, such as https://ntfy.example/my-water: a topic is 1 to 64 letters, digits, - and _.")
+            }
+        case .gotify:
+            guard token != nil else { throw WrongInput(Self.tokenMissing, "gotify.url is set and no token: gotify.token is that of an application of Gotify's.") }
+        }
+    }
+
+    /// Without anything that is a secret: the topic of ntfy is one.
+    public var description: String {
+        ["\(service.title) at \(OutgoingURL.place(url))", token == nil ? nil : "with a token", authorities.map { "authorities \($0)" }, publicURL.map { "buttons to \($0)" }]
+            .compactMap(\.self).joined(separator: ", ")
+    }
+
+    func client(limit: Duration) -> OutgoingClient { OutgoingClient(limit: limit, answerLimit: 64 << 10, authorities: authorities) }
+
+    /// A page of the person's, as a phone finds it.
+    func page(_ path: String) -> String? { publicURL.map { $0 + (person.map { "/people/\($0)" } ?? "") + (path == "/" ? "/" : path) } }
+
+    /// Whether it is told there.
+    func tells(_ kind: NotificationKind) -> Bool {
+        // What is replaced with each change would pile up where nothing can be replaced.
+        service.canReplace || !kind.isResident
+    }
+
+    private static func firstLine(of path: String, _ service: PocketService) throws -> String {
+        let name = "\(service.rawValue).tokenFile"
+        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 8192) else {
+            throw WrongInput("\(service.rawValue)TokenFile", "The file \(path), which \(name) names, cannot be read.")
+        }
+        let line = (String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? "").trimmingCharacters(in: .whitespaces)
+        guard Settings.isToken(line) else { throw WrongInput("\(service.rawValue)TokenFile", "The first line of \(path), which \(name) names, is no token.") }
+        return line
+    }
+}
+
+extension ServiceSettings {
+    subscript(service: PocketService) -> PocketSettings {
+        switch service {
+        case .ntfy: ntfy
+        case .gotify: gotify
+        }
+    }
+}

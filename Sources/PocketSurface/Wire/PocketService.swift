@@ -1,0 +1,21 @@
+/// Who brings notifications to a phone, or to a program. The raw value is the outlet's name in the store and in the settings.
+public enum PocketService: String, Hashable, Sendable, CaseIterable {
+    case ntfy, gotify
+
+    /// As people write it.
+    public var title: String {
+        switch self {
+        case .ntfy: "ntfy"
+        case .gotify: "Gotify"
+        }
+    }
+
+    /// Whether every one is sent, also late. Otherwise they are of the moment: what came later takes the place of what still waits.
+    var keepsAll: Bool { false }
+
+    /// For how long after its decision one is still worth sending, seconds.
+    var lifetime: Double { 15 * 60 }
+
+    /// What is shown can be replaced and taken back.
+    var canReplace: Bool { self == .ntfy }
+}

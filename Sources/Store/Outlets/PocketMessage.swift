@@ -1,0 +1,37 @@
+import Foundation
+import GRDB
+import TrackerCore
+
+/// A notification on its way to a phone, or there.
+public struct PocketMessage: Hashable, Sendable {
+    public enum State: String, Hashable, Sendable {
+        case waiting, sent
+        /// It was not of the moment any more.
+        case dropped
+        /// The other end will never take it.
+        case refused
+    }
+
+    public var sequence: Int64
+    public var announcement: Announcement
+    /// When it was decided.
+    public var since: Instant
+    /// What the other end calls it.
+    public var remote: String?
+    /// With which its buttons act, and nothing else.
+    public var key: String
+
+    public init(sequence: Int64, announcement: Announcement, since: Instant, remote: String? = nil, key: String) {
+        (self.sequence, self.announcement, self.since) = (sequence, announcement, since)
+        (self.remote, self.key) = (remote, key)
+    }
+}
+
+extension PocketMessage {
+    init(row: Row) throws {
+        let text: String = try row.checked("announcement")
+        self.init(
+            sequence: try row.checked("seq"), announcement: try JSONDecoder().decode(Announcement.self, from: Data(text.utf8)),
+            since: try row.instant("since"), remote: try row.checked("remote", String?.self), key: try row.checked("key"))
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// So many wait for one outlet at most: then the oldest is given up.
+    public static let pocketLimit = 1000
+    /// So many that are over are remembered for each outlet.
+    private static let pocketMemory = 400
+
+    /// Notes a notification for an outlet, before it is sent. One that is known keeps its place and takes the new words, unless it is there already.
+    /// - Parameters:
+    ///   - keepsAll: otherwise what waits for the same place is given up: a reminder is of the moment.
+    ///   - makeKey: a secret for its buttons.
+    /// - Returns: how it stands now, and how many others were given up because too many wait.
+    public func post(
+        _ announcement: Announcement, to outlet: String, keepsAll: Bool, at now: Instant, makeKey: () -> String
+    ) throws -> (state: PocketMessage.State, givenUp: Int) {
+        let text = String(decoding: try JSONEncoder().encode(announcement), as: UTF8.self)
+        return try write { db in
+            let known = try String.fetchOne(db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, announcement.id])
+            if let state = known.flatMap(PocketMessage.State.init(rawValue:)), state == .sent || state == .refused { return (state, 0) }
+            if !keepsAll {
+                try db.execute(
+                    sql: "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id <> ? AND state = 'waiting'",
+                    arguments: [outlet, announcement.kind.id, announcement.id])
+            }
+            try db.execute(sql: """
+                INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key) VALUES (?, ?, ?, ?, ?, 'waiting', ?)
+                ON CONFLICT (outlet, id) DO UPDATE SET announcement = excluded.announcement, since = excluded.since, state = 'waiting'
+                """, arguments: [outlet, announcement.id, announcement.kind.id, text, now.milliseconds, makeKey()])
+            try db.execute(sql: """
+                UPDATE pocket_message SET state = 'dropped' WHERE outlet = ?1 AND state = 'waiting' AND seq <= (
+                    SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting' ORDER BY seq DESC LIMIT 1 OFFSET ?2)
+                """, arguments: [outlet, Self.pocketLimit])
+            let givenUp = db.changesCount
+            try db.execute(sql: """
+                DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
+                    SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' ORDER BY seq DESC LIMIT 1 OFFSET ?2)
+                """, arguments: [outlet, Self.pocketMemory])
+            return (.waiting, givenUp)
+        }
+    }
+
+    /// What an outlet is to send next.
+    public enum PocketTurn: Sendable {
+        case nothing
+        /// Another process is at it; it may have died.
+        case busy
+        case message(PocketMessage)
+    }
+
+    /// The oldest that waits, for this claimant alone until `endPost`, or until the claim lapses (tracker law B7).
+    public func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> PocketTurn {
+        let sql = "SELECT * FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
+        guard try read({ db in try Row.fetchOne(db, sql: sql, arguments: [outlet]) }) != nil else { return .nothing }
+        return try write { db in
+            guard let row = try Row.fetchOne(db, sql: sql, arguments: [outlet]) else { return .nothing }
+            guard let message = try? PocketMessage(row: row) else {
+                // Nobody can read it: it goes nowhere.
+                try db.execute(sql: "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?", arguments: [row["seq"] as Int64?])
+                return .busy
+            }
+            return try Claims(claimant: claimant, now: now).take(Self.claim(message, outlet), db) ? .message(message) : .busy
+        }
+    }
+
+    /// What became of it; `waiting`: it is tried again.
+    /// - Parameter remote: what the other end calls it.
+    public func endPost(
+        _ message: PocketMessage, from outlet: String, as claimant: String, at now: Instant, _ state: PocketMessage.State, remote: String? = nil
+    ) throws {
+        try write { db in
+            _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
+            guard state != .waiting else { return }
+            if state == .sent {
+                // What stood in its place is not there any more.
+                try db.execute(
+                    sql: "UPDATE pocket_message SET isShown = 0 WHERE outlet = ? AND place = ?", arguments: [outlet, message.announcement.kind.id])
+            }
+            try db.execute(
+                sql: "UPDATE pocket_message SET state = ?, remote = ?, isShown = ? WHERE seq = ?", arguments: [state.rawValue, remote, state == .sent, message.sequence])
+        }
+    }
+
+    /// How it stands with a notification at an outlet.
+    public func postState(_ id: String, at outlet: String) throws -> PocketMessage.State? {
+        try read { db in
+            try String.fetchOne(db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, id]).flatMap(PocketMessage.State.init(rawValue:))
+        }
+    }
+
+    /// Nobody is to see this any more: what waits for that place is given up.
+    /// - Returns: what may be shown there.
+    public func withdrawPosts(_ place: String, from outlet: String) throws -> [PocketMessage] {
+        let sql = "FROM pocket_message WHERE outlet = ? AND place = ? AND (state = 'waiting' OR isShown)"
+        let found = try read { db in try Row.fetchAll(db, sql: "SELECT * \(sql)", arguments: [outlet, place]) }
+        guard !found.isEmpty else { return [] }
+        try write { db in
+            try db.execute(sql: "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'", arguments: [outlet, place])
+        }
+        return try found.filter { ($0["isShown"] as Bool?) == true }.readable(PocketMessage.init(row:))
+    }
+
+    /// It is not shown there any more.
+    public func withdrawn(_ message: PocketMessage) throws {
+        try write { db in try db.execute(sql: "UPDATE pocket_message SET isShown = 0 WHERE seq = ?", arguments: [message.sequence]) }
+    }
+
+    /// The notification whose buttons act with this key.
+    public func post(withKey key: String) throws -> PocketMessage? {
+        try read { db in try Row.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key]).map(PocketMessage.init(row:)) }
+    }
+
+    private static func claim(_ message: PocketMessage, _ outlet: String) -> String { "\(outlet) \(message.announcement.id)" }
+}

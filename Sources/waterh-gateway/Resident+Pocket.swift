@@ -1,0 +1,31 @@
+import CommandKit
+import CommandStore
+import Logging
+import PocketSurface
+import Store
+import TrackerCore
+import TrackerDesk
+
+extension Resident {
+    /// The person's phones, each where the settings or the file name one.
+    /// - Parameter plan: what is in force.
+    static func pocket(
+        _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, log: Logger
+    ) -> [PocketOutlet] {
+        PocketService.allCases.map { service in
+            let around = PocketOutlet.Surroundings(
+                desk: { try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "pocket") },
+                overlay: { try plan().pocketSettings(over: $0) }, person: person, sharesWaterline: { plan().sharesWaterline },
+                say: { word in
+                    switch word {
+                    case .on(let words): log.notice("Notifications go to \(words).")
+                    case .trouble(let trouble): log.warning("\(service.title): \(sentence(trouble)) It is tried again.")
+                    case .goesOn: log.notice("\(service.title) goes on.")
+                    case .off: log.notice("\(service.title): the settings name no server any more.")
+                    case .dropped(let words): log.warning("\(service.title): \(sentence(words))")
+                    }
+                })
+            return PocketOutlet(service, around)
+        }
+    }
+}

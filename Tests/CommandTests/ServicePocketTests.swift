@@ -1,0 +1,120 @@
+import Foundation
+import Support
+import Testing
+
+/// The real service with a real server in ntfy's and Gotify's place.
+@Suite struct ServicePocketTests {
+    /// A zone in which it is early in the afternoon now, so that a reminder is due.
+    private static var afternoon: String {
+        let hour = Int(Date().timeIntervalSince1970) / 3600 % 24
+        let lead = 14 - hour
+        return lead == 0 ? "UTC" : "Etc/GMT\(lead > 0 ? "-" : "+")\(lead.magnitude)"
+    }
+
+    private struct Rig {
+        let peer: WebPeer
+        let pair: Pair
+        let port: Int
+        var config: URL { pair.folder.url("waterh.toml") }
+
+        init(_ more: String = "") async throws {
+            (peer, pair, port) = (try await WebPeer(), try await Pair(), try Broker.freePort())
+            try Data("tk_s3cret\n".utf8).write(to: pair.folder.url("token"))
+            let text = """
+                link = "\(pair.socket)"
+                store = "\(pair.store)"
+                zone = "\(ServicePocketTests.afternoon)"
+                public-url = "http://127.0.0.1:\(port)"
+                [ntfy]
+                url = "\(peer.url)/my-water"
+                token-file = "\(pair.folder.file("token"))"
+                \(more)
+                """
+            try Data(text.utf8).write(to: config)
+        }
+
+        func serve() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--config", config.path, "--listen", "127.0.0.1:\(port)"]) }
+        func status() async throws -> String { try await Program("waterh-tracker").run(["status", "--config", config.path]).output }
+
+        /// What was told, without what was taken back.
+        func told(_ count: Int) async throws -> [WebPeer.Seen] {
+            let found: [WebPeer.Seen]? = try await event {
+                let told = try await peer.seen().filter { $0.method == "POST" }
+                return told.count >= count ? told : nil
+            }
+            return try #require(found)
+        }
+    }
+
+    /// A reminder reaches the phone, its button logs a cup, once; and a service that was killed does not tell it again.
+    @Test func aReminderReachesThePhoneAndItsButtonLogsACup() async throws {
+        let rig = try await Rig()
+        var service = try rig.serve()
+        let told = try #require(try await rig.told(1).first)
+        #expect(told.json["title"] as? String == "Hydration Reminder" && told.headers["authorization"] == "Bearer tk_s3cret")
+        let action = try #require((told.json["actions"] as? [[String: Any]])?.first, "\(told.body)")
+        let (url, body) = (try #require(action["url"] as? String), try #require(action["body"] as? String))
+        func press(_ body: String) async throws -> String {
+            let curl = try #require(Program(system: "curl"))
+            return try await curl.run(["-sS", "--noproxy", "*", "-m", "20", "-H", "Content-Type: application/json", "-d", body, url]).output
+        }
+        #expect(await event { service.error.contains("Notifications go to ntfy at \(rig.peer.url), with a token, buttons to") ? true : nil } == true, "\(service.error)")
+        #expect(!service.error.contains("s3cret") && !service.error.contains("my-water"), "\(service.error)")
+
+        service.send(signal: SIGKILL)
+        _ = try await service.finish()
+        service = try rig.serve()
+        let answer: String? = try await event {
+            let answer = try await press(body)
+            return answer.contains("done") ? answer : nil
+        }
+        #expect(answer == #"{"done":true}"#, "\(service.error)")
+        #expect(try await press(body) == #"{"done":false}"#)
+        #expect(try await press(body.replacing(/"key":"./, with: "\"key\":\"z")).contains("noSuchNotification"))
+        #expect(try await rig.status().contains("250 ml"))
+        #expect(try await rig.told(1).count == 1)
+        service.send(signal: SIGTERM)
+        let end = try await service.finish(limit: 20)
+        #expect(end.exitCode == 0, "\(end.error)")
+    }
+
+    /// The server is away and the service is killed: it comes once, when both are there again.
+    @Test func theServerIsAwayAndTheServiceIsKilled() async throws {
+        let rig = try await Rig("[gotify]\nurl = \"http://127.0.0.1:9\"\ntoken = \"A1\"\n")
+        try await rig.peer.rule(#"{"status": 503}"#)
+        var service = try rig.serve()
+        #expect(await event { service.error.contains("ntfy: ") && service.error.contains("Gotify: ") ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGKILL)
+        let killed = try await service.finish()
+        #expect(killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("A1"), "\(killed.error)")
+        let tries = try await rig.told(1).count
+        try await rig.peer.rule("{}")
+        service = try rig.serve()
+        #expect(try await rig.told(tries + 1).count == tries + 1)
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await rig.told(tries + 1).count == tries + 1)
+    }
+
+    /// What is wrong in the file is told at the start.
+    @Test(arguments: [
+        ("url = \"https://ntfy.example\"", "topic"), ("url = \"ntfy\"", "http://"), ("url = \"https://h/t\"\ntoken-file = \"/nowhere/token\"", "/nowhere/token"), ("place = \"x\"", "place"),
+        ("url = 5", "text in quotes"),
+    ])
+    func aWrongFileIsToldAtTheStart(lines: String, word: String) async throws {
+        let folder = try TemporaryFolder()
+        let store = "store = \"\(folder.file("a.sqlite"))\""
+        for (text, whose) in [("\(store)\n[ntfy]\n\(lines)\n", ""), ("[[person]]\nname = \"anna\"\n\(store)\n[person.ntfy]\n\(lines)\n", "anna")] {
+            try Data(text.utf8).write(to: folder.url("waterh.toml"))
+            let result = try await Program("waterh-gateway").run(["run", "--config", folder.file("waterh.toml"), "--link", "unix:\(folder.file("b.sock"))"])
+            #expect(result.exitCode != 0 && result.error.contains(word) && (whose.isEmpty || result.error.contains(whose)) && result.error.contains("ntfy"), "\(result.error)")
+        }
+    }
+
+    @Test func aPhoneIsOnePersons() async throws {
+        let folder = try TemporaryFolder()
+        try Data("[ntfy]\nurl = \"https://h/t\"\n[[person]]\nname = \"anna\"\nstore = \"\(folder.file("a.sqlite"))\"\n".utf8).write(to: folder.url("waterh.toml"))
+        let result = try await Program("waterh-gateway").run(["run", "--config", folder.file("waterh.toml")])
+        #expect(result.exitCode != 0 && result.error.contains("'[ntfy]' cannot be everybody's") && result.error.contains("[person.ntfy]"), "\(result.error)")
+    }
+}

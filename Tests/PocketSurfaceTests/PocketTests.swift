@@ -1,0 +1,231 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+import TrackerDesk
+
+@testable import PocketSurface
+
+/// Notifications on their way to a phone, by way of a real server.
+@Suite("Notifications in the pocket") struct PocketTests {
+    private func titles(_ seen: [WebPeer.Seen]) -> [String] { seen.filter { $0.method == "POST" }.map { $0.json["message"] as? String ?? "?" } }
+
+    @Test func eachIsToldOnceInItsOrder() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
+        rig.start()
+        #expect(await rig.sink.canShow())
+        for number in 1...3 { #expect(await rig.tells(notice(number, number == 3 ? .goal : .pace, "T", "body \(number)"))) }
+        // Asked again, by whom it does not know that it was told.
+        #expect(await rig.tells(notice(2, .pace, "T", "other words")))
+        #expect(titles(try await peer.seen()) == ["body 1", "body 2", "body 3"])
+        #expect(try await peer.seen().allSatisfy { $0.path == "/" && $0.headers["authorization"] == "Bearer tk_1" })
+        #expect(rig.said == [.on("ntfy at \(peer.url), with a token")])
+        await rig.stop()
+    }
+
+    /// What the other end was told survives the service: nothing is told again, and what waits is told by the next one.
+    @Test func aServiceThatWasKilledIsFollowedByOneThatKnows() async throws {
+        let peer = try await WebPeer()
+        let first = try PocketRig.ntfy(peer)
+        first.start()
+        #expect(await first.tells(notice(1)))
+        try await peer.rule(#"{"status": 503}"#)
+        #expect(await first.sink.deliver(notice(2, .goal, "Goal", "reached")) == false)
+        await first.stop()
+        try await peer.rule("{}")
+        let second = try PocketRig.ntfy(peer, store: first.store)
+        second.start()
+        let seen = try await peer.seen(3)
+        #expect(await second.tells(notice(1)))
+        #expect(await second.tells(notice(2, .goal, "Goal", "reached")))
+        #expect(try await peer.seen().count == seen.count && titles(seen).suffix(1) == ["reached"])
+        await second.stop()
+    }
+
+    static let bad: [(String, String)] = [
+        (#"{"status": 500}"#, "status 500"), (#"{"status": 429, "headers": {"Retry-After": "1"}}"#, "status 429"), (#"{"close": true}"#, "broke"),
+        (#"{"cut": true, "body": "{\"id\": \"abcdefghijklmnop\"}"}"#, "broke"), (#"{"flood": 100000000}"#, "more than may"), (#"{"status": 401}"#, "ntfy.token"),
+        (#"{"status": 302, "headers": {"Location": "/login"}}"#, "elsewhere"), (#"{"body": "<html>Please log in</html>"}"#, "login"), (#"{"status": 404}"#, "ntfy.url"),
+        (#"{"silent": 60}"#, "did not answer"),
+    ]
+
+    /// Words once, and not at each try; nobody who tells reminders is kept for long; and once the server is well again, it comes once.
+    @Test(arguments: bad.indices) func aBadServerIsToldOnceAndThenItComes(_ row: Int) async throws {
+        let (rule, word) = Self.bad[row]
+        let peer = try await WebPeer()
+        try await peer.rule(rule)
+        let rig = try PocketRig.ntfy(peer)
+        rig.start()
+        let began = ContinuousClock.now
+        #expect(await rig.sink.deliver(notice(1)) == false)
+        #expect(ContinuousClock.now - began < PocketOutlet.patience * 4)
+        #expect(await rig.says { if case .trouble(let words) = $0 { words.contains(word) } else { false } }, "\(rig.said)")
+        let tries = try await peer.seen().count
+        _ = try await peer.seen(tries + 1)
+        try await peer.rule("{}")
+        #expect(await rig.says { $0 == .goesOn }, "\(rig.said)")
+        #expect(rig.troubles.count == 1, "\(rig.troubles)")
+        // It arrived while nobody waited: whoever decides is asked to look again, and hears that it was told.
+        #expect(await event { rig.late.withLock { $0 } > 0 ? true : nil } == true)
+        let count = try await peer.seen().count
+        #expect(await rig.tells(notice(1)))
+        #expect(try await peer.seen().count == count)
+        await rig.stop()
+    }
+
+    @Test func aServerWantsARestAndGetsIt() async throws {
+        let peer = try await WebPeer()
+        try await peer.answers(#"[{"status": 429, "headers": {"Retry-After": "3"}}]"#)
+        let rig = try PocketRig.ntfy(peer)
+        rig.start()
+        _ = await rig.sink.deliver(notice(1))
+        let seen = try await peer.seen(2)
+        #expect(seen.count == 2 && seen[1].at - seen[0].at >= 2.9, "\(seen.map(\.at))")
+        // While it rests nobody waits for it.
+        try await peer.rule(#"{"status": 503, "headers": {"Retry-After": "600"}}"#)
+        _ = await rig.sink.deliver(notice(2))
+        #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("503") } else { false } })
+        let began = ContinuousClock.now
+        #expect(await rig.sink.deliver(notice(3, .goal)) == false)
+        #expect(ContinuousClock.now - began < PocketOutlet.patience)
+        await rig.stop()
+    }
+
+    /// One that is never taken is told and not tried again; the next one goes.
+    @Test func whatIsRefusedIsNotSentAgain() async throws {
+        let peer = try await WebPeer()
+        try await peer.answers(#"[{"status": 413}]"#)
+        let rig = try PocketRig.ntfy(peer)
+        rig.start()
+        #expect(await rig.sink.deliver(notice(1)) == false)
+        #expect(await rig.sink.deliver(notice(1)) == false)
+        #expect(await rig.tells(notice(2)))
+        #expect(try await peer.seen().count == 2)
+        #expect(rig.said.count { if case .dropped = $0 { true } else { false } } == 1)
+        await rig.stop()
+    }
+
+    /// Reminders are of the moment: after a week without the server nobody gets the backlog, and a later one of a kind takes the place of an earlier.
+    @Test func nobodyGetsTheBacklogOfAWeek() async throws {
+        let peer = try await WebPeer()
+        try await peer.rule(#"{"status": 503}"#)
+        let rig = try PocketRig.ntfy(peer)
+        rig.start()
+        for number in 1...5 { _ = await rig.sink.deliver(notice(number, .pace, "T", "old \(number)")) }
+        _ = await rig.sink.deliver(notice(1, .goal, "T", "old goal"))
+        rig.lead.withLock { $0 = 7 * 86_400 }
+        try await peer.rule("{}")
+        let before = try await peer.seen().count
+        #expect(await event { await rig.sink.deliver(notice(6, .recovery, "T", "new")) ? true : nil } == true, "\(rig.said)")
+        #expect(titles(Array(try await peer.seen().dropFirst(before))) == ["new"])
+        let dropped = rig.said.compactMap { if case .dropped(let words) = $0 { words } else { nil } }
+        #expect(dropped.count == 2 && dropped.allSatisfy { $0.contains("15 minutes") }, "\(dropped)")
+        await rig.stop()
+    }
+
+    /// A clock that jumps, forth and back, makes nothing come twice.
+    @Test(arguments: [31_536_000, -31_536_000] as [Double]) func aClockThatJumps(lead: Double) async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer)
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        rig.lead.withLock { $0 = lead }
+        #expect(await rig.tells(notice(1)))
+        #expect(await rig.tells(notice(2)))
+        #expect(try await peer.seen().count == 2)
+        await rig.stop()
+    }
+
+    /// What is over is taken back where that can be, once; and what still waits for its place is not sent.
+    @Test func whatIsOverIsTakenBack() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer)
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        for _ in 0..<3 { await rig.sink.close(id: "hydration-reminder") }
+        await rig.sink.close(id: "waterline-time")
+        #expect(try await peer.seen().map { "\($0.method) \($0.path)" } == ["POST /", "DELETE /my-water/hydration-reminder"])
+        try await peer.rule(#"{"status": 503}"#)
+        #expect(await rig.sink.deliver(notice(2)) == false)
+        await rig.sink.close(id: "hydration-reminder")
+        try await peer.rule("{}")
+        #expect(try rig.store.postState(notice(2).notificationId, at: "ntfy") == .dropped)
+        await rig.stop()
+    }
+
+    @Test func waterlineIsNobodysBusinessUnlessItIsShared() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer)
+        rig.start()
+        let word = notice(1, .waterlineTime, "Time for water", "", session: "s")
+        #expect(await rig.sink.deliver(word) == false)
+        rig.shares.withLock { $0 = true }
+        #expect(await rig.tells(word))
+        #expect(titles(try await peer.seen()) == ["Time for water"])
+        await rig.stop()
+    }
+
+    @Test func settingsTakeEffectAndWrongOnesAreToldOnce() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig(.gotify, [])
+        rig.start()
+        #expect(await rig.sink.canShow() == false)
+        #expect(await rig.sink.deliver(notice(1)) == false)
+        _ = try rig.desk().set([("gotify.url", peer.url), ("gotify.tokenFile", "/nowhere/token")])
+        await rig.outlet.poke()
+        #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("/nowhere/token") } else { false } })
+        await rig.outlet.poke()
+        #expect(await rig.sink.canShow() == false)
+        _ = try rig.desk().set([("gotify.tokenFile", "unset"), ("gotify.token", "A1")])
+        #expect(await rig.tells(notice(1)))
+        #expect(await rig.sink.deliver(notice(1, .waterlineLive, session: "s")) == false)
+        let seen = try #require(try await peer.seen().first)
+        #expect(seen.path == "/message" && seen.headers["x-gotify-key"] == "A1")
+        _ = try rig.desk().set([("gotify.url", "unset")])
+        await rig.outlet.poke()
+        #expect(await rig.says { $0 == .off })
+        #expect(rig.troubles.count == 1)
+        await rig.stop()
+    }
+
+    /// Two services on one store send each once.
+    @Test func twoOfUsSendEachOnce() async throws {
+        let peer = try await WebPeer()
+        let first = try PocketRig.ntfy(peer)
+        let second = try PocketRig.ntfy(peer, store: first.store)
+        first.start()
+        second.start()
+        for number in 1...10 {
+            let kind: NotificationKind = number % 2 == 0 ? .pace : .goal
+            async let one = first.tells(notice(number, kind, "T", "\(number)"))
+            async let other = second.tells(notice(number, kind, "T", "\(number)"))
+            let shown = await [one, other]
+            #expect(shown == [true, true])
+        }
+        #expect(titles(try await peer.seen()) == (1...10).map(String.init))
+        await first.stop()
+        await second.stop()
+    }
+
+    /// The key of one notification presses its buttons, each once, for a day; and nothing else.
+    @Test func buttons() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        let action = try #require((try await peer.seen().first?.json["actions"] as? [[String: Any]])?.first)
+        let body = try #require((action["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: String])
+        let (name, key) = (try #require(body["action"].flatMap(NotificationAction.init(rawValue:))), try #require(body["key"]))
+        #expect(key.count == 64)
+        #expect(try rig.desk().press(name, withKey: key) == true)
+        #expect(try rig.desk().press(name, withKey: key) == false)
+        #expect(try rig.desk().state().pace.dailyTotalMl == 250)
+        #expect(try rig.desk().press(name, withKey: String(repeating: "0", count: 64)) == nil)
+        #expect(throws: Refusal.self) { try rig.desk().press(.endSession, withKey: key) }
+        rig.lead.withLock { $0 = 2 * 86_400 }
+        #expect(throws: Refusal.self) { try rig.desk().press(.dismiss, withKey: key) }
+        await rig.stop()
+    }
+}
