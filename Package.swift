@@ -10,6 +10,7 @@ let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummi
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 
 /// Settings of every target of ours: a warning is an error, and `any` is written where it is meant.
@@ -42,6 +43,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        // Signatures of webhooks.
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         // HTTP: its parser, its back-pressure and its way of stopping. Without traits nothing is pulled in that we do not use.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
@@ -99,7 +102,7 @@ let package = Package(
         target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT"]),
 
         // Notifications in a person's pocket.
-        target("PocketSurface", ["TrackerDesk", "Store", "TrackerCore", "Outgoing"]),
+        target("PocketSurface", ["TrackerDesk", "Store", "TrackerCore", "Outgoing", crypto]),
 
         // What a service says of itself, for a person, a program or systemd's journal.
         target("ServiceLog", ["CommandKit", logging]),

@@ -36,7 +36,7 @@ public struct Configuration: Equatable, Sendable {
     public var people: [PersonEntry] = []
     /// What stands under `[mqtt]`: the settings `mqtt.…` by their names, as texts.
     public var mqtt: [String: String] = [:]
-    /// What stands under `[ntfy]` and `[gotify]`: settings likewise. A person's own, so not there where people are listed.
+    /// What stands under `[ntfy]`, `[gotify]` and `[webhook]`: settings likewise. A person's own, so not there where people are listed.
     public var pocket: [String: String] = [:]
     /// Where a phone finds the service from anywhere.
     public var publicURL: String?
@@ -44,7 +44,7 @@ public struct Configuration: Equatable, Sendable {
     public private(set) var isHidden = false
 
     /// What may stand in it.
-    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "public-url", "mqtt", "ntfy", "gotify"]
+    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "public-url", "mqtt", "ntfy", "gotify", "webhook"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -119,7 +119,7 @@ public struct Configuration: Equatable, Sendable {
                 var trial = Settings()
                 do { try trial.set(setting, to: text) } catch { throw Self.wrong(key, "an address that begins with http:// or https://", name) }
                 publicURL = text
-            case "ntfy", "gotify":
+            case "ntfy", "gotify", "webhook":
                 guard let table = value.table else { throw Self.wrong(key, "a table, [\(key)]", name) }
                 pocket.merge(try Self.settings(table, below: key, name)) { $1 }
             default:

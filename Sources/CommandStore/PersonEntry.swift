@@ -13,7 +13,7 @@ import TrackerCore
 /// bottles = ["A4:C1:38:01:02:03"]        # addresses or names; without it the bottles that are the store's own
 /// link = "bluez:hci0"                    # where it is another than everybody's
 /// share-waterline = false                # where it is otherwise than for everybody
-/// [person.ntfy]                          # and [person.gotify]: a phone of theirs
+/// [person.ntfy]                          # and [person.gotify], [person.webhook]: a phone of theirs
 /// url = "https://ntfy.example/annas-water"
 /// ```
 public struct PersonEntry: Equatable, Sendable {
@@ -23,11 +23,11 @@ public struct PersonEntry: Equatable, Sendable {
     public var bottles: [String] = []
     public var link: String?
     public var shareWaterline: Bool?
-    /// What stands under `[person.ntfy]` and `[person.gotify]`: settings by their names, as texts.
+    /// What stands under `[person.ntfy]`, `[person.gotify]` and `[person.webhook]`: settings by their names, as texts.
     public var pocket: [String: String] = [:]
 
     /// What may stand at a person.
-    public static let keys = ["name", "store", "goal", "bottles", "link", "share-waterline", "ntfy", "gotify"]
+    public static let keys = ["name", "store", "goal", "bottles", "link", "share-waterline", "ntfy", "gotify", "webhook"]
     /// So many people at most share one service.
     static let limit = 32
     /// What a name may be: it stands in addresses, cookies and topics.
@@ -77,7 +77,7 @@ public struct PersonEntry: Equatable, Sendable {
             guard let shares = value.bool else { throw wrong("share-waterline", "true or false") }
             shareWaterline = shares
         }
-        for group in ["ntfy", "gotify"] {
+        for group in ["ntfy", "gotify", "webhook"] {
             guard let value = table[group] else { continue }
             guard let own = value.table else { throw wrong(group, "a table, [person.\(group)]") }
             pocket.merge(try Configuration.settings(own, below: group, "\(file), at person \(who)")) { $1 }

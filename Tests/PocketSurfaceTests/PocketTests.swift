@@ -228,4 +228,38 @@ import TrackerDesk
         #expect(throws: Refusal.self) { try rig.desk().press(.dismiss, withKey: key) }
         await rig.stop()
     }
+
+    /// A program is told everything, in its order, also what came while it was away; a repetition has the same id.
+    @Test func aWebhookGetsEverythingAtLeastOnce() async throws {
+        let peer = try await WebPeer()
+        try await peer.rule(#"{"status": 500}"#)
+        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook?x=y"), ("webhook.secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")])
+        rig.start()
+        for number in 1...20 { #expect(await rig.sink.deliver(notice(number, .pace, "T", "body \(number)")) == false) }
+        await rig.sink.close(id: "hydration-reminder")
+        rig.lead.withLock { $0 = 3600 }
+        try await peer.rule("{}")
+        let last = notice(20).notificationId
+        let isThere: Bool? = try await event { try rig.store.postState(last, at: "webhook") == .sent ? true : nil }
+        #expect(isThere == true, "\(rig.said)")
+        let seen = try await peer.seen()
+        let bodies = seen.suffix(20).compactMap { ($0.json["data"] as? [String: Any])?["body"] as? String }
+        #expect(bodies == (1...20).map { "body \($0)" })
+        #expect(Set(seen.suffix(20).compactMap { $0.headers["webhook-id"] }).count == 20 && seen[0].headers["webhook-id"] == seen[seen.count - 20].headers["webhook-id"])
+        #expect(seen.allSatisfy { $0.path == "/hook?x=y" && $0.headers["webhook-signature"]?.hasPrefix("v1,") == true && $0.headers["webhook-timestamp"] != nil })
+        #expect(rig.troubles.count == 1)
+        await rig.stop()
+    }
+
+    /// A bounded queue: what does not fit is told, and the newest stay.
+    @Test func theQueueIsBounded() throws {
+        let store = try TrackerStore(inMemory: "UTC")
+        var givenUp = 0
+        for number in 1...(TrackerStore.pocketLimit + 5) {
+            givenUp += try store.post(notice(number).announcement, to: "webhook", keepsAll: true, at: Instant(seconds: 1), makeKey: { "\(number)" }).givenUp
+        }
+        #expect(givenUp == 5)
+        guard case .message(let oldest) = try store.nextPost(from: "webhook", as: "me", at: Instant(seconds: 1)) else { throw Broker.Missing(description: "nothing waits") }
+        #expect(oldest.announcement.id == notice(6).notificationId)
+    }
 }

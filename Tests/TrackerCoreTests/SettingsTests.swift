@@ -38,6 +38,9 @@ import Testing
         ("ntfy.tokenFile", "", ["/run/credentials/ntfy"], ["ntfy"]), ("ntfy.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
         ("gotify.url", "", ["https://gotify.example"], ["gotify.example"]), ("gotify.token", "", ["A0s3cret"], ["a b"]),
         ("gotify.tokenFile", "", ["/run/credentials/gotify"], ["gotify"]), ("gotify.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
+        ("webhook.url", "", ["https://hook.example/x"], ["hook.example"]), ("webhook.secret", "", ["whsec_s3cret"], ["a b"]),
+        ("webhook.secretFile", "", ["/run/credentials/webhook"], ["webhook"]), ("webhook.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
+        ("webhook.templateFile", "", ["/etc/waterh/hook.json"], ["hook.json"]),
     ]
 
     @Test func theTableIsComplete() {

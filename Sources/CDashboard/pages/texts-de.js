@@ -135,6 +135,11 @@ export default {
     'gotify.token': ['Gotify-Schlüssel', 'Der einer Anwendung. Er wird nie angezeigt.'],
     'gotify.tokenFile': ['Datei mit dem Gotify-Schlüssel', 'Stattdessen eine Datei.'],
     'gotify.caFile': ['Gotify: Zertifizierungsstellen', 'Eine PEM-Datei: wem geglaubt wird, der Server zu sein.'],
+    'webhook.url': ['Webhook', 'Adresse eines Programms, das jede Mitteilung bekommt.'],
+    'webhook.secret': ['Geheimnis des Webhooks', 'Womit jede Nachricht unterschrieben wird. Es wird nie angezeigt.'],
+    'webhook.secretFile': ['Datei mit dem Geheimnis', 'Stattdessen eine Datei.'],
+    'webhook.caFile': ['Webhook: Zertifizierungsstellen', 'Eine PEM-Datei: wem geglaubt wird, der Server zu sein.'],
+    'webhook.templateFile': ['Vorlage des Webhooks', 'Eine Datei mit dem JSON, das gesendet wird, etwa {"text": "{{title}}"}.'],
   },
   choices: {
     pace: 'Takt', interval: 'Abstand', adaptive: 'angepasst', all: 'alle drei', continuous: 'ständig', wholeHours: 'zu vollen Stunden', monday: 'Montag', sunday: 'Sonntag', saturday: 'Samstag',

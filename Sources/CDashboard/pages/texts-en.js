@@ -138,6 +138,11 @@ export default {
     'gotify.token': ['Gotify token', 'That of an application. It is never displayed.'],
     'gotify.tokenFile': ['Gotify token file', 'A file with that token, instead.'],
     'gotify.caFile': ['Gotify authorities', 'A PEM file: whom to believe to be the server.'],
+    'webhook.url': ['Webhook', 'Address of a program that is told each notification.'],
+    'webhook.secret': ['Webhook secret', 'With which each message is signed. It is never displayed.'],
+    'webhook.secretFile': ['Webhook secret file', 'A file with that secret, instead.'],
+    'webhook.caFile': ['Webhook authorities', 'A PEM file: whom to believe to be the server.'],
+    'webhook.templateFile': ['Webhook template', 'A file with the JSON that is sent, such as {"text": "{{title}}"}.'],
   },
   choices: {
     pace: 'pace', interval: 'interval', adaptive: 'adaptive', all: 'all three', continuous: 'each moment', wholeHours: 'each full hour', monday: 'Monday', sunday: 'Sunday', saturday: 'Saturday',

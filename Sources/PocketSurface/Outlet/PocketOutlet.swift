@@ -3,10 +3,11 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// Brings a person's notifications to ntfy or Gotify for as long as a service runs (tracker law Section 10.8). Settings are looked at as they change.
+/// Brings a person's notifications to ntfy, Gotify or a webhook for as long as a service runs (tracker law Section 10.8). Settings are looked at as they change.
 ///
 /// Each is noted in the store before it is sent, and forgotten as a thing to send only when the server has taken it: so it comes also after a
-/// restart, and once. It is of the moment: what is 15 minutes old, what was taken back, and what a later one of its kind replaced is not sent any more.
+/// restart, and once. To a person it is of the moment: what is 15 minutes old, what was taken back, and what a later one of its kind replaced is not sent any more.
+/// A webhook gets everything that is not a day old.
 public actor PocketOutlet {
     /// What it is used in.
     public struct Surroundings: Sendable {
@@ -120,7 +121,7 @@ public actor PocketOutlet {
 
     /// Takes away what is shown in that place, and what waits for it.
     func close(place: String) async {
-        guard let plan = try? currentPlan(), let store = try? around.desk().store, let shown = try? store.withdrawPosts(place, from: service.rawValue) else { return }
+        guard !service.keepsAll, let plan = try? currentPlan(), let store = try? around.desk().store, let shown = try? store.withdrawPosts(place, from: service.rawValue) else { return }
         for message in shown {
             guard let request = plan.withdrawal(message) else {
                 try? store.withdrawn(message)
@@ -183,12 +184,12 @@ public actor PocketOutlet {
     /// `nil` where it is not of the moment any more.
     private func attempt(_ message: PocketMessage, _ plan: PocketPlan, _ desk: TrackerDesk) async -> PocketOutcome? {
         guard message.since.seconds(to: desk.now).magnitude < service.lifetime else {
-            around.say(.dropped("\"\(message.announcement.title)\" is older than \(Int(service.lifetime / 60)) minutes and is not sent any more"))
+            around.say(.dropped("\"\(message.announcement.title)\" is older than \(service.keepsAll ? "a day" : "15 minutes") and is not sent any more"))
             return nil
         }
         guard message.announcement.kind.page != "/waterline" || around.sharesWaterline() else { return nil }
         do {
-            return plan.outcome(try await plan.client(limit: around.limit).send(try plan.request(message)), now: desk.now)
+            return plan.outcome(try await plan.client(limit: around.limit).send(try plan.request(message, now: desk.now)), now: desk.now)
         } catch {
             return .later("\(error)", after: nil)
         }

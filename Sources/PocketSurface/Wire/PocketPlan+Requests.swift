@@ -6,7 +6,8 @@ import TrackerDesk
 
 extension PocketPlan {
     /// What sends a message.
-    func request(_ message: PocketMessage) throws -> OutgoingRequest {
+    /// - Parameter now: of a webhook's signature, by which a repetition of long ago is told.
+    func request(_ message: PocketMessage, now: Instant) throws -> OutgoingRequest {
         let type = (name: "Content-Type", value: "application/json")
         switch service {
         case .ntfy:
@@ -17,6 +18,12 @@ extension PocketPlan {
             let body = try TrackerDesk.json(GotifyMessage(message, self))
             let key = token.map { [(name: "X-Gotify-Key", value: $0)] } ?? []
             return OutgoingRequest("POST", (url.hasSuffix("/") ? url : url + "/") + "message", headers: [type] + key, body: Array(body.utf8))
+        case .webhook:
+            let text = try template?.rendered { $0.value(of: message, self) } ?? TrackerDesk.json(WebhookBody(message, self))
+            let (body, id, timestamp) = (Array(text.utf8), WebhookSignature.id(of: message.key), Int(now.milliseconds / 1000))
+            let signature = token.flatMap(WebhookSignature.init(secret:)).map { [(name: "webhook-signature", value: $0.text(id: id, timestamp: timestamp, body: body))] } ?? []
+            let headers = [type, (name: "webhook-id", value: id), (name: "webhook-timestamp", value: "\(timestamp)")]
+            return OutgoingRequest("POST", url, headers: headers + signature, body: body)
         }
     }
 
@@ -32,6 +39,7 @@ extension PocketPlan {
     func outcome(_ answer: OutgoingAnswer, now: Instant) -> PocketOutcome {
         let place = OutgoingURL.place(url)
         switch answer.status {
+        case 200..<300 where service == .webhook: return .sent(remote: nil)
         case 200..<300:
             // A network's login page says 200, too.
             guard let id = Self.id(answer.body) else {
@@ -39,9 +47,9 @@ extension PocketPlan {
             }
             return .sent(remote: id)
         case 300..<400: return .later("The server at \(place) sends us elsewhere (status \(answer.status)), and a token goes to one server only", after: nil)
-        case 400, 413, 422: return .refused("The server at \(place) does not take it (status \(answer.status))")
-        case 401, 403: return .later("The server at \(place) does not let us in (status \(answer.status)): \(service.rawValue).token or \(service.rawValue).tokenFile", after: nil)
-        case 404: return .later("There is no \(service.title) at \(place) (status 404): \(service.rawValue).url", after: nil)
+        case 400, 410, 413, 422: return .refused("The server at \(place) does not take it (status \(answer.status))")
+        case 401, 403: return .later("The server at \(place) does not let us in (status \(answer.status)): \(service.rawValue).\(service.credential) or \(service.rawValue).\(service.credential)File", after: nil)
+        case 404: return .later("There is nothing at the server's address at \(place) (status 404): \(service.rawValue).url", after: nil)
         default:
             return .later("The server at \(place) answered with status \(answer.status)", after: PocketOutcome.pause(answer.header("Retry-After"), now: now))
         }

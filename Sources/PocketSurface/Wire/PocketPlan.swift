@@ -2,12 +2,14 @@ import Foundation
 import Outgoing
 import TrackerCore
 
-/// What the settings `ntfy.…` or `gotify.…` ask for (tracker law Section 11).
+/// What the settings `ntfy.…`, `gotify.…` or `webhook.…` ask for (tracker law Section 11).
 public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     public let service: PocketService
     public let url: String
     let token: String?
     let authorities: String?
+    /// How a webhook's body is to be; `nil`: as usual.
+    let template: WebhookTemplate?
     /// Where a phone finds this service; `nil`: nowhere, so that there is nothing to open and nothing to press.
     let publicURL: String?
     /// As listed, where several people share a service.
@@ -27,8 +29,9 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
         authorities = own.caFile
         publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         let name = service.rawValue
+        template = try own.templateFile.map(Self.template(in:))
         guard !OutgoingURL.hasCredentials(url) else {
-            throw WrongInput("\(name)Url", "\(name).url holds no user and no password: \(name).token is for that.")
+            throw WrongInput("\(name)Url", "\(name).url holds no user and no password: \(name).\(service.credential) is for that.")
         }
         if authorities != nil, !url.lowercased().hasPrefix("https://") {
             throw WrongInput("\(name)NotEncrypted", "\(name).caFile is set, but \(name).url is not encrypted: it is to begin with https://.")
@@ -40,12 +43,16 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
             }
         case .gotify:
             guard token != nil else { throw WrongInput(Self.tokenMissing, "gotify.url is set and no token: gotify.token is that of an application of Gotify's.") }
+        case .webhook:
+            guard token.map({ WebhookSignature(secret: $0) != nil }) ?? true else {
+                throw WrongInput("webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
+            }
         }
     }
 
     /// Without anything that is a secret: the topic of ntfy is one.
     public var description: String {
-        ["\(service.title) at \(OutgoingURL.place(url))", token == nil ? nil : "with a token", authorities.map { "authorities \($0)" }, publicURL.map { "buttons to \($0)" }]
+        ["\(service.title) at \(OutgoingURL.place(url))", token == nil ? nil : service == .webhook ? "signed" : "with a token", template == nil ? nil : "by a template", authorities.map { "authorities \($0)" }, publicURL.map { "buttons to \($0)" }]
             .compactMap(\.self).joined(separator: ", ")
     }
 
@@ -57,17 +64,24 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     /// Whether it is told there.
     func tells(_ kind: NotificationKind) -> Bool {
         // What is replaced with each change would pile up where nothing can be replaced.
-        service.canReplace || !kind.isResident
+        service != .gotify || !kind.isResident
     }
 
     private static func firstLine(of path: String, _ service: PocketService) throws -> String {
-        let name = "\(service.rawValue).tokenFile"
+        let name = "\(service.rawValue).\(service.credential)File"
         guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 8192) else {
             throw WrongInput("\(service.rawValue)TokenFile", "The file \(path), which \(name) names, cannot be read.")
         }
         let line = (String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? "").trimmingCharacters(in: .whitespaces)
-        guard Settings.isToken(line) else { throw WrongInput("\(service.rawValue)TokenFile", "The first line of \(path), which \(name) names, is no token.") }
+        guard Settings.isToken(line) else { throw WrongInput("\(service.rawValue)TokenFile", "The first line of \(path), which \(name) names, is no \(service.credential).") }
         return line
+    }
+
+    private static func template(in path: String) throws -> WebhookTemplate {
+        let wrong = { (why: String) in WrongInput("webhookTemplate", "The file \(path), which webhook.templateFile names, \(why).") }
+        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: WebhookTemplate.limit + 1) else { throw wrong("cannot be read") }
+        guard data.count <= WebhookTemplate.limit, let text = String(validating: data, as: UTF8.self) else { throw wrong("is no text, or larger than 64 KiB") }
+        do { return try WebhookTemplate(text) } catch { throw wrong("is no template: \(error)") }
     }
 }
 
@@ -76,6 +90,7 @@ extension ServiceSettings {
         switch service {
         case .ntfy: ntfy
         case .gotify: gotify
+        case .webhook: webhook
         }
     }
 }

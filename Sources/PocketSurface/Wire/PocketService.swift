@@ -1,20 +1,25 @@
 /// Who brings notifications to a phone, or to a program. The raw value is the outlet's name in the store and in the settings.
 public enum PocketService: String, Hashable, Sendable, CaseIterable {
-    case ntfy, gotify
+    case ntfy, gotify, webhook
 
     /// As people write it.
     public var title: String {
         switch self {
         case .ntfy: "ntfy"
         case .gotify: "Gotify"
+        case .webhook: "Webhook"
         }
     }
 
-    /// Whether every one is sent, also late. Otherwise they are of the moment: what came later takes the place of what still waits.
-    var keepsAll: Bool { false }
+    /// What it is shown, as its setting is called.
+    var credential: String { self == .webhook ? "secret" : "token" }
+
+    /// Whether every one is sent, also late: a program writes them down. To a person they are of the moment: what came later takes the place of what
+    /// still waits.
+    var keepsAll: Bool { self == .webhook }
 
     /// For how long after its decision one is still worth sending, seconds.
-    var lifetime: Double { 15 * 60 }
+    var lifetime: Double { self == .webhook ? 24 * 3600 : 15 * 60 }
 
     /// What is shown can be replaced and taken back.
     var canReplace: Bool { self == .ntfy }

@@ -1,4 +1,4 @@
-/// How one who brings notifications to a phone is reached: the settings `ntfy.…` and `gotify.…` of tracker law Section 11.
+/// How one who brings notifications to a phone is reached: the settings `ntfy.…`, `gotify.…` and `webhook.…` of tracker law Section 11.
 public struct PocketSettings: Hashable, Sendable {
     public internal(set) var url: String?
     /// What the server wants to be shown: itself, or the file it stands in. Never shown.
@@ -6,4 +6,6 @@ public struct PocketSettings: Hashable, Sendable {
     public internal(set) var tokenFile: String?
     /// A file in PEM: whom we believe to be the server.
     public internal(set) var caFile: String?
+    /// How a webhook's body is to be.
+    public internal(set) var templateFile: String?
 }

@@ -1,4 +1,4 @@
-/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…` and `gotify.…` of tracker law Section 11. What the
+/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…`, `gotify.…` and `webhook.…` of tracker law Section 11. What the
 /// service's file, its environment or a flag says goes before.
 public struct ServiceSettings: Hashable, Sendable {
     public internal(set) var syncURL: String?
@@ -26,6 +26,8 @@ public struct ServiceSettings: Hashable, Sendable {
     public internal(set) var ntfy = PocketSettings()
     /// A server of Gotify's.
     public internal(set) var gotify = PocketSettings()
+    /// A program that is told what a person is told.
+    public internal(set) var webhook = PocketSettings()
 
     /// Everything at its default.
     public init() {}

@@ -80,9 +80,9 @@ extension Settings {
         .optionalText("mqtt.keyFile", \.service.mqttKeyFile, rule: fileRule, accepts: isFile),
         .flag("mqtt.discovery", \.service.mqttDiscovery),
         .text("mqtt.discoveryPrefix", \.service.mqttDiscoveryPrefix, rule: topicRule, accepts: isTopic),
-    ] + pocket("ntfy", \.service.ntfy) + pocket("gotify", \.service.gotify)
+    ] + pocket("ntfy", \.service.ntfy) + pocket("gotify", \.service.gotify) + pocket("webhook", \.service.webhook, credential: "secret")
 
-    private static func pocket(_ name: String, _ path: any WritableKeyPath<Settings, PocketSettings> & Sendable) -> [SettingEntry] {
+    private static func pocket(_ name: String, _ path: any WritableKeyPath<Settings, PocketSettings> & Sendable, credential: String = "token") -> [SettingEntry] {
         func text(_ key: String, _ part: any WritableKeyPath<PocketSettings, String?> & Sendable, _ rule: String, _ accepts: @escaping @Sendable (String) -> Bool) -> SettingEntry {
             SettingEntry(name: "\(name).\(key)", rule: rule, read: { $0[keyPath: path][keyPath: part].map { .text($0) } ?? .unset }) { settings, text in
                 let isUnset = SettingEntry.wordsForUnset.contains(text.lowercased())
@@ -93,9 +93,9 @@ extension Settings {
         }
         return [
             text("url", \.url, webRule) { isURL($0, ["http", "https"]) },
-            text("token", \.token, "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", isToken).secret,
-            text("tokenFile", \.tokenFile, fileRule, isFile), text("caFile", \.caFile, fileRule, isFile),
-        ]
+            text(credential, \.token, "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", isToken).secret,
+            text("\(credential)File", \.tokenFile, fileRule, isFile), text("caFile", \.caFile, fileRule, isFile),
+        ] + (credential == "secret" ? [text("templateFile", \.templateFile, fileRule, isFile)] : [])
     }
 
     private static let webRule = "It must be an address that begins with http:// or https://, or unset."
