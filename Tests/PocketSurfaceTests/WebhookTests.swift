@@ -36,7 +36,7 @@ import TrackerCore
         #expect(body["type"] as? String == "notification")
         let expected: NSDictionary = [
             "id": "hydration-reminder/2026-11-22/1", "kind": "hydration-reminder", "title": "\"Quoted\" \\ title\n", "body": "Drink 500ml 💧", "urgency": "critical", "sound": true,
-            "page": "https://shelf.example/people/anna/", "person": "anna", "at": body.value(forKeyPath: "timestamp") as? String ?? "", "timestamp": 1_614_265_330,
+            "page": "https://shelf.example/people/anna/", "person": "anna", "at": body["timestamp"] as? String ?? "", "timestamp": 1_614_265_330,
         ]
         #expect(body["data"] as? NSDictionary == expected)
     }
