@@ -42,6 +42,16 @@ extension DesktopNotifications {
             DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]), limit: limits.answer)
     }
 
+    /// Takes away everything that is shown, as for a person whose desktop this is no more.
+    public func withdraw() async {
+        guard let server = await readyServer() else { return }
+        for notice in memory.notices(owner: server.owner) {
+            memory.forget(notice.number, owner: server.owner)
+            _ = try? await server.connection.call(
+                DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]), limit: limits.answer)
+        }
+    }
+
     /// A person does not want to be disturbed, where the server tells: only what is urgent comes through.
     private func isUndisturbed(_ server: Server) async -> Bool {
         guard server.capabilities.contains("inhibitions") else { return false }

@@ -38,6 +38,9 @@ public final class NoticeMemory: Sendable {
     /// What that server shows under that number.
     func notice(_ number: UInt32, owner: String) -> Notice? { all().values.first { $0.number == number && $0.owner == owner } }
 
+    /// Everything that server shows.
+    func notices(owner: String) -> [Notice] { all().values.filter { $0.owner == owner } }
+
     /// Whether a person was shown this a moment ago; it may be closed by now.
     func hasJustShown(_ announcement: Announcement) -> Bool {
         guard let notice = all()[announcement.kind.id], notice.notificationId == announcement.id, notice.words == Self.words(announcement) else { return false }

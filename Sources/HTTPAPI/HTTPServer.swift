@@ -10,6 +10,8 @@ public struct HTTPServer: Sendable {
     public static let connectionLimit = 2500
     /// A connection on which nothing arrives for so long is closed; one whose answer goes on is not.
     static let idleSeconds: Int64 = 60
+    /// What was asked for may go on for so long when the server is told to stop.
+    static let stopLimit = Duration.seconds(5)
 
     /// One address to listen on.
     public enum Endpoint: Hashable, Sendable {
@@ -74,17 +76,33 @@ public struct HTTPServer: Sendable {
         }
         var quiet = log
         quiet.logLevel = .error
-        quiet.handler = RunningLog(quiet.handler)
+        let connections = OpenConnections()
+        quiet.handler = RunningLog(quiet.handler) { connections.isStopping }
         let application = Application(
             responder: router.buildResponder(),
             server: .http1(configuration: .init(
-                idleTimeout: .seconds(Self.idleSeconds),
+                additionalChannelHandlers: [connections.watch()], idleTimeout: .seconds(Self.idleSeconds),
                 httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))),
             configuration: ApplicationConfiguration(
                 address: address, serverName: nil, availableConnectionsDelegate: MaximumAvailableConnections(Self.connectionLimit, logger: quiet)),
-            onServerRunning: { await ready($0.localAddress?.port) },
+            onServerRunning: { channel in
+                connections.opened(channel)
+                await ready(channel.localAddress?.port)
+            },
             logger: quiet)
-        try await application.run()
+        let serving = Task { try await application.run() }
+        try await withTaskCancellationHandler {
+            do {
+                try await serving.value
+            } catch where connections.isStopping {}
+        } onCancel: {
+            connections.stop()
+            // For what goes on without a connection: nothing is accepted any more by then.
+            Task {
+                try? await Task.sleep(for: Self.stopLimit)
+                serving.cancel()
+            }
+        }
     }
 
     private func enter(_ table: RouteTable, _ counts: RequestCounts) -> RouteTable {

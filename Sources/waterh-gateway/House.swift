@@ -13,6 +13,7 @@ actor House {
         var resident: Resident
         var adapter: Adapter
         var page: Person
+        var hasDesktop: Bool
         var work: Task<Void, Never>
         /// The person's own socket.
         var door: Task<Void, Never>?
@@ -54,7 +55,12 @@ actor House {
     /// Goes on with these people: lets in who is new, and out who is not listed any more. Where a store or a link cannot be opened nobody
     /// comes or goes.
     func take(_ plan: ServicePlan) async throws {
-        let comers = plan.people.filter { new in !entries.contains { $0.resident.planInForce.isInPlace(of: new) } }
+        // The desktop is that of whoever runs the service: of the first one listed. Whom it passes to or from is let in anew.
+        let host = hasDesktop ? plan.people.first?.name : nil
+        func known(_ person: PersonPlan) -> Entry? {
+            entries.first { $0.resident.planInForce.isInPlace(of: person) && $0.hasDesktop == (person.name == host) }
+        }
+        let comers = plan.people.filter { known($0) == nil }
         var depots: [String: Depot] = [:]
         for comer in comers {
             let open = entries.first { comer.store.isSameFile(as: $0.resident.store.path) }?.resident.store
@@ -66,7 +72,8 @@ actor House {
             if adapters[key] == nil, opened[key] == nil { opened[key] = try open(comer.link) }
         }
 
-        for entry in entries where !plan.people.contains(where: { entry.resident.planInForce.isInPlace(of: $0) }) { await letOut(entry) }
+        let staying = plan.people.compactMap { known($0)?.resident }
+        for entry in entries where !staying.contains(where: { $0 === entry.resident }) { await letOut(entry) }
         for (key, central) in opened {
             let mayPowerCycle = comers.contains { (try? Self.key($0)) == key && $0.link.allowPowerCycle }
             log.debug("Service on \(central.name)\(mayPowerCycle ? ", which may be switched off and on" : "").")
@@ -75,12 +82,11 @@ actor House {
         var next: [Entry] = []
         var joining: [Entry] = []
         for person in plan.people {
-            if let known = entries.first(where: { $0.resident.planInForce.isInPlace(of: person) }) {
+            if let known = known(person) {
                 await known.resident.take(person)
                 next.append(known)
             } else if let depot = depots[person.name], let adapter = adapters[try Self.key(person)] {
-                // The desktop is that of whoever runs the service: of the first one listed.
-                let entry = await letIn(person, depot, adapter, hasDesktop: hasDesktop && person.name == plan.people.first?.name)
+                let entry = await letIn(person, depot, adapter, hasDesktop: person.name == host)
                 next.append(entry)
                 joining.append(entry)
             }
@@ -152,10 +158,11 @@ actor House {
         }
         let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
         let page = resident.page(await adapter.service)
-        return Entry(resident: resident, adapter: adapter, page: page, work: Task { await resident.run(page) }, door: door(resident))
+        return Entry(resident: resident, adapter: adapter, page: page, hasDesktop: hasDesktop, work: Task { await resident.run(page) }, door: door(resident))
     }
 
     private func letOut(_ entry: Entry) async {
+        entry.resident.leave()
         entry.door?.cancel()
         await entry.adapter.leave(entry.resident)
         entry.work.cancel()

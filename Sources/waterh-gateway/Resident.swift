@@ -37,6 +37,7 @@ final class Resident: Sendable {
     /// Programs in the person's session that show what the service cannot.
     private let agents = AgentSink()
     private let pages: PageAddress?
+    private let isLeaving = Mutex(false)
 
     /// - Parameter desktopPages: what the desktop of the session opens; `nil`: it is not this person's.
     init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock, desktopPages: PageAddress?) {
@@ -75,6 +76,9 @@ final class Resident: Sendable {
         for outlet in pocket { await outlet.poke() }
     }
 
+    /// The person is let out: what is shown for them goes away with them.
+    func leave() { isLeaving.withLock { $0 = true } }
+
     /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is cancelled; afterwards nobody is told anything any more.
     func run(_ page: Person) async {
         let (desk, log) = (desk, log)
@@ -94,6 +98,7 @@ final class Resident: Sendable {
         // It speaks of this person: who is let out is held by nobody, so that the store is closed.
         publishing.withLock { $0 = nil }
         lights.reach(nil)
+        if isLeaving.withLock({ $0 }) { await desktop?.desktop.withdraw() }
         await desktop?.desktop.stop()
     }
 

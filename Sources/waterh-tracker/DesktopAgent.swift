@@ -7,11 +7,20 @@ import TrackerCore
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
+    private static let mostPresses = 64
+    /// A press that waited for so long says when it was, seconds.
+    private static let lateSeconds: Double = 30
+
     private let store: String
     private let desktop: DesktopNotifications
     private var page: String?
     private var waiting: Task<Void, Never>?
     private var trouble: String?
+    /// Buttons that were pressed, until the service has heard of them.
+    private var presses: [(press: DesktopPress, at: Date)] = []
+    private var isPassingOn = false
+    /// The press that was told to wait.
+    private var waitsFor: String?
 
     init(store: String) {
         self.store = store
@@ -56,6 +65,7 @@ actor DesktopAgent {
                     let hello = try JSONDecoder().decode(Hello.self, from: data)
                     (agent, page, trouble) = (hello.agent, hello.page, nil)
                     Diagnostics.line("Shows on this desktop what the service of \(store) has to tell.")
+                    await passOn()
                 case "show":
                     guard let agent else { continue }
                     let announcement = try JSONDecoder().decode(Announcement.self, from: data)
@@ -86,14 +96,45 @@ actor DesktopAgent {
     private var service: ServiceSocket { ServiceSocket(path: ServiceSocket.path(forStore: store)) }
 
     private func pressed(_ press: DesktopPress) async {
-        do {
-            let answer = try await post("/api/v1/agent/press", ["action": .string(press.action.rawValue), "key": .string(press.key)])
-            guard try JSONDecoder().decode(Done.self, from: answer).done, press.action == .open else { return }
-            guard let page else { return Diagnostics.line("There is no page to open: it is switched off.") }
-            await desktop.open(page + press.kind.page, token: press.activationToken)
-        } catch {
-            Diagnostics.warning("\(press.action.rawValue) of \(press.kind.id): \((error as? CommandFailure)?.sentence ?? "\(error)")")
+        presses.append((press, Date()))
+        // Nobody presses so often; the oldest is told to be lost.
+        if presses.count > Self.mostPresses {
+            let lost = presses.removeFirst().press
+            Diagnostics.warning("\(lost.action.rawValue) of \(lost.kind.id): the service was away for too many presses, this one is lost.")
         }
+        await passOn()
+    }
+
+    /// Brings the presses to the service, in their order. While it is away they wait here; it knows each by its key, so none acts twice.
+    private func passOn() async {
+        guard !isPassingOn else { return }
+        isPassingOn = true
+        defer { isPassingOn = false }
+        while let (press, pressedAt) = presses.first {
+            do {
+                var body = [JSONValue.Member("action", .string(press.action.rawValue)), .init("key", .string(press.key))]
+                if Date().timeIntervalSince(pressedAt) >= Self.lateSeconds { body.append(.init("at", .string(pressedAt.ISO8601Format()))) }
+                let answer = try await post("/api/v1/agent/press", .object(body))
+                drop(press)
+                if try JSONDecoder().decode(Done.self, from: answer).done, press.action == .open { await open(press) }
+            } catch let failure as CommandFailure where failure.status != .refused {
+                if waitsFor != press.key { Diagnostics.warning("\(press.action.rawValue) of \(press.kind.id): \(failure.sentence) It is done when there is one.") }
+                waitsFor = press.key
+                return
+            } catch {
+                drop(press)
+                Diagnostics.warning("\(press.action.rawValue) of \(press.kind.id): \((error as? CommandFailure)?.sentence ?? "\(error)")")
+            }
+        }
+    }
+
+    private func drop(_ press: DesktopPress) {
+        if presses.first?.press.key == press.key { presses.removeFirst() }
+    }
+
+    private func open(_ press: DesktopPress) async {
+        guard let page else { return Diagnostics.line("There is no page to open: it is switched off.") }
+        await desktop.open(page + press.kind.page, token: press.activationToken)
     }
 
     /// The day on the session's bus, from the service.

@@ -151,6 +151,60 @@ import Testing
         service.send(signal: SIGTERM)
     }
 
+    @Test func aButtonPressedWhileTheServiceIsAwayCountsOnceWhenItIsBack() async throws {
+        let bench = try await Bench()
+        let server = try await FakeNotificationServer(bench.bus)
+        var service = try bench.service(hasDesktop: false)
+        let agent = try bench.agent()
+        try await bench.tracker("session start")
+        try await bench.tracker("drink")
+        let shown = await server.notified.wait(for: 2, limit: 60)
+        let reminder = try #require(shown.first { $0.summary.hasPrefix("You've had") })
+        service.send(signal: SIGKILL)
+        _ = try await service.finish()
+        try await server.press(reminder.number, "log-water")
+        #expect(await event(within: 30) { agent.error.contains("It is done when there is one") ? true : nil } == true, "\(agent.error)")
+        #expect(try await bench.session().count == 1)
+        service = try bench.service(hasDesktop: false)
+        #expect(try await event(within: 60) { try await bench.session().count == 2 ? true : nil } == true, "\(agent.error)")
+        agent.send(signal: SIGTERM)
+        _ = try await agent.finish()
+        #expect(try await bench.session().count == 2)
+        service.send(signal: SIGTERM)
+    }
+
+    /// The desktop is the first one's: also when another becomes the first, and with what is shown there.
+    @Test func theDesktopPassesToWhoIsFirstNow() async throws {
+        let bench = try await Bench()
+        let server = try await FakeNotificationServer(bench.bus)
+        let config = bench.folder.file("waterh.toml")
+        func list(_ names: [String]) throws {
+            let text = names.map { "[[person]]\nname = \"\($0)\"\nstore = \"\(bench.folder.file($0)).sqlite\"\nlink = \"unix:\(bench.folder.file("b.sock"))\"\n" }.joined()
+            try Data(text.utf8).write(to: URL(fileURLWithPath: config))
+        }
+        try list(["anna", "ben"])
+        let environment = ["XDG_RUNTIME_DIR": bench.folder.path, "TMPDIR": bench.folder.path, "HOME": bench.folder.path]
+        for name in ["anna", "ben"] {
+            for line in ["settings set reminders.enabled false", "session start"] {
+                let words = line.split(separator: " ").map(String.init) + ["--config", config, "--person", name]
+                #expect(try await Program("waterh-tracker").run(words, environment: environment).exitCode == 0)
+            }
+        }
+        let service = try Program("waterh-gateway").start(
+            ["run", "--config", config, "--listen", "127.0.0.1:0"], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bench.bus.address]) { $1 })
+        let first = try #require(await server.notified.wait(for: 1, limit: 60).first, "\(service.error)")
+        #expect(first.summary == "Session running")
+        try list(["ben", "anna"])
+        service.send(signal: SIGHUP)
+        // Anna's goes, and Ben's comes.
+        #expect(await event(within: 60) { server.closed.items.contains(first.number) ? true : nil } == true, "\(service.error)")
+        #expect(await server.notified.wait(for: 2, limit: 60).count == 2, "\(service.error)")
+        let ids = server.notified.items.compactMap { $0.hints["x-waterh-id"]?.text }
+        #expect(Set(ids).count == 2)
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish().exitCode == 0)
+    }
+
     /// Service, agent and a second agent, each killed at random: everything that was told was shown, and once. Only who is killed in the
     /// moment between showing something and noting that it was shown leaves it to another, who shows it again.
     @Test(arguments: [false, true]) func eachIsToldOnceWhoeverIsKilled(serviceHasDesktop: Bool) async throws {

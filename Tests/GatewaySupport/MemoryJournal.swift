@@ -226,6 +226,8 @@ extension MemoryJournal.State {
             }
             if let waiting {
                 guard rows[waiting].doubt != JournalDoubt.bottleClock else { return .waiting }
+                // What has come whole is in doubt no more, also for a poll that is behind.
+                guard entry.verdict != .quarantined(reason: JournalDoubt.pieced) || rows[waiting].doubt == JournalDoubt.pieced else { return .waiting }
                 let received = rows[waiting].doubt == JournalDoubt.hostClock ? entry.received : rows[waiting].entry.received
                 rows[waiting].entry = entry
                 rows[waiting].entry.received = received

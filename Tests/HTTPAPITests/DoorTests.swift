@@ -1,5 +1,6 @@
 import Foundation
 @testable import HTTPAPI
+import Synchronization
 import Testing
 import TrackerCore
 
@@ -63,6 +64,15 @@ import TrackerCore
                 #expect(try await house.ask("GET", "/api/v1/settings/waterline.discreet", headers: control).status == (shares ? 200 : 403))
                 #expect(try await house.ask("PATCH", "/api/v1/settings", #"{"waterline.discreet": false}"#, headers: control).status == (shares ? 200 : 403))
                 #expect(try await house.ask("GET", "/api/v1/why", headers: away).body.contains("waterline-") == shares)
+                // Not by way of what a desktop is shown, nor by its buttons; nor is anything of it taken back.
+                #expect(try await house.ask("GET", "/api/v1/agent", headers: away).status == 403)
+                #expect(try await house.ask("POST", "/api/v1/agent/shown", #"{"agent": "agent-1", "id": "x"}"#, headers: away).status == 403)
+                for action in ["log-water", "end-session", "log-cup"] {
+                    #expect(try await house.ask("POST", "/api/v1/agent/press", "{\"action\": \"\(action)\", \"key\": \"\(action)\"}", headers: away).status == 403)
+                }
+                #expect(try await house.ask("POST", "/api/v1/session/drink", "{}", headers: house.page).status == 201)
+                let undone = try await house.ask("POST", "/api/v1/undo", headers: away)
+                #expect(((undone.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 0) == !shares, "\(undone.body)")
                 // Not by way of an answer that was given before, either.
                 let water = ["Idempotency-Key": "w"]
                 #expect(try await house.ask("POST", "/api/v1/session/water", headers: house.page.merging(water) { $1 }).status == 201)
@@ -160,6 +170,31 @@ import TrackerCore
                 client.send(String(decoding: request.utf8.prefix(end), as: UTF8.self))
             }
             #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
+        }
+    }
+}
+
+/// A server that is told to stop while connections come in (chaos seed 303: it died of SIGILL).
+@Suite(.timeLimit(.minutes(2))) struct StoppingTests {
+    @Test func aServerThatIsToldToStopWhileConnectionsComeInEndsInPeace() async throws {
+        for _ in 0..<10 {
+            let callers = Mutex<[Task<Void, Never>]>([])
+            try await ServedHousehold.serve { house async throws in
+                let port = house.port
+                callers.withLock { callers in
+                    callers = (0..<8).map { _ in
+                        Task.detached {
+                            while !Task.isCancelled {
+                                guard let client = try? RawHTTP(port: port) else { return }
+                                client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                                await Task.yield()
+                            }
+                        }
+                    }
+                }
+                _ = try await house.ask("GET", "/healthz")
+            }
+            callers.withLock { $0.forEach { $0.cancel() } }
         }
     }
 }

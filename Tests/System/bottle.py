@@ -37,6 +37,7 @@ class Bottle:
         self.profile = chance.choice([p for p in ("retail", "draft", "both", "both") if p in world.profiles])
         self.model = chance.choice(["boost", "vita"])
         self.certain, self.doubtful = collections.Counter(), collections.Counter()
+        self.clocks = collections.defaultdict(list)  # amount: what the bottle's own clock showed
         self.times = collections.defaultdict(list)  # amount: when it was drunk, by a clock that is right, ms
         self.drunk, self.child, self.waiting = 0, None, 0
 
@@ -80,7 +81,9 @@ class Bottle:
         self.drunk += 1
         self.times[amount].append(int(time.time() * 1000))
         try:
-            self.waiting = self.tell("sip", amount)["records"]
+            status = self.tell("sip", amount)
+            self.waiting = status["records"]
+            self.clocks[amount].append(status["clock"])
             self.certain[amount] += 1
             self.world.line(f"sip {amount}")
         except ConnectionRefusedError:
@@ -88,6 +91,18 @@ class Bottle:
         except (OSError, ValueError) as trouble:
             self.doubtful[amount] += 1
             self.world.line(f"sip {amount} unconfirmed: {trouble!r}")
+
+    def distinct(self, amount):
+        """So many of the confirmed sips are records of their own: a clock that began anew, or was set back, writes the same second again, and a
+        record is its wall time and its amount (tracker law A6). A second may pass between the record and the answer."""
+        seen = []
+        for clock in self.clocks[amount]:
+            date, _, time_of_day = clock.partition("T")
+            hours, minutes, seconds = (int(part) for part in time_of_day.split(":"))
+            moment = hours * 3600 + minutes * 60 + seconds
+            if not any(date == other and abs(moment - at) <= 1 for other, at in seen):
+                seen.append((date, moment))
+        return len(seen)
 
     def act(self):
         """A hand on the bottle that is no sip."""

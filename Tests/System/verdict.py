@@ -74,7 +74,7 @@ class Verdict:
         found = collections.Counter(amount(raw) for raw in everything)
         lost, foreign = [], []
         for ml in sorted(set(found) | set(self.bottle.certain) | set(self.bottle.doubtful)):
-            least, most = self.bottle.certain[ml], self.bottle.certain[ml] + self.bottle.doubtful[ml]
+            least, most = self.bottle.distinct(ml), self.bottle.certain[ml] + self.bottle.doubtful[ml]
             if found[ml] < least:
                 lost.append(ml)
             elif found[ml] > most:

@@ -8,6 +8,7 @@ enum AgentRoutes {
     static func add(to table: RouteTable) {
         table.stream("agent", needs: .log) { ask in
             try ask.allowQuery([])
+            try ask.needSession()
             let (person, channel, token) = (ask.person, ask.visit.channel, ask.visit.rights.keys[ask.person.name]?.token)
             guard let sink = person.agents else { throw HTTPProblem.missing("This service shows nothing by way of agents.") }
             let request = ask.request
@@ -38,19 +39,22 @@ enum AgentRoutes {
             return Response(status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
         }
         table.write(.post, "agent/shown", needs: .log) { ask, _, fields in
+            try ask.needSession()
             let (agent, id) = (try fields.needed("agent"), try fields.needed("id"))
             let isShown = try fields.flag("shown") ?? true
             try fields.finish()
             await ask.person.agents?.answer(agent, id, isShown: isShown)
             return .json(["shown": isShown])
         }
-        table.write(.post, "agent/press", needs: .log) { _, desk, fields in
-            let (name, key) = (try fields.needed("action"), try fields.needed("key"))
+        table.write(.post, "agent/press", needs: .log) { ask, desk, fields in
+            try ask.needSession()
+            // A press that found no service says when it was.
+            let (name, key, at) = (try fields.needed("action"), try fields.needed("key"), try fields.moment("at", desk))
             try fields.finish()
             guard let action = NotificationAction(rawValue: name), key.utf8.count <= 256 else {
                 throw HTTPProblem.wrong("noSuchAction", "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
-            return .json(["done": try desk.press(action, key: key)])
+            return .json(["done": try desk.press(action, key: key, at: at)])
         }
     }
 
@@ -67,6 +71,13 @@ enum AgentRoutes {
         var agent: String
         /// Where a browser finds the page.
         var page: String?
+    }
+}
+
+extension Ask {
+    /// The person's session is on this machine, and what it is shown is for nobody else: whoever says that it was shown, takes it from the desktop.
+    fileprivate func needSession() throws {
+        guard visit.isLocal else { throw HTTPProblem(.forbidden, "notThisMachine", "Only a program on the machine of the service shows for it.") }
     }
 }
 

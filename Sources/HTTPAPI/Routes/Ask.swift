@@ -17,6 +17,9 @@ struct Ask: Sendable {
     /// Whether Waterline is this caller's business: on this machine always, beyond it where it was switched on.
     var seesWaterline: Bool { visit.isLocal || person.sharesWaterline() }
 
+    /// The person's desk, as far as it is this caller's business.
+    func desk() throws -> TrackerDesk { try person.desk().seeing(waterline: seesWaterline) }
+
     /// A part of the path, by its name in the route.
     func part(_ name: String) throws -> String {
         guard let part = visit.parameters.get(name)?.removingPercentEncoding, !part.isEmpty, part.utf8.count <= 256 else {

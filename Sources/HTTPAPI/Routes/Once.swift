@@ -29,7 +29,7 @@ enum Once {
 
     /// - Parameter what: tells this request's body from others'.
     static func answer(_ ask: Ask, _ way: Way, asking what: [UInt8], _ act: @Sendable (TrackerDesk) async throws -> Answer) async throws -> Answer {
-        var desk = try ask.person.desk()
+        var desk = try ask.desk()
         guard let key = ask.request.headers[.idempotencyKey] else { return try await act(desk) }
         guard (1...128).contains(key.utf8.count) else { throw HTTPProblem.wrong("idempotencyKey", "An Idempotency-Key has 1 to 128 characters.") }
         let errand = Errand(key: key, asking: Array("\(ask.request.method.rawValue) \(ask.request.head.path ?? "") ".utf8) + what, at: desk.context.now)

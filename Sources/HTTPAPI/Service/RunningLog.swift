@@ -4,10 +4,12 @@ import Logging
 struct RunningLog: LogHandler {
     private var log: any LogHandler
 
-    init(_ log: any LogHandler) { self.log = log }
+    private let isStopping: @Sendable () -> Bool
+
+    init(_ log: any LogHandler, isStopping: @escaping @Sendable () -> Bool) { (self.log, self.isStopping) = (log, isStopping) }
 
     func log(event: LogEvent) {
-        if !Task.isCancelled { log.log(event: event) }
+        if !isStopping() { log.log(event: event) }
     }
 
     var logLevel: Logger.Level {

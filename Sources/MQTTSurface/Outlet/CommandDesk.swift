@@ -25,7 +25,7 @@ struct CommandDesk: Sendable {
     /// A command on the store, once for each transaction.
     func perform(_ request: CommandRequest) -> Done {
         do {
-            return try once(request, try desk()) { desk in
+            return try once(request, try desk().seeing(waterline: sharesWaterline())) { desk in
                 var request = request
                 return try act(&request, desk)
             }

@@ -102,7 +102,7 @@ struct MQTTVisit {
             let desk = try around.desk()
             let changes = try desk.store.changes(for: outlet.name, limit: Self.batch)
             guard let last = changes.last else { return }
-            try await publish(changes.map { try MQTTMessage(topics.sip, TrackerDesk.json(SipPayload($0, now: desk.now))) })
+            try await publish(changes.map { try MQTTMessage(topics.sip, TrackerDesk.json(SipPayload($0, now: desk.now, seesWaterline: around.sharesWaterline()))) })
             // Only what the broker has confirmed is behind us.
             try desk.store.delivered(outlet.name, through: last.sequence)
             if changes.count < Self.batch { return }

@@ -8,10 +8,13 @@ struct SipPayload: Encodable {
 
     var change: DrinkChange
     var isHistorical: Bool
+    /// Without it a session's water is a water like another: that there is a session is nobody's business.
+    var seesWaterline: Bool
 
     /// - Parameter now: when it is told.
-    init(_ change: DrinkChange, now: Instant) {
+    init(_ change: DrinkChange, now: Instant, seesWaterline: Bool = true) {
         self.change = change
+        self.seesWaterline = seesWaterline
         isHistorical = change.drink.map { $0.at.seconds(to: now) > Self.lateSeconds } ?? true
     }
 
@@ -27,20 +30,22 @@ struct SipPayload: Encodable {
         return isHistorical ? .historical : .sip
     }
 
+    private var isVeiled: Bool { !seesWaterline && (change.drink?.source == .session || change.key.hasPrefix("session|")) }
+
     private enum CodingKeys: String, CodingKey {
         case id, eventType = "event_type", at, timestamp, zone, day, ml, source, historical, deleted, sequence
     }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(change.key, forKey: .id)
+        try container.encode(isVeiled ? String(change.key.split(separator: "|").last ?? "") : change.key, forKey: .id)
         try container.encode(event.rawValue, forKey: .eventType)
         try container.encode(change.drink?.at.description, forKey: .at)
         try container.encode(change.drink?.at.wholeSeconds, forKey: .timestamp)
         try container.encode(change.drink?.zone, forKey: .zone)
         try container.encode(change.drink?.localDay.description, forKey: .day)
         try container.encode(change.drink?.ml, forKey: .ml)
-        try container.encode(change.drink?.source.rawValue, forKey: .source)
+        try container.encode(isVeiled ? DrinkSource.cli.rawValue : change.drink?.source.rawValue, forKey: .source)
         try container.encode(isHistorical, forKey: .historical)
         try container.encode(event == .deleted, forKey: .deleted)
         try container.encode(change.sequence, forKey: .sequence)

@@ -24,6 +24,13 @@ enum ChangedRow: Codable {
     /// A water derived from sips that was taken out.
     case excluded(String)
 
+    var isOfSession: Bool {
+        switch self {
+        case .drink: false
+        case .log, .excluded: true
+        }
+    }
+
     static func drink(_ number: Int64, _ db: Database) throws -> ChangedRow {
         let row = try DrinkTable.row(number, db)
         return .drink(number, before: row.map {
@@ -62,14 +69,18 @@ enum ChangeLog {
 extension TrackerStore {
     /// Takes the last manual change of drinks or session entries back. Changes in a session that was sealed since are
     /// final: they are passed over.
+    /// - Parameter sparingSessions: passes over what was done to a session, and leaves it to be taken back by somebody else.
     /// - Returns: the change in words.
     /// - Throws: `Refusal` when there is nothing to take back.
-    public func undo(_ context: WriteContext) throws -> String {
+    public func undo(_ context: WriteContext, sparingSessions: Bool = false) throws -> String {
         try write { db in
-            while let row = try Row.fetchOne(db, sql: "SELECT * FROM change ORDER BY id DESC LIMIT 1") {
-                try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [row["id"] as Int64])
+            var before = Int64.max
+            while let row = try Row.fetchOne(db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before]) {
+                before = row["id"]
                 let text: String = row["before"]
                 let rows = try JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
+                if sparingSessions, rows.contains(where: \.isOfSession) { continue }
+                try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
                 guard try rows.allSatisfy({ try isOpen($0, db) }) else { continue }
                 for changed in rows { try restore(changed, context, db) }
                 try Counter.add("drink.rewrites", 1, db)

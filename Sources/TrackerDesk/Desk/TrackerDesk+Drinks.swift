@@ -10,7 +10,7 @@ extension TrackerDesk {
 
     /// Takes the last change by hand back.
     public func undo() throws -> UndoOutcome {
-        try change { UndoOutcome(undone: try store.undo(context), state: try state()) }
+        try change { UndoOutcome(undone: try store.undo(context, sparingSessions: !seesWaterline), state: try state()) }
     }
 
     /// Changes a drink (`d12`, or its key) or an entry of a session (`w7`, or its id).
@@ -51,6 +51,7 @@ extension TrackerDesk {
     /// Whether a name means an entry of a session rather than a drink. What our lists show comes first; where a key of
     /// somebody else's file looks like it, that is said.
     private func meansLog(_ name: String) throws -> Bool {
+        guard seesWaterline else { return false }
         let drinks = try store.drinks(named: name)
         if let shown = drinks.first, name == "d\(shown.number)" {
             for other in drinks.dropFirst() { remark("\(name) is also the key of another drink, d\(other.number). This is about \(name) of our lists.") }

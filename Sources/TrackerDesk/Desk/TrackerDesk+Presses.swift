@@ -3,16 +3,18 @@ import TrackerCore
 
 extension TrackerDesk {
     /// Does what a button of a notification says. A press is known by its key, so it counts once, whoever hears of it and however often.
+    /// - Parameter instant: when it was pressed, of a press that took its time; `nil` means now.
     /// - Returns: `false` where somebody has done it already.
     @discardableResult
-    public func press(_ action: NotificationAction, key: String) throws -> Bool {
+    public func press(_ action: NotificationAction, key: String, at instant: Instant? = nil) throws -> Bool {
+        if [.logWater, .logDrink, .endSession, .keepGoing].contains(action) { try needWaterline() }
         let errand = Errand(key: "press " + key, asking: action.rawValue.utf8, at: now)
         let desk = running(errand)
         do {
             switch action {
-            case .logCup: _ = try desk.logDrink(.cup)
-            case .logWater: _ = try desk.water()
-            case .logDrink: _ = try desk.drink()
+            case .logCup: _ = try desk.logDrink(.cup, at: instant)
+            case .logWater: _ = try desk.water(at: instant)
+            case .logDrink: _ = try desk.drink(at: instant)
             case .endSession: _ = try desk.endSession()
             case .keepGoing: _ = try desk.keepGoing()
             // Nothing is written but that somebody has looked.

@@ -13,6 +13,8 @@ public struct TrackerDesk: Sendable {
     public let context: WriteContext
     /// Whether a notification would reach somebody: `notifications` in the state.
     public let canNotify: Bool
+    /// Whether sessions are this caller's business. Where they are not, entries of a session are no entries, and what was done to one is not taken back.
+    public private(set) var seesWaterline = true
     /// Takes what a person has to know beside an answer, a sentence each.
     let remark: @Sendable (String) -> Void
 
@@ -70,6 +72,19 @@ public struct TrackerDesk: Sendable {
 extension TrackerDesk {
     /// The same desk, whose first write is made for this errand and only once.
     public func running(_ errand: Errand) -> TrackerDesk {
-        TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark)
+        TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark).seeing(waterline: seesWaterline)
+    }
+
+    /// The same desk for somebody whose business sessions are, or are not.
+    public func seeing(waterline: Bool) -> TrackerDesk {
+        var desk = self
+        desk.seesWaterline = waterline
+        return desk
+    }
+
+    /// - Throws: `Refusal` (`waterlineNotShared`) where sessions are none of the caller's business.
+    func needWaterline() throws {
+        guard !seesWaterline else { return }
+        throw Refusal("waterlineNotShared", "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
     }
 }

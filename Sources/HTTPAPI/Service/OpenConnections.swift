@@ -1,0 +1,72 @@
+import NIOCore
+import Synchronization
+
+/// Every connection of one address, and the address itself, so that a server can end without being cancelled: a connection that was accepted and
+/// not yet taken up when the serving task is cancelled ends the process (swift-nio's issue 2637).
+final class OpenConnections: Sendable {
+    /// What is being answered may be finished for so long.
+    static let courtesy = TimeAmount.milliseconds(250)
+
+    private struct State {
+        var listener: (any Channel)?
+        var open: [ObjectIdentifier: any Channel] = [:]
+        var isStopping = false
+    }
+
+    private let state = Mutex(State())
+
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    /// It listens.
+    func opened(_ listener: any Channel) {
+        let isLate = state.withLock { state in
+            state.listener = listener
+            return state.isStopping
+        }
+        if isLate { listener.close(promise: nil) }
+    }
+
+    /// Nobody new is let in; who is being answered is answered to the end, and everybody else goes.
+    func stop() {
+        let (listener, open) = state.withLock { state in
+            state.isStopping = true
+            return (state.listener, Array(state.open.values))
+        }
+        listener?.close(promise: nil)
+        for channel in open { Self.end(channel) }
+    }
+
+    fileprivate func came(_ channel: any Channel) {
+        let isLate = state.withLock { state in
+            state.open[ObjectIdentifier(channel)] = channel
+            return state.isStopping
+        }
+        if isLate { Self.end(channel) }
+    }
+
+    fileprivate func went(_ channel: any Channel) { state.withLock { _ = $0.open.removeValue(forKey: ObjectIdentifier(channel)) } }
+
+    private static func end(_ channel: any Channel) {
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        channel.eventLoop.scheduleTask(in: courtesy) { channel.close(promise: nil) }
+    }
+
+    /// Stands in each connection's pipeline, and tells of it.
+    func watch() -> any RemovableChannelHandler { Watch(self) }
+
+    private final class Watch: ChannelInboundHandler, RemovableChannelHandler {
+        typealias InboundIn = Any
+        private let connections: OpenConnections
+
+        init(_ connections: OpenConnections) { self.connections = connections }
+
+        func handlerAdded(context: ChannelHandlerContext) { connections.came(context.channel) }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            connections.went(context.channel)
+            context.fireChannelInactive()
+        }
+
+        func handlerRemoved(context: ChannelHandlerContext) { connections.went(context.channel) }
+    }
+}

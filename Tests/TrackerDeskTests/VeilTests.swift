@@ -1,0 +1,46 @@
+import Store
+import Testing
+import TrackerCore
+import TrackerDesk
+
+/// Where sessions are nobody's business, no method of the desk speaks of one, or touches one (adversary, 22 November 2026).
+@Suite struct VeilTests {
+    @Test func anEntryOfASessionIsNoEntry() throws {
+        let fixture = try DeskFixture()
+        _ = try fixture.desk().startSession()
+        _ = try fixture.desk("12:01").drink()
+        let veiled = try fixture.desk("12:02").seeing(waterline: false)
+        #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(estimate: 9)) }
+        #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(ml: 9)) }
+        #expect(throws: (any Error).self) { try veiled.delete("w1") }
+        #expect(try fixture.desk("12:03").sessions(limit: 1).sessions.first?.view.logs.count == 1)
+    }
+
+    @Test func undoPassesOverWhatWasDoneToASession() throws {
+        let fixture = try DeskFixture()
+        _ = try fixture.desk().logDrink(.ml(250))
+        _ = try fixture.desk("12:01").startSession()
+        _ = try fixture.desk("12:02").drink()
+        let veiled = try fixture.desk("12:03").seeing(waterline: false)
+        #expect(try veiled.undo().state.pace.dailyTotalMl == 0)
+        #expect(throws: Refusal.self) { try veiled.undo() }
+        // It is still there for whose business it is.
+        #expect(try fixture.desk("12:04").undo().undone.contains("drink"))
+    }
+
+    @Test(arguments: [NotificationAction.logWater, .logDrink, .endSession, .keepGoing])
+    func aButtonOfASessionDoesNothing(_ action: NotificationAction) throws {
+        let fixture = try DeskFixture()
+        _ = try fixture.desk().startSession()
+        let veiled = try fixture.desk("12:01").seeing(waterline: false)
+        #expect(throws: Refusal.self) { try veiled.press(action, key: "k") }
+        #expect(try fixture.desk("12:02").press(action, key: "k"))
+    }
+
+    @Test func aPressThatTookItsTimeCountsWhenItWasPressed() throws {
+        let fixture = try DeskFixture()
+        let desk = try fixture.desk("12:30")
+        #expect(try desk.press(.logCup, key: "late", at: desk.moment("12:00")))
+        #expect(try desk.store.lastDrink()?.at == desk.moment("12:00"))
+    }
+}
