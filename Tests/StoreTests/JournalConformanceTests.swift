@@ -49,6 +49,17 @@ import TrackerCore
         #expect(try journal.append([read(tail: 9), read(ml: 18), read("b2")]) == [.duplicate, .stored, .stored])
     }
 
+    /// Chaos seed 202: a poll that was stopped for a while journaled in pieces what another one had journaled whole and acknowledged meanwhile.
+    @Test(arguments: Kind.allCases) func `a doubt of a poll that is behind takes nothing from what has come whole`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        #expect(try journal.append([doubtful(JournalDoubt.hostClock)]) == [.stored])
+        #expect(try journal.append([doubtful(JournalDoubt.pieced, as: strict)]) == [.waiting])
+        #expect(try unsettled(journal, as: strict).map(\.doubt) == [JournalDoubt.hostClock])
+        #expect(try journal.append([doubtful(JournalDoubt.pieced, second: 16)]) == [.stored])
+        #expect(try journal.append([doubtful(JournalDoubt.hostClock, second: 16)]) == [.waiting])
+        #expect(try unsettled(journal, as: calendar).map(\.doubt).filter { $0 == JournalDoubt.pieced }.isEmpty)
+    }
+
     @Test(arguments: Kind.allCases) func `a drink, bookkeeping and 0 ml of the same second are told apart`(_ kind: Kind) throws {
         let journal = try kind.make()
         let flag = read(verdict: .notADrink(reason: "flag"))
