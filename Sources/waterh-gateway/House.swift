@@ -73,7 +73,10 @@ actor House {
         }
 
         let staying = plan.people.compactMap { known($0)?.resident }
-        for entry in entries where !staying.contains(where: { $0 === entry.resident }) { await letOut(entry) }
+        for entry in entries where !staying.contains(where: { $0 === entry.resident }) {
+            let stays = plan.people.contains { $0.store.isSameFile(as: entry.resident.store.path) }
+            await letOut(entry, forGood: !stays)
+        }
         for (key, central) in opened {
             let mayPowerCycle = comers.contains { (try? Self.key($0)) == key && $0.link.allowPowerCycle }
             log.debug("Service on \(central.name)\(mayPowerCycle ? ", which may be switched off and on" : "").")
@@ -157,12 +160,17 @@ actor House {
             log.handler = PersonLog(log.handler, person: listed)
         }
         let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
+        if depot.store.path != ":memory:", ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path).path).isAnswering {
+            log.warning("Another service keeps this store, too. Both poll, and what a bottle gives is stored once; at a broker only one of them is heard. Stop one of them.")
+        }
         let page = resident.page(await adapter.service)
         return Entry(resident: resident, adapter: adapter, page: page, hasDesktop: hasDesktop, work: Task { await resident.run(page) }, door: door(resident))
     }
 
-    private func letOut(_ entry: Entry) async {
-        entry.resident.leave()
+    /// - Parameter forGood: nobody else has the store now.
+    private func letOut(_ entry: Entry, forGood: Bool) async {
+        entry.resident.clearDesktop()
+        if forGood { await entry.resident.leave() }
         entry.door?.cancel()
         await entry.adapter.leave(entry.resident)
         entry.work.cancel()

@@ -76,8 +76,11 @@ final class Resident: Sendable {
         for outlet in pocket { await outlet.poke() }
     }
 
-    /// The person is let out: what is shown for them goes away with them.
-    func leave() { isLeaving.withLock { $0 = true } }
+    /// The person is let out, or is not whose desktop it is: what is shown there goes away with the end of `run`.
+    func clearDesktop() { isLeaving.withLock { $0 = true } }
+
+    /// The person is not listed any more, nor the store: brokers are to keep nothing of the day.
+    func leave() async { await publishing.withLock { $0 }?.leave() }
 
     /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is cancelled; afterwards nobody is told anything any more.
     func run(_ page: Person) async {
