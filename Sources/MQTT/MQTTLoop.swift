@@ -31,6 +31,8 @@ final class MQTTLoop: @unchecked Sendable {
     /// Something that the broker has to confirm, in so many parts.
     final class Ticket {
         var parts: Int
+        /// Somebody listens, as far as the broker tells.
+        var isHeard = true
         let since = ContinuousClock.now
         private var answer: Answer?
 
@@ -241,20 +243,21 @@ final class MQTTLoop: @unchecked Sendable {
         waitingForConnection = []
     }
 
-    func confirmed(_ number: Int32, granted: Bool) {
+    func confirmed(_ number: Int32, granted: Bool, isHeard: Bool = true) {
         lastSign = .now
         guard let ticket = tickets.removeValue(forKey: number) else { return }
         guard granted else {
             return ticket.end(.failure(MQTTFailure(.refused, "The broker at \(options.address) does not let us read a topic that we asked for")))
         }
         ticket.parts -= 1
-        if ticket.parts == 0 { ticket.end(.success(true)) }
+        if !isHeard { ticket.isHeard = false }
+        if ticket.parts == 0 { ticket.end(.success(ticket.isHeard)) }
     }
 
     /// The broker has a message, or does not want it. That it may not be published at that topic is said by brokers of MQTT 5 only: for the others
     /// such a message is done with, and so it is here.
     func published(_ number: Int32, reason: Int32) {
-        guard reason >= MQTT_RC_UNSPECIFIED.rawValue, reason != MQTT_RC_NOT_AUTHORIZED.rawValue else { return confirmed(number, granted: true) }
+        guard reason >= MQTT_RC_UNSPECIFIED.rawValue, reason != MQTT_RC_NOT_AUTHORIZED.rawValue else { return confirmed(number, granted: true, isHeard: reason != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue) }
         let words = library.functions.reason_string(reason).map { String(cString: $0) } ?? "code \(reason)"
         tickets.removeValue(forKey: number)?.end(.failure(MQTTFailure(.lost, "The broker at \(options.address) does not take a message: \(words)")))
     }

@@ -26,9 +26,11 @@ public final class MQTTSession: Sendable {
     public func subscribe(_ filters: [String]) async throws(MQTTFailure) { _ = try await answer(to: .subscribe(filters)) }
 
     /// Sends messages in this order, and waits until the broker has all of them.
-    public func publish(_ messages: [MQTTMessage]) async throws(MQTTFailure) {
-        guard !messages.isEmpty else { return }
-        _ = try await answer(to: .publish(messages))
+    /// - Returns: `false` where the broker says that nobody listens there, as those of MQTT 5 do.
+    @discardableResult
+    public func publish(_ messages: [MQTTMessage]) async throws(MQTTFailure) -> Bool {
+        guard !messages.isEmpty else { return true }
+        return try await answer(to: .publish(messages))
     }
 
     /// Sends messages without waiting. Who is called by `receive` may use it.

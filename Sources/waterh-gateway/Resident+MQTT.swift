@@ -7,10 +7,10 @@ import TrackerDesk
 
 extension Resident {
     /// The person's day at an MQTT broker, where the settings or the file name one.
-    func outlet(_ sink: MQTTSink, _ service: ServiceDoor, wrote: @escaping @Sendable () async -> Void) -> MQTTOutlet {
+    func outlet(_ sink: MQTTSink, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool, wrote: @escaping @Sendable () async -> Void) -> MQTTOutlet {
         let log = log
         let around = MQTTOutlet.Surroundings(
-            desk: { [self] in try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(planInForce.zone), source: "mqtt") },
+            desk: { [self] in try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(planInForce.zone), source: "mqtt", canNotify: canNotify()) },
             overlay: { [self] in try Self.overlay($0, planInForce) }, service: service,
             sharesWaterline: { [self] in planInForce.sharesWaterline }, version: ProgramVersion.text, wrote: wrote,
             claim: { client in

@@ -135,7 +135,7 @@ final class Resident: Sendable {
     func page(_ service: PollService) -> Person {
         let (store, reminders, door) = (store, reminders, door(service))
         lights.reach(service)
-        let outlet = outlet(broker, door) { await reminders.poke() }
+        let outlet = outlet(broker, door, canNotify: { reminders.reachesSomebody }) { await reminders.poke() }
         // Before the first poll: what it brings is to be told.
         outlet.prepare()
         publishing.withLock { $0 = outlet }

@@ -194,6 +194,66 @@ struct OutletTests {
         await again.stop()
     }
 
+    @Test func aButtonPressedWhileTheServiceWasGoneCountsWhenItWasPressed() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        let ear = try broker.listen("h/response/#")
+        rig.start()
+        try await rig.connected()
+        let pressed = Int(Date().timeIntervalSince1970) - 7200
+        for (command, more) in [("log", #", "ml": 130"#), ("light", #", "mode": "calm""#)] {
+            try await broker.publish("h/cmd/\(command)", "{\"transaction\": \"\(command)-old\", \"pressed\": \(pressed)\(more)}")
+        }
+        let refused = object(await event { ear.payloads(at: "h/response/light").first })
+        #expect(refused["code"] as? String == "tooLate")
+        _ = try #require(await event { ear.payloads(at: "h/response/log").first })
+        let drink = try #require(try rig.store.lastDrink())
+        #expect(drink.ml == 130 && abs(drink.at.milliseconds / 1000 - Int64(pressed)) <= 1)
+        // Two clocks are never quite alike, and one that is years off says nothing.
+        for (number, seconds) in [Int(Date().timeIntervalSince1970) + 30, 1, Int(Date().timeIntervalSince1970) - 5].enumerated() {
+            try await broker.publish("h/cmd/log", "{\"ml\": 20, \"pressed\": \(seconds), \"transaction\": \"now-\(number)\"}")
+            _ = await event { ear.payloads(at: "h/response/log").count == number + 2 ? true : nil }
+            let last = try #require(try rig.store.lastDrink())
+            #expect(last.ml == 20 && last.at.seconds(to: OutletRig.now()).magnitude < 30)
+        }
+        await rig.stop()
+    }
+
+    @Test func aReminderThatNobodyHearsIsNotTold() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        rig.start()
+        try await rig.connected()
+        let noon = TrackerDesk(rig.store, WriteContext(now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [false])
+        #expect(try rig.store.notifications().isEmpty)
+        let ear = try broker.listen("h/notify")
+        try await broker.publish("h/notify", "{}")
+        _ = try #require(await event { ear.payloads(at: "h/notify").first })
+        #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [true])
+        await rig.stop()
+    }
+
+    @Test func whatWaitsForABrokerWaitsThroughAStartWithoutOne() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        let ear = try broker.listen("h/sip")
+        rig.start()
+        try await rig.connected()
+        await rig.stop()
+        _ = try rig.desk().logDrink(.ml(77))
+        _ = try rig.desk().set([(name: "mqtt.url", text: "")])
+        let without = try OutletRig(broker, [("mqtt.url", "")], store: rig.store)
+        without.start()
+        let told: Bool? = await event { without.words.withLock { $0.contains { if case .stays(let words) = $0 { words.contains("1 drinks") } else { false } } } ? true : nil }
+        #expect(told == true, "\(without.words.withLock { $0 })")
+        await without.stop()
+        let again = try OutletRig(broker, store: rig.store)
+        again.start()
+        #expect(await event { ear.payloads(at: "h/sip").contains { $0.contains("\"ml\":77") } ? true : nil } == true)
+        await again.stop()
+    }
+
     @Test func withoutPermissionNothingIsObeyed() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)

@@ -68,8 +68,10 @@ extension HomeDevice {
         let slug = PlainName.of(topics.prefix)
         let expires = HomeComponent.Value.whole(expirySeconds)
         func instant(_ key: String) -> HomeComponent.Value { .text("{{ value_json.\(key) | as_datetime if value_json.\(key) is number else None }}") }
-        // Each press is an id of its own, so that a press that arrives twice counts once.
-        func press(_ fields: String) -> HomeComponent.Value { .text(#"{"transaction": "{{ now().timestamp() }}"\#(fields)}"#) }
+        // Each press is an id of its own, so that a press that arrives twice counts once; and says when it was, should we be away.
+        func press(_ fields: String) -> HomeComponent.Value {
+            .text(#"{"transaction": "{{ now().timestamp() }}", "pressed": {{ now().timestamp() }}\#(fields)}"#)
+        }
         let components: [HomeComponent] = [
             HomeComponent("sensor", "today", "Today", [
                 "device_class": .text("volume"), "unit_of_measurement": .text("mL"), "state_class": .text("total"), "value_template": .text("{{ value_json.dailyTotalMl }}"),

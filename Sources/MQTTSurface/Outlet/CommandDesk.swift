@@ -145,6 +145,9 @@ struct CommandDesk: Sendable {
     private func reach(_ given: CommandRequest) async throws -> CommandAnswer {
         var request = given
         guard let service else { throw Refusal("noService", "Nothing polls a bottle here.") }
+        if let seconds = Self.lateness(of: given, try desk().now) {
+            throw Refusal("tooLate", "It was asked for \(Int(seconds)) seconds ago, while nobody was here: it is not done any more.")
+        }
         func send(_ words: [String]) async throws -> CommandAnswer {
             try request.fields.finish()
             return try answer(request, ["answer": try await service.send(words)])
@@ -183,7 +186,16 @@ struct CommandDesk: Sendable {
     }
 
     private static func moment(_ request: inout CommandRequest, _ desk: TrackerDesk) throws -> Instant? {
-        try request.fields.word("at").map { try desk.moment($0) }
+        if let text = try request.fields.word("at") { return try desk.moment(text) }
+        return Self.lateness(of: request, desk.now).map { desk.now.advanced(seconds: -$0) }
+    }
+
+    /// How long ago a press was that has waited, seconds; `nil` for one of now. Two clocks are never quite alike, and one that is off by more than a week
+    /// says nothing.
+    private static func lateness(of request: CommandRequest, _ now: Instant) -> Double? {
+        guard let pressed = request.pressed else { return nil }
+        let seconds = Double(now.milliseconds) / 1000 - pressed
+        return (60...7 * 86400).contains(seconds) ? seconds.rounded() : nil
     }
 
     private static let notShared = Refusal("waterlineNotShared", "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")

@@ -52,6 +52,8 @@ public actor MQTTOutlet {
     /// How often settings are looked at while there is no connection.
     private static let lookSlowly = Duration.seconds(1)
     private static let lookWhileOff = Duration.seconds(3)
+    /// So many drinks wait for a broker that is not named any more; it is some three years of them.
+    private static let mostWaiting = 20_000
     private static let briefly = Duration.seconds(60)
 
     let around: Surroundings
@@ -60,6 +62,7 @@ public actor MQTTOutlet {
     private var isPoked = false
     private var lastTrouble: String?
     private var isOn = false
+    private var hasLooked = false
     private var isLeaving = false
     /// Connections that broke soon after they were made, one after the other.
     private var brief = 0
@@ -140,9 +143,16 @@ public actor MQTTOutlet {
 
     private func turnOff() throws {
         lastTrouble = nil
-        let wasOpen = try around.desk().store.closeOutlet(Self.name)
-        guard isOn || wasOpen else { return }
-        isOn = false
+        let store = try around.desk().store
+        let wasOpen = try store.closeOutlet(Self.name, sparing: Self.mostWaiting)
+        guard isOn || wasOpen || !hasLooked else { return }
+        let wasOn = isOn
+        (isOn, hasLooked) = (false, true)
+        // One start without the file that names the broker must not cost what waits for it.
+        if try store.isOutletOpen(Self.name) {
+            around.say(.stays("No broker is named, and \(try store.waiting(for: Self.name)) drinks that were not told yet wait for one."))
+        }
+        guard wasOn || wasOpen else { return }
         around.say(.off)
         tellWhatStays()
     }

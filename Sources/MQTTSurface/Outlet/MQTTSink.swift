@@ -4,7 +4,7 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// The broker as a place where notifications are shown: what it has confirmed counts as told (tracker law B7, K-B15).
+/// The broker as a place where notifications are shown: what it has confirmed, and somebody listens to, counts as told (tracker law B7, K-B15).
 public final class MQTTSink: NotificationSink {
     public let name = "mqtt"
 
@@ -35,8 +35,8 @@ public final class MQTTSink: NotificationSink {
         guard let snapshot = try? connection.desk().state() else { return false }
         guard let text = try? TrackerDesk.json(NotifyPayload(notification: notification, snapshot: snapshot)) else { return false }
         do {
-            try await connection.session.publish([MQTTMessage(connection.topics.notify, text)])
-            return true
+            // What nobody hears is not told: it comes again, here or on another surface.
+            return try await connection.session.publish([MQTTMessage(connection.topics.notify, text)])
         } catch {
             return false
         }

@@ -16,6 +16,8 @@ struct CommandRequest: Hashable {
     var fields: RequestFields
     /// The sender's own id: the same one again is answered as before and not done again.
     let transaction: String?
+    /// When a button was pressed, by the sender's clock, seconds since 1970: a press may wait at the broker for long.
+    var pressed: Double?
     let payload: [UInt8]
 
     /// - Throws: `WrongInput`.
@@ -45,6 +47,11 @@ struct CommandRequest: Hashable {
             guard let transaction, (1...128).contains(transaction.utf8.count) else {
                 throw WrongInput("transaction", "\"transaction\" is a text or a number of 1 to 128 characters.")
             }
+        }
+        switch values.removeValue(forKey: "pressed") {
+        case nil, .null: break
+        case .number(let seconds): pressed = seconds
+        default: throw WrongInput("wrongType", "\"pressed\" is to be a number: seconds since 1970.")
         }
         values[Self.plainKey] = nil
         fields = RequestFields(values)

@@ -17,16 +17,20 @@ extension TrackerStore {
     }
 
     /// Nothing is noted for it any more; who it is, and what the other end keeps of ours, stays known.
-    /// - Returns: whether it was open.
+    /// - Parameter limit: so many changes that it has not got yet keep it open; more do not.
+    /// - Returns: whether it was open and is not any more.
     @discardableResult
-    public func closeOutlet(_ name: String) throws -> Bool {
+    public func closeOutlet(_ name: String, sparing limit: Int = 0) throws -> Bool {
         guard try read({ db in try Self.outlet(name, db) }) != nil else { return false }
+        if limit > 0, (1...limit).contains(try waiting(for: name)) { return false }
         try write { db in
             try db.execute(sql: "UPDATE outlet SET isOpen = 0 WHERE name = ?", arguments: [name])
             try Self.prune(db)
         }
         return true
     }
+
+    public func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.outlet(name, db) } != nil }
 
     /// What an outlet has not got yet, in order, so many at most.
     public func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
