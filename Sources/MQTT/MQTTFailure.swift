@@ -11,6 +11,10 @@ public struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case refused
         /// Encryption: a certificate, a host name, a key.
         case tls
+        /// The broker ended the connection before it said anything.
+        case noGreeting
+        /// Another client came under our name.
+        case takenOver
         /// The connection broke.
         case lost
         /// The broker is silent.

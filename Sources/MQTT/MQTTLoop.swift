@@ -58,8 +58,12 @@ final class MQTTLoop: @unchecked Sendable {
     private var closing: ContinuousClock.Instant?
     /// What the broker said to our first word; `nil` until it did.
     private var admission: Result<Bool, MQTTFailure>?
-    /// The library's last complaint: of encryption it says nowhere else what is wrong.
+    /// What the library complains of: of encryption it says nowhere else what is wrong.
     private var complaint: String?
+    /// The broker seems not to know MQTT 5.
+    private var needsOldWords = false
+    /// With which reason the broker said good-bye.
+    private var dismissal: Int32 = 0
 
     init(_ options: MQTTOptions, _ library: MosquittoLibrary, receive: @escaping @Sendable (MQTTMessage) -> Void) throws(MQTTFailure) {
         var ends: [Int32] = [-1, -1]
@@ -95,10 +99,20 @@ final class MQTTLoop: @unchecked Sendable {
     // MARK: - The thread
 
     func run() {
+        var end = converse(isOld: false)
+        if needsOldWords, closing == nil {
+            (admission, complaint, dismissal) = (nil, nil, 0)
+            end = converse(isOld: true)
+        }
+        finish(end)
+    }
+
+    /// From the first word to the last.
+    private func converse(isOld: Bool) -> MQTTFailure {
         let me = Unmanaged.passUnretained(self).toOpaque()
         var end = MQTTFailure(.closed, "The connection was closed.")
         do throws(MQTTFailure) {
-            let client = try library.client(for: options, owner: me)
+            let client = try library.client(for: options, isOld: isOld, owner: me)
             self.client = client
             let code = options.address.host.withCString {
                 library.functions.connect_async(client, $0, Int32(options.address.port), options.keepAlive)
@@ -110,7 +124,7 @@ final class MQTTLoop: @unchecked Sendable {
         }
         if let client { library.functions.destroy(client) }
         client = nil
-        finish(end)
+        return end
     }
 
     private func serve(_ client: OpaquePointer) throws(MQTTFailure) {
@@ -215,7 +229,10 @@ final class MQTTLoop: @unchecked Sendable {
     // MARK: - What the library tells; on the thread
 
     func admitted(_ code: Int32, knewUs: Bool) {
-        let words = library.functions.connack_string(code).map { String(cString: $0) } ?? "code \(code)"
+        let isNewCode = code > 5
+        let words = (isNewCode ? library.functions.reason_string(code) : library.functions.connack_string(code)).map { String(cString: $0) } ?? "code \(code)"
+        // Either version's word for a version that is not spoken there.
+        needsOldWords = code == 1 || code == MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION.rawValue
         admission =
             code == 0 ? .success(knewUs) : .failure(MQTTFailure(.refused, "The broker at \(options.address) refuses: \(words)"))
         lastSign = .now
@@ -234,7 +251,20 @@ final class MQTTLoop: @unchecked Sendable {
         if ticket.parts == 0 { ticket.end(.success(true)) }
     }
 
-    func complained(_ words: String) { complaint = words }
+    /// The broker has a message, or does not want it. That it may not be published at that topic is said by brokers of MQTT 5 only: for the others
+    /// such a message is done with, and so it is here.
+    func published(_ number: Int32, reason: Int32) {
+        guard reason >= MQTT_RC_UNSPECIFIED.rawValue, reason != MQTT_RC_NOT_AUTHORIZED.rawValue else { return confirmed(number, granted: true) }
+        let words = library.functions.reason_string(reason).map { String(cString: $0) } ?? "code \(reason)"
+        tickets.removeValue(forKey: number)?.end(.failure(MQTTFailure(.lost, "The broker at \(options.address) does not take a message: \(words)")))
+    }
+
+    func dismissed(_ reason: Int32) { dismissal = reason }
+
+    func complained(_ words: String) {
+        guard let complaint, !complaint.contains(words), complaint.utf8.count < 400 else { return complaint = complaint ?? words }
+        self.complaint = "\(complaint); \(words)"
+    }
 
     // MARK: - Words
 
@@ -249,6 +279,11 @@ final class MQTTLoop: @unchecked Sendable {
             return MQTTFailure(.tls, "\(place) cannot be spoken to in secret: \(complaint ?? library.words(code))")
         case MOSQ_ERR_ERRNO.rawValue where admission == nil && options.address.isEncrypted && errno == EPROTO:
             return MQTTFailure(.tls, "\(place) ends the encrypted connection: it may want a certificate of ours\(complaint.map { " (\($0))" } ?? "")")
+        case MOSQ_ERR_CONN_LOST.rawValue where dismissal == MQTT_RC_SESSION_TAKEN_OVER.rawValue:
+            return MQTTFailure(.takenOver, "\(place) gave our place to another client of the same name")
+        case MOSQ_ERR_CONN_LOST.rawValue where admission == nil, MOSQ_ERR_ERRNO.rawValue where admission == nil && (errno == ECONNRESET || errno == EPIPE):
+            needsOldWords = true
+            return MQTTFailure(.noGreeting, "\(place) hung up before it said anything\(complaint.map { " (\($0))" } ?? "")")
         case MOSQ_ERR_ERRNO.rawValue where admission == nil: return MQTTFailure(.unreachable, "\(place) cannot be reached: \(system)")
         case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_ERRNO.rawValue, MOSQ_ERR_KEEPALIVE.rawValue:
             return MQTTFailure(admission == nil ? .unreachable : .lost, "\(place) hung up\(complaint.map { " (\($0))" } ?? "")")

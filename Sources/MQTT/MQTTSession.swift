@@ -1,7 +1,8 @@
 import Foundation
 
 /// One connection with a broker, from its first word to its end; after that a new one is made. The session stays with the broker: what was asked
-/// for and what came meanwhile is there when the same client comes back (MQTT 3.1.1, clean session off).
+/// for and what came meanwhile is there when the same client comes back (clean session off). It is MQTT 5, or 3.1.1 with
+/// brokers that know no other.
 public final class MQTTSession: Sendable {
     private let loop: MQTTLoop
 

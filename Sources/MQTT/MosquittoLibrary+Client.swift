@@ -3,13 +3,17 @@ import Glibc
 
 extension MosquittoLibrary {
     /// A client that is set up and not yet connected.
-    /// - Parameter owner: the `MQTTLoop` that hears what the library tells, on its own thread.
-    func client(for options: MQTTOptions, owner: UnsafeMutableRawPointer) throws(MQTTFailure) -> OpaquePointer {
+    /// - Parameters:
+    ///   - isOld: speaks MQTT 3.1.1, for brokers that know no other.
+    ///   - owner: the `MQTTLoop` that hears what the library tells, on its own thread.
+    func client(for options: MQTTOptions, isOld: Bool, owner: UnsafeMutableRawPointer) throws(MQTTFailure) -> OpaquePointer {
         guard let client = functions.new(options.clientID, false, owner) else {
             throw MQTTFailure(.tooMuch, "The MQTT library makes no client: \(String(cString: strerror(errno)))")
         }
         do throws(MQTTFailure) {
             listen(client)
+            try check(functions.int_option(client, MOSQ_OPT_PROTOCOL_VERSION, isOld ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5), "the version of MQTT")
+            if !isOld { try ask(client) }
             try check(functions.int_option(client, MOSQ_OPT_SEND_MAXIMUM, MQTTLoop.inFlight), "how much may be under way")
             // Small messages go at once, and not when the last one was confirmed.
             try check(functions.int_option(client, MOSQ_OPT_TCP_NODELAY, 1), "that small messages go at once")
@@ -26,6 +30,18 @@ extension MosquittoLibrary {
             throw error
         }
         return client
+    }
+
+    /// What is asked of the broker with the first word: to remember us for ever, and to keep to itself what is too large for us.
+    private func ask(_ client: OpaquePointer) throws(MQTTFailure) {
+        var properties: OpaquePointer?
+        defer { functions.property_free_all(&properties) }
+        try check(functions.property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), .max), "how long we are remembered")
+        try check(functions.property_add_int32(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), UInt32(MQTTMessage.incomingLimit)), "the largest packet")
+        // The library has no such call that does not wait for the network. This one notes what is asked before it finds that no host is named, and
+        // the connection that is made afterwards asks for it.
+        let code = functions.connect_bind_v5(client, nil, 0, 30, nil, properties)
+        guard code == MOSQ_ERR_INVAL.rawValue else { throw MQTTFailure(.wrongUse, "The MQTT library connects to nowhere: \(words(code))") }
     }
 
     private func check(_ code: Int32, _ what: String) throws(MQTTFailure) {
@@ -50,14 +66,15 @@ extension MosquittoLibrary {
         functions.connect_with_flags_callback_set(client) { _, owner, code, flags in
             MQTTLoop.of(owner)?.admitted(code, knewUs: flags & 1 != 0)
         }
-        functions.publish_callback_set(client) { _, owner, number in MQTTLoop.of(owner)?.confirmed(number, granted: true) }
+        functions.publish_v5_callback_set(client) { _, owner, number, reason, _ in MQTTLoop.of(owner)?.published(number, reason: reason) }
+        functions.disconnect_callback_set(client) { _, owner, reason in MQTTLoop.of(owner)?.dismissed(reason) }
         functions.subscribe_callback_set(client) { _, owner, number, count, granted in
             let isGranted = (0..<Int(count)).allSatisfy { (granted?[$0] ?? 128) < 128 }
             MQTTLoop.of(owner)?.confirmed(number, granted: isGranted)
         }
         functions.message_callback_set(client) { _, owner, message in
             guard let loop = MQTTLoop.of(owner), let message = message?.pointee, let name = message.topic, let topic = String(validatingCString: name) else { return }
-            let bytes = UnsafeRawBufferPointer(start: message.payload, count: max(0, Int(message.payloadlen)))
+            let bytes = UnsafeRawBufferPointer(start: message.payload, count: min(max(0, Int(message.payloadlen)), MQTTMessage.incomingLimit + 1))
             loop.receive(MQTTMessage(topic, Array(bytes), isRetained: message.retain))
         }
         functions.log_callback_set(client) { _, owner, level, text in

@@ -66,7 +66,10 @@ actor House {
             if adapters[key] == nil, opened[key] == nil { opened[key] = try open(comer.link) }
         }
 
-        for entry in entries where !plan.people.contains(where: { entry.resident.planInForce.isInPlace(of: $0) }) { await letOut(entry) }
+        for entry in entries where !plan.people.contains(where: { entry.resident.planInForce.isInPlace(of: $0) }) {
+            let stays = plan.people.contains { $0.store.isSameFile(as: entry.resident.store.path) }
+            await letOut(entry, forGood: !stays)
+        }
         for (key, central) in opened {
             let mayPowerCycle = comers.contains { (try? Self.key($0)) == key && $0.link.allowPowerCycle }
             log.debug("Service on \(central.name)\(mayPowerCycle ? ", which may be switched off and on" : "").")
@@ -151,11 +154,16 @@ actor House {
             log.handler = PersonLog(log.handler, person: listed)
         }
         let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
+        if depot.store.path != ":memory:", ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path).path).isAnswering {
+            log.warning("Another service keeps this store, too. Both poll, and what a bottle gives is stored once; at a broker only one of them is heard. Stop one of them.")
+        }
         let page = resident.page(await adapter.service)
         return Entry(resident: resident, adapter: adapter, page: page, work: Task { await resident.run(page) }, door: door(resident))
     }
 
-    private func letOut(_ entry: Entry) async {
+    /// - Parameter forGood: nobody else has the store now.
+    private func letOut(_ entry: Entry, forGood: Bool) async {
+        if forGood { await entry.resident.leave() }
         entry.door?.cancel()
         await entry.adapter.leave(entry.resident)
         entry.work.cancel()

@@ -13,11 +13,23 @@ extension Resident {
             desk: { [self] in try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(planInForce.zone), source: "mqtt") },
             overlay: { [self] in try Self.overlay($0, planInForce) }, service: service,
             sharesWaterline: { [self] in planInForce.sharesWaterline }, version: ProgramVersion.text, wrote: wrote,
+            claim: { client in
+                // Where it cannot be seen who has the name, the broker shows it.
+                guard let lock = try? NameLock(Paths.ofSession("\(client).lock")) else { return nil }
+                guard lock.isOurs else {
+                    throw Refusal(
+                        "mqttNameTaken",
+                        "Another service speaks to brokers as \(client): it keeps this store, or one of which this one is a copy. Only one of them is heard there. Stop the other, or make copies with waterh-tracker backup: they have a name of their own.",
+                        category: .busy)
+                }
+                return lock
+            },
             say: { word in
                 switch word {
                 case .connected(let plan): log.notice("MQTT: connected with \(plan).")
                 case .trouble(let trouble): log.warning("MQTT: \(sentence(trouble)) It is tried again.")
                 case .off: log.notice("MQTT: the settings name no broker any more.")
+                case .stays(let words): log.warning("MQTT: \(words)")
                 case .ignored(let words): log.warning("MQTT: \(words)")
                 }
             })

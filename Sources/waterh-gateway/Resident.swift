@@ -75,6 +75,9 @@ final class Resident: Sendable {
         for outlet in pocket { await outlet.poke() }
     }
 
+    /// The person is not listed any more, nor the store: brokers are to keep nothing of the day.
+    func leave() async { await publishing.withLock { $0 }?.leave() }
+
     /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is cancelled; afterwards nobody is told anything any more.
     func run(_ page: Person) async {
         let (desk, log) = (desk, log)

@@ -82,6 +82,60 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }
 
+    /// A second service of one store, and a store that began as a copy of another's: each is told so, and does not push the first one off the broker.
+    @Test(arguments: [true, false]) func aSecondServiceAndACopySaySo(isCopy: Bool) async throws {
+        let (broker, folder) = (try await Broker(), try TemporaryFolder())
+        func start(_ store: String, _ prefix: String) throws -> RunningProgram {
+            let config = folder.url("\(prefix).toml")
+            try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(store))\"\nlisten = \"off\"\n[mqtt]\nurl = \"\(broker.url)\"\nprefix = \"\(prefix)\"\n".utf8).write(to: config)
+            return try Program("waterh-gateway").start(["run", "--config", config.path])
+        }
+        let first = try start("a.sqlite", "one")
+        #expect(await event { first.error.contains("MQTT: connected") ? true : nil } == true, "\(first.error)")
+        // Also its socket is there.
+        let asked: Bool? = await event { try? await Program("waterh-gateway").run(["nudge", "--config", folder.file("one.toml")]).exitCode == 0 ? true : nil }
+        #expect(asked == true)
+        if isCopy {
+            let copied = try await Program(path: "/bin/sh").run(["-c", "for f in a.sqlite*; do cp $f b${f#a}; done"], directory: folder.path)
+            #expect(copied.exitCode == 0, "\(copied.error)")
+        }
+        let second = try start(isCopy ? "b.sqlite" : "a.sqlite", "two")
+        #expect(await event { second.error.contains("MQTT: Another service speaks to brokers as waterh-") ? true : nil } == true, "\(second.error)")
+        #expect(second.error.contains("Another service keeps this store") != isCopy, "\(second.error)")
+        #expect(!first.error.contains("hung up") && !second.error.contains("MQTT: connected"), "\(first.error) \(second.error)")
+        first.send(signal: SIGTERM)
+        #expect(try await first.finish(limit: 20).exitCode == 0)
+        // Now the name is free.
+        #expect(await event(within: 30) { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)")
+        second.send(signal: SIGTERM)
+        _ = try await second.finish(limit: 20)
+    }
+
+    /// Who is not listed any more leaves nothing of the day at the broker.
+    @Test func whoIsNotListedAnyMoreIsTakenBack() async throws {
+        let (broker, folder) = (try await Broker(), try TemporaryFolder())
+        let config = folder.url("waterh.toml")
+        func write(_ people: [String]) throws {
+            let list = people.map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
+            try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8).write(to: config)
+        }
+        try write(["anna", "ben"])
+        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
+        let ear = try broker.listen("#")
+        for name in ["anna", "ben"] {
+            #expect(await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
+        }
+        let device = try #require(ear.output.split(separator: "\n").first { $0.contains(" homeassistant/device/") && $0.contains("hydration/ben/") }?.split(separator: " ")[1])
+        try write(["anna"])
+        service.send(signal: SIGHUP)
+        for topic in ["hydration/ben/state", "hydration/ben/availability", "hydration/ben/bridge/info", String(device)] {
+            #expect(await event { ear.payloads(at: topic).last == "" ? true : nil } == true, "\(topic): \(ear.output.suffix(3000)) \(service.error)")
+        }
+        #expect(ear.payloads(at: "hydration/anna/availability").last == "online")
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+    }
+
     /// What may be a password is in no message, wherever it was written, and in no list of settings.
     @Test(arguments: [
         "password = \"two s3cr3t words\"", "url = \"mqtt://me:s3cr3t@h\"", "url = \"me:s3cr3t@h\"", "passwort = \"s3cr3t\"",

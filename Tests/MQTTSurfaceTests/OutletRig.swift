@@ -65,6 +65,12 @@ final class OutletRig: Sendable {
         await task?.value
     }
 
+    /// As who is not listed any more.
+    func letOut() async {
+        await outlet.leave()
+        await stop()
+    }
+
     var connections: Int { words.withLock { $0.count { if case .connected = $0 { true } else { false } } } }
 
     /// Waits for so many connections.

@@ -246,6 +246,81 @@ struct OutletTests {
         await rig.stop()
     }
 
+    /// What stands at the broker for who comes late.
+    private func kept(_ broker: Broker) async throws -> [String] {
+        try await broker.publish("end", "x", more: ["-r"])
+        let late = try broker.listen("#")
+        _ = try await late.line { $0 == "1 end x" }
+        // In no order: once more, behind all of them.
+        try await broker.publish("end", "y")
+        _ = try await late.line { $0 == "0 end y" }
+        return late.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(String.init)
+    }
+
+    @Test(arguments: ["off", "let out", "stopped"]) func whoGoesLeavesNothingAtTheBroker(_ how: String) async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        try rig.store.adoptBottle("A4:C1:38:01:02:03")
+        rig.start()
+        try await rig.connected()
+        let all: Bool? = await event { try? rig.store.keptTopics(of: "mqtt").count >= 6 ? true : nil }
+        #expect(all == true)
+        switch how {
+        case "off":
+            _ = try rig.desk().set([(name: "mqtt.url", text: "")])
+            #expect(await event { rig.words.withLock { $0.contains(.off) } ? true : nil } == true)
+            await rig.stop()
+        case "let out": await rig.letOut()
+        default: await rig.stop()
+        }
+        let left = try await kept(broker)
+        guard how == "stopped" else {
+            #expect(left.isEmpty, "\(left)")
+            return #expect(try rig.store.keptTopics(of: "mqtt").isEmpty)
+        }
+        #expect(left.contains("1 h/availability offline") && left.contains { $0.hasPrefix("1 h/state {") })
+    }
+
+    @Test(arguments: [true, false]) func whatCannotBeTakenBackIsToldAndTakenBackLater(isLetOut: Bool) async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        rig.start()
+        try await rig.connected()
+        _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
+        try await broker.stop()
+        _ = await event { await rig.sink.canShow() ? nil : true }
+        if isLetOut { await rig.letOut() } else { _ = try rig.desk().set([(name: "mqtt.url", text: "")]) }
+        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .stays(let words) = $0 { words.contains("h/") || words.contains("homeassistant/") } else { false } } } ? true : nil }
+        #expect(told == true, "\(rig.words.withLock { $0 })")
+        if !isLetOut { await rig.stop() }
+        try await broker.start()
+        let again = try OutletRig(broker, [("mqtt.prefix", "new")], store: rig.store)
+        again.start()
+        try await again.connected()
+        let cleared: Bool? = await event { try? again.store.keptTopics(of: "mqtt").contains { $0.hasPrefix("h/") } ? nil : true }
+        #expect(cleared == true)
+        #expect(try await kept(broker).contains { $0.hasPrefix("1 h/") } == false)
+        await again.stop()
+    }
+
+    /// Two clients of one name: the broker lets only one of them in, and it is told why.
+    @Test func anotherClientOfOurNameIsTold() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        rig.start()
+        try await rig.connected()
+        let id = try rig.store.openOutlet("mqtt", makeID: { "never" }).id
+        for round in 1...2 {
+            let other = try MQTTSession(MQTTOptions(address: MQTTAddress(broker.url), clientID: MQTTPlan.client(id))) { _ in }
+            _ = try await other.connected()
+            try await rig.connected(round + 1)
+            await other.close()
+        }
+        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .trouble(let words) = $0 { words.contains(MQTTAdvice.otherClient) } else { false } } } ? true : nil }
+        #expect(told == true, "\(rig.words.withLock { $0 })")
+        await rig.stop()
+    }
+
     @Test func aSessionIsNobodysBusinessUnlessItIsShared() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
@@ -294,7 +369,7 @@ struct OutletTests {
         let broker = try await Broker { _ in ["allow_anonymous false"] }
         let rig = try OutletRig(broker)
         rig.start()
-        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .trouble(let words) = $0 { words.contains("refuses") } else { false } } } ? true : nil }
+        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .trouble(let words) = $0 { words.contains("refuses") && words.contains("mqtt.user") } else { false } } } ? true : nil }
         #expect(told == true)
         _ = await event(within: 3) { rig.words.withLock { $0.count > 1 } ? true : nil }
         #expect(rig.words.withLock { $0.count } == 1)

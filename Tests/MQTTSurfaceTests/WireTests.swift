@@ -1,6 +1,7 @@
 import Foundation
 import MQTT
 import Store
+import Support
 import Testing
 import TrackerCore
 import TrackerDesk
@@ -111,5 +112,28 @@ struct WireTests {
                 _ = try? request.fields.all()
             }
         }
+    }
+
+    // MARK: - What to do about it
+
+    static let troubles: [(MQTTFailure.Kind, String, [String])] = [
+        (.refused, "mqtt://h", ["mqtt.user", "mqtt.passwordFile"]), (.tls, "mqtts://shelf.example", ["mqtt.caFile", "ca-file", "shelf.example", "mqtt.url"]),
+        (.noGreeting, "mqtt://h:8883", ["mqtts://"]), (.takenOver, "mqtt://h", ["Another client", "copy"]),
+    ]
+
+    @Test(arguments: troubles) func aTroubleNamesWhatToLookAt(_ kind: MQTTFailure.Kind, _ url: String, _ words: [String]) throws {
+        var settings = Settings()
+        try settings.set("mqtt.url", to: url)
+        let told = MQTTAdvice.words(MQTTFailure(kind, "It went wrong"), try MQTTPlan(settings.service))
+        #expect(told.hasPrefix("It went wrong. ") && words.allSatisfy(told.contains), "\(told)")
+    }
+
+    @Test func anEmptyPasswordFileIsCalledEmpty() throws {
+        let folder = try TemporaryFolder()
+        try Data().write(to: folder.url("password"))
+        var settings = Settings()
+        for (name, text) in [("mqtt.url", "mqtt://h"), ("mqtt.user", "me"), ("mqtt.passwordFile", folder.file("password"))] { try settings.set(name, to: text) }
+        let failure = #expect(throws: WrongInput.self) { try MQTTPlan(settings.service) }
+        #expect(failure?.sentence.contains("is empty") == true)
     }
 }

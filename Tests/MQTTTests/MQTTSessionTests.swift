@@ -102,6 +102,48 @@ struct MQTTSessionTests {
         await session.close()
     }
 
+    /// Nobody's message fills our memory: with MQTT 5 the broker keeps what is too large to itself, and what comes after it arrives.
+    @Test func aHugeMessageIsNotTaken() async throws {
+        let (broker, inbox) = (try await Broker(), Inbox())
+        let session = try MQTTSession(options(broker)) { inbox.take($0) }
+        _ = try await session.connected()
+        try await session.subscribe(["c/#"])
+        let file = broker.folder.url("huge")
+        try Data().write(to: file)
+        try FileHandle(forWritingTo: file).truncate(atOffset: 200_000_000)
+        try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
+        let before = try highest()
+        for _ in 0..<2 {
+            let sent = try await #require(Program(system: "mosquitto_pub")).run(["-p", "\(broker.port)", "-q", "1", "-t", "c/x", "-f", file.path])
+            #expect(sent.exitCode == 0, "\(sent.error)")
+        }
+        try await broker.publish("c/x", "small")
+        let arrived: Bool? = await event { inbox.all.isEmpty ? nil : true }
+        #expect(arrived == true && inbox.all == [MQTTMessage("c/x", "small")])
+        let grown = try highest() - before
+        print("huge messages: \(grown) kB more")
+        #expect(grown < 50_000)
+        await session.close()
+    }
+
+    /// VmHWM, kB.
+    private func highest() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+        return try #require(Int(line.split(separator: " ").dropLast().last ?? ""))
+    }
+
+    /// Who does not know MQTT 5 says so, or only hangs up: it is spoken to in 3.1.1, and of a large message only the beginning is handed on.
+    @Test(arguments: [true, false]) func aBrokerThatKnowsOnlyTheOldVersion(saysSo: Bool) async throws {
+        let (old, inbox) = (try OldBroker(saysSo: saysSo), Inbox())
+        let session = try MQTTSession(MQTTOptions(address: MQTTAddress(host: "127.0.0.1", port: UInt16(old.port)), clientID: "x")) { inbox.take($0) }
+        #expect(try await session.connected() == false)
+        let message = await event { inbox.all.first }
+        #expect(message?.topic == "c" && message?.payload.count == MQTTMessage.incomingLimit + 1)
+        #expect(old.versions == [5, 4])
+        await session.close()
+    }
+
     // MARK: - Who may
 
     private func brokerWithPassword(_ more: [String] = []) async throws -> Broker {

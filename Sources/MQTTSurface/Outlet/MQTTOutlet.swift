@@ -16,6 +16,8 @@ public actor MQTTOutlet {
         public var version: String
         /// Called after a command changed something.
         public var wrote: @Sendable () async -> Void
+        /// Makes sure that nobody else on this machine speaks to brokers as this client, for as long as the answer is kept.
+        public var claim: @Sendable (_ client: String) throws -> (any Sendable)?
         public var say: @Sendable (Word) -> Void
         /// From 0 to 1.
         public var chance: @Sendable () -> Double
@@ -23,10 +25,11 @@ public actor MQTTOutlet {
         public init(
             desk: @escaping @Sendable () throws -> TrackerDesk, overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceDoor? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool, version: String, wrote: @escaping @Sendable () async -> Void = {},
+            claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
             say: @escaping @Sendable (Word) -> Void, chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
             (self.desk, self.overlay, self.service, self.sharesWaterline) = (desk, overlay, service, sharesWaterline)
-            (self.version, self.wrote, self.say, self.chance) = (version, wrote, say, chance)
+            (self.version, self.wrote, self.claim, self.say, self.chance) = (version, wrote, claim, say, chance)
         }
     }
 
@@ -36,6 +39,8 @@ public actor MQTTOutlet {
         case trouble(String)
         /// The settings name no broker any more.
         case off
+        /// What was published before could not be taken back.
+        case stays(String)
         /// Something came that is not obeyed.
         case ignored(String)
     }
@@ -47,6 +52,7 @@ public actor MQTTOutlet {
     /// How often settings are looked at while there is no connection.
     private static let lookSlowly = Duration.seconds(1)
     private static let lookWhileOff = Duration.seconds(3)
+    private static let briefly = Duration.seconds(60)
 
     let around: Surroundings
     let sink: MQTTSink
@@ -54,6 +60,9 @@ public actor MQTTOutlet {
     private var isPoked = false
     private var lastTrouble: String?
     private var isOn = false
+    private var isLeaving = false
+    /// Connections that broke soon after they were made, one after the other.
+    private var brief = 0
     var connections = 0
     var published = 0
     let began = ContinuousClock.now
@@ -73,6 +82,7 @@ public actor MQTTOutlet {
         var backoff = Backoff()
         while !Task.isCancelled {
             var plan: MQTTPlan?
+            let (start, before) = (ContinuousClock.now, connections)
             do {
                 plan = try Self.plan(around)
                 guard let plan else {
@@ -81,16 +91,37 @@ public actor MQTTOutlet {
                     continue
                 }
                 isOn = true
-                let start = ContinuousClock.now
                 defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
                 try await MQTTVisit.run(self, plan)
                 backoff.reset()
             } catch {
                 sink.connect(nil)
-                trouble("\(error)")
+                brief = connections > before && ContinuousClock.now - start < Self.briefly ? brief + 1 : 0
+                trouble(MQTTAdvice.words(error, plan, isRepeated: brief > 1))
                 await wait(backoff.next(chance: around.chance()), while: plan)
             }
         }
+        if isLeaving { tellWhatStays() }
+    }
+
+    /// The person goes: when the task ends, everything that brokers keep of the day is taken back, and not only said to be old.
+    public func leave() { isLeaving = true }
+
+    /// Whether nothing of ours is to stay at this plan's broker: the person goes, or it is not the settings' broker any more.
+    func isDone(with plan: MQTTPlan) -> Bool {
+        guard !isLeaving else { return true }
+        do {
+            return try Self.plan(around)?.address != plan.address
+        } catch {
+            return false
+        }
+    }
+
+    private func tellWhatStays() {
+        guard let kept = try? around.desk().store.keptTopics(of: Self.name), let first = kept.first else { return }
+        around.say(
+            .stays(
+                "What was published of this day could not be taken back: \(kept.count) retained messages stay at the broker (\(first)\(kept.count > 1 ? " and more" : "")) until this store is published there again, or somebody empties them."))
     }
 
     /// Something was written: looks at once.
@@ -110,8 +141,10 @@ public actor MQTTOutlet {
     private func turnOff() throws {
         lastTrouble = nil
         let wasOpen = try around.desk().store.closeOutlet(Self.name)
-        if isOn || wasOpen { around.say(.off) }
+        guard isOn || wasOpen else { return }
         isOn = false
+        around.say(.off)
+        tellWhatStays()
     }
 
     func connected(_ plan: MQTTPlan) {

@@ -45,6 +45,8 @@ struct MQTTVisit {
     static func run(_ owner: MQTTOutlet, _ plan: MQTTPlan) async throws {
         let around = owner.around
         let outlet = try MQTTOutlet.open(around.desk())
+        let claim = try around.claim(MQTTPlan.client(outlet.id))
+        defer { withExtendedLifetime(claim) {} }
         let desk = CommandDesk(desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
         let inbox = CommandInbox(plan, desk, say: around.say) {
             Task {
@@ -63,12 +65,24 @@ struct MQTTVisit {
         do {
             var visit = MQTTVisit(owner, plan, outlet, session, inbox)
             try await visit.converse()
+            if await owner.isDone(with: plan) {
+                try await visit.takeBack()
+            } else {
+                session.post([MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#), MQTTMessage(plan.topics.availability, "offline", isRetained: true)])
+            }
         } catch {
             await session.close()
             throw error
         }
-        session.post([MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#), MQTTMessage(plan.topics.availability, "offline", isRetained: true)])
         await session.close()
+    }
+
+    /// Nothing of ours stays behind.
+    private mutating func takeBack() async throws {
+        let all = kept.sorted()
+        try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)] + all.map { MQTTMessage($0, [], isRetained: true) })
+        try around.desk().store.forgetKept(all, of: outlet.name)
+        kept = []
     }
 
     private init(_ owner: MQTTOutlet, _ plan: MQTTPlan, _ outlet: Outlet, _ session: MQTTSession, _ inbox: CommandInbox) {

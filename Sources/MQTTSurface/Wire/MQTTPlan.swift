@@ -32,10 +32,13 @@ public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Under which name an outlet speaks to brokers.
+    static func client(_ id: String) -> String { "waterh-\(id)" }
+
     /// How the broker is to be spoken to.
     /// - Parameter id: the outlet's.
     func options(id: String) -> MQTTOptions {
-        var options = MQTTOptions(address: address, clientID: "waterh-\(id)")
+        var options = MQTTOptions(address: address, clientID: Self.client(id))
         (options.user, options.password) = (user, password)
         (options.authorities, options.certificate, options.key) = (caFile, certificateFile, keyFile)
         options.will = MQTTMessage(topics.availability, "offline", isRetained: true)
