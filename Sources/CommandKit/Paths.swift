@@ -18,10 +18,15 @@ public enum Paths {
     /// A socket of this user, as `ofSession`.
     public static func socket(_ name: String) -> String { ofSession(name) }
 
-    /// For what lasts as long as this user's session: below `$XDG_RUNTIME_DIR`, else in the temporary directory with the user's number in its name.
+    /// For what lasts as long as this user's session: below `$XDG_RUNTIME_DIR`, else in a folder of the user's own in the temporary directory, where
+    /// everybody may put things under names that can be guessed. Where somebody else has that one, in a folder beside the store.
     public static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
-        return "\(variable("TMPDIR") ?? "/tmp")/\(getuid())-\(name)"
+        let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
+        guard !OwnFolder.make(usual) else { return "\(usual)/\(name)" }
+        let otherwise = URL(fileURLWithPath: store).deletingLastPathComponent().path + "/run"
+        _ = (try? makeParent(of: otherwise), OwnFolder.make(otherwise))
+        return "\(otherwise)/\(name)"
     }
 
     /// For what lasts as long as this machine runs: systemd's folder for a service, else `$XDG_RUNTIME_DIR`, else the temporary directory.

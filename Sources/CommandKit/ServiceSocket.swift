@@ -116,7 +116,34 @@ public struct ServiceSocket: Sendable {
             close(descriptor)
             throw absent
         }
+        guard let peer = Self.peer(of: descriptor), mayBeService(peer) else {
+            close(descriptor)
+            throw strange
+        }
         return descriptor
+    }
+
+    /// Whose program opened the socket to listen.
+    private static func peer(of descriptor: Int32) -> uid_t? {
+        // struct ucred: process, user, group.
+        var credentials = [UInt32](repeating: .max, count: 3)
+        var size = socklen_t(MemoryLayout<UInt32>.stride * credentials.count)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0, size == 12 else { return nil }
+        return credentials[1]
+    }
+
+    /// This user, root, or whose folder it lies in, where nobody else may put anything: so lies a system service's.
+    func mayBeService(_ user: uid_t) -> Bool {
+        if user == geteuid() || user == 0 { return true }
+        var folder = stat()
+        guard stat((path as NSString).deletingLastPathComponent, &folder) == 0 else { return false }
+        return folder.st_uid == user && folder.st_mode & 0o022 == 0
+    }
+
+    private var strange: CommandFailure {
+        CommandFailure(
+            .failed, "Another user's program listens at \(path), and not the service: nothing was said to it.",
+            advice: "See whose it is with: ls -l \(path)")
     }
 
     private var absent: CommandFailure {
