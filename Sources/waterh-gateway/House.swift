@@ -29,6 +29,7 @@ actor House {
     private let open: @Sendable (LinkOptions) throws -> any CentralLink
     private var entries: [Entry] = []
     private var plan: ServicePlan?
+    private var departed: [Departed] = []
     private var adapters: [String: Adapter] = [:]
     /// Opens a socket for the commands of a person, until it is cancelled.
     private var doors: (@Sendable (_ socket: String, _ person: String) async -> Void)?
@@ -66,8 +67,10 @@ actor House {
             if adapters[key] == nil, opened[key] == nil { opened[key] = try open(comer.link) }
         }
 
+        departed.removeAll { gone in plan.people.contains { $0.store.isSameFile(as: gone.store) } }
         for entry in entries where !plan.people.contains(where: { entry.resident.planInForce.isInPlace(of: $0) }) {
             let stays = plan.people.contains { $0.store.isSameFile(as: entry.resident.store.path) }
+            if !stays { await remember(entry.resident) }
             await letOut(entry, forGood: !stays)
         }
         for (key, central) in opened {
@@ -143,8 +146,18 @@ actor House {
         get async {
             var shares: [HouseholdBottles.Share] = []
             for entry in entries { shares.append(await entry.resident.desk.share()) }
-            return HouseholdBottles(shares + (plan?.neighbourShares ?? []))
+            for index in departed.indices { departed[index].look() }
+            return HouseholdBottles(shares + (plan?.neighbourShares ?? []) + departed.map(\.share))
         }
+    }
+
+    /// Who goes leaves the bottles at home: a line of the list that is gone for a moment gives nobody another's drinks.
+    private func remember(_ resident: Resident) async {
+        guard let one = Departed(resident.store.path, await resident.desk.share()) else { return }
+        departed.append(one)
+        let bottles = one.share.own.compactMap { $0.identities.min() }.joined(separator: ", ")
+        log.notice(
+            "\(one.share.person) is not listed any more, and \(bottles) stays in that store: nobody else's poll takes from it. Say it if it is another's now: bottles = [\"ADDRESS\"] in waterh.toml, or waterh-gateway adopt ADDRESS --person NAME.")
     }
 
     private func letIn(_ plan: PersonPlan, _ depot: Depot, _ adapter: Adapter, hasDesktop: Bool) async -> Entry {

@@ -94,8 +94,9 @@ struct StoreOptions: ParsableArguments {
     /// Where the store is, by flags, environment and configuration.
     func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, person: person, file) }
 
-    /// Whether a person, or a store, is named: then the others of a list are not meant.
-    var isOne: Bool { store != nil || person != nil || Machine.variable("WATERH_STORE") != nil }
+    /// Whether a person, or a store, is named here: then the others of a list are not meant. The environment names a store for whoever
+    /// starts commands, not among the people of a list.
+    var isOne: Bool { store != nil || person != nil }
 
     /// The zone that is named anywhere but in the settings.
     func namedZone(_ file: Configuration) -> String? { zone ?? Machine.variable("WATERH_ZONE") ?? file.zone }

@@ -29,6 +29,7 @@ actor ServiceDesk {
     /// Bottles of other people.
     private var foreign: [ForeignBottle] = []
     private var rivals: [String] = []
+    private var disputes: [HouseholdBottles.Dispute] = []
 
     init(depot: Depot, plan: PersonPlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers, now: @escaping @Sendable () -> MonotonicInstant) {
         self.depot = depot
@@ -72,6 +73,7 @@ actor ServiceDesk {
     func look(_ household: HouseholdBottles) -> [BottleDay] {
         foreign = isRecording ? [] : household.foreign(to: plan.name)
         sayWhoElse(household.rivals(of: plan.name))
+        if !isRecording { sayWhoseFirst(household.disputes(of: plan.name)) }
         // Nothing will be taken from any bottle while the store cannot be read: see `options`.
         let own = isRecording ? [] : own
         plans = BottlePlan.plans(
@@ -88,6 +90,16 @@ actor ServiceDesk {
         guard !rivals.isEmpty else { return }
         log.warning(
             "\(plan.name) has no bottle yet, and neither \(rivals.count == 1 ? "has" : "have") \(rivals.joined(separator: ", ")): none is polled until it is said whose it is (bottles = [\"ADDRESS\"] in waterh.toml, or waterh-gateway adopt ADDRESS --person \(plan.name)).")
+    }
+
+    /// A bottle that two stores know stays with whose it was first. Told once, until it changes.
+    private func sayWhoseFirst(_ disputes: [HouseholdBottles.Dispute]) {
+        guard disputes != self.disputes else { return }
+        self.disputes = disputes
+        for one in disputes {
+            log.warning(
+                "The bottle \(one.address) is in \(one.owner)'s store and in \(one.other)'s: it is \(one.owner)'s, to whom it brought its drinks first. Say it if it is \(one.other)'s: bottles = [\"\(one.address)\"] in waterh.toml.")
+        }
     }
 
     /// Whether a bottle's connection is wanted beyond its polls (`bottle.hold`).

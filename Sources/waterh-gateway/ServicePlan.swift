@@ -18,11 +18,22 @@ struct ServicePlan: Sendable {
 
     /// Who is listed, and not served here: their bottles are theirs all the same.
     let neighbours: [PersonEntry]
+    /// What whoever started the service has to know: it does not do all that it was told.
+    let remark: String?
     private let file: Configuration
 
     init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws {
         let file = try Configuration.load(place.config)
         self.file = file
+        guard place.store == nil || file.people.isEmpty else {
+            throw CommandFailure(
+                .wrongUse, "Several people are listed, each with a store, so --store cannot say whose day the service keeps.",
+                advice: "Leave --store out, name one of them with --person (\(file.people.map(\.name).joined(separator: ", "))), or another configuration with --config.")
+        }
+        let other = Machine.variable("WATERH_STORE")
+        remark = file.people.isEmpty ? nil : other.map {
+            "WATERH_STORE (\($0)) is not used: waterh.toml lists people, and each one's day is in the store that stands there (\(file.people.map(\.name).joined(separator: ", "))). Unset it."
+        }
         if place.isOne || file.people.isEmpty {
             let store = try place.place(file)
             people = [try PersonPlan(link, place, store, file, keep: keep)]

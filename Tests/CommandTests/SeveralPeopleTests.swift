@@ -126,6 +126,59 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }
 
+    /// The shipped unit's environment and a list of people: the list wins, and it is said. A flag that says otherwise is refused.
+    @Test func theListWinsOverTheEnvironmentsStore() async throws {
+        let house = try await HouseOfPairs()
+        try house.list([("anna", house.anna, ""), ("ben", house.ben, "")])
+        try await house.anna.sip(110)
+        try await house.ben.sip(220)
+        var environment = house.environment
+        environment["WATERH_STORE"] = house.store("waterh")
+        let refused = try await Program("waterh-gateway").run(
+            ["run", "--store", house.store("anna"), "--config", house.config, "--listen", "off"], environment: house.environment)
+        #expect(refused.exitCode == 2 && refused.error.contains("--person (anna, ben)"), "\(refused.error)")
+        let service = try Program("waterh-gateway").start(["run", "--config", house.config, "--listen", "off"], environment: environment)
+        for (name, ml) in [("anna", 110), ("ben", 220)] {
+            // With the service's own environment, and with an ordinary one.
+            for environment in [environment, house.environment] {
+                let isThere = try await event {
+                    let status = try await Program("waterh-tracker").run(["status", "--json", "--person", name, "--config", house.config], environment: environment)
+                    return status.output.contains("\"dailyTotalMl\":\(ml),") ? true : nil
+                }
+                #expect(isThere == true, "\(service.error)")
+            }
+        }
+        service.send(signal: SIGHUP)
+        service.send(signal: SIGTERM)
+        let said = try await service.finish(limit: 20).error
+        #expect(said.ranges(of: "WATERH_STORE (").count == 1 && said.contains("waterh.sqlite) is not used"), "\(said)")
+        #expect(!FileManager.default.fileExists(atPath: house.store("waterh")))
+    }
+
+    /// One line of the list is gone for a moment: her bottle is adopted by nobody, and is hers when she is back, wherever she stands.
+    @Test func whoIsTakenOffTheListKeepsTheBottle() async throws {
+        let house = try await HouseOfPairs()
+        // One bottle, both on its link.
+        let (hers, his) = ((name: "anna", pair: house.anna, more: ""), (name: "ben", pair: house.anna, more: ""))
+        try house.list([hers])
+        try await house.anna.sip(150)
+        let (service, page) = try await house.serve()
+        #expect(try await event { try await house.total("anna") == 150 ? true : nil } == true, "\(service.error)")
+        try house.list([his])
+        service.send(signal: SIGHUP)
+        #expect(await event { service.error.contains("anna is not listed any more, and A4:C1:38:00:00:01 stays") ? true : nil } == true, "\(service.error)")
+        try await house.anna.sip(3)
+        #expect(try await event { try await house.curl(page + "api/v1/people/ben/state").lines.last == "200" ? true : nil } == true)
+        #expect(try await house.gateway("nudge", "--person", "ben").exitCode == 0)
+        #expect(await event { service.error.contains("it is anna's") ? true : nil } == true, "\(service.error)")
+        try house.list([his, hers])
+        service.send(signal: SIGHUP)
+        #expect(try await event { try await house.total("anna") == 153 ? true : nil } == true, "\(service.error)")
+        #expect(try await house.total("ben") == 0)
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+    }
+
     /// A bottle that is another's is neither drained, told anything, nor adopted: not by name, not by an empty store, not by the service.
     @Test func anothersBottleStaysAnothers() async throws {
         let house = try await HouseOfPairs()

@@ -97,6 +97,16 @@ import Testing
         #expect(lines[place - 1].hasPrefix("#"), "the capability has its reason above it")
     }
 
+    /// The service's unit names nobody's store over the list's, and the agent's can be told whose day to show.
+    @Test func theUnitsLeaveTheListItsStores() throws {
+        func lines(_ name: String) throws -> [Substring] { try String(contentsOfFile: Self.units + name, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") } }
+        #expect(try !lines("waterh-gateway.service").contains { $0.contains("WATERH_STORE") || $0.contains("--store") })
+        let agent = try lines("waterh-agent.service")
+        #expect(agent.contains("ExecStart=/usr/local/bin/waterh-tracker agent $OPTIONS") && agent.contains("EnvironmentFile=-%E/waterh/agent.env"))
+        let usual = try #require(agent.firstIndex { $0.hasPrefix("Environment=\"OPTIONS=") })
+        #expect(try usual < #require(agent.firstIndex { $0.hasPrefix("EnvironmentFile=") }))
+    }
+
     @Test func theUserIsMade() async throws {
         let tool = try #require(Program(system: "systemd-sysusers"), "this test needs systemd-sysusers: apt-get install systemd")
         let root = try TemporaryFolder()

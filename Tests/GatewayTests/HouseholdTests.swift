@@ -47,6 +47,32 @@ private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnB
         #expect(house.mayMeet("anna") == annaMayMeet && house.mayMeet("ben") == benMayMeet)
     }
 
+    /// Two stores know one bottle: it is whose it was first, in whatever order they are listed, and that is said to the other.
+    @Test(arguments: [(1, 2, "anna"), (2, 1, "ben"), (nil, 1, "ben"), (1, nil, "anna"), (nil, nil, "anna"), (5, 5, "anna")] as [(Int64?, Int64?, String)])
+    func aBottleOfTwoStoresIsWhoseItWasFirst(annas: Int64?, bens: Int64?, owner: String) {
+        let house = HouseholdBottles([
+            Share(person: "anna", link: "bluez", own: [OwnBottle(identities: [red], since: annas)]),
+            Share(person: "ben", link: "bluez", own: [OwnBottle(identities: [red, "serial"], since: bens)]),
+        ])
+        let other = owner == "anna" ? "ben" : "anna"
+        #expect(house.foreign(to: owner).allSatisfy { !$0.identities.contains(red) })
+        #expect(house.foreign(to: other).contains { $0.identities.contains(red) && $0.owner == owner })
+        #expect(house.disputes(of: owner).isEmpty)
+        #expect(house.disputes(of: other) == [HouseholdBottles.Dispute(address: red, owner: owner, other: other)])
+    }
+
+    /// Who is not listed any more: nobody adopts that bottle, and nobody who has it, too, loses it.
+    @Test func aBottleOfWhoIsGoneIsNotAdopted() {
+        func house(_ ben: Share) -> HouseholdBottles { HouseholdBottles([ben, Share(person: "anna", link: "bluez", own: [OwnBottle(identities: [red], since: 1)], isGone: true)]) }
+        let newcomer = house(Share(person: "ben", link: "bluez"))
+        #expect(newcomer.foreign(to: "ben").flatMap(\.identities) == [red] && newcomer.mayMeet("ben"))
+        for share in [Share(person: "ben", link: "bluez", own: [OwnBottle(identities: [red], since: 2)]), Share(person: "ben", link: "bluez", listed: [red])] {
+            #expect(house(share).foreign(to: "ben").isEmpty && house(share).disputes(of: "ben").isEmpty)
+        }
+        let nobody = HouseholdBottles([Share(person: "ben", link: "bluez"), Share(person: "anna", link: "bluez", isGone: true)])
+        #expect(nobody.mayMeet("ben"), "who is gone waits for nothing")
+    }
+
     @Test func whoWaitsOnAnotherLinkIsNoRival() {
         let house = HouseholdBottles([Share(person: "anna", link: "unix:/a"), Share(person: "ben", link: "unix:/b"), Share(person: "eve", link: "unix:/b")])
         #expect(house.mayMeet("anna") && !house.mayMeet("ben") && house.rivals(of: "eve") == ["ben"])

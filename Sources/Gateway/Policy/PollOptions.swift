@@ -92,9 +92,12 @@ public struct OwnBottle: Hashable, Sendable {
     public var advertisedName: String?
     /// How it is read, where it has settings of its own; `nil`: as the store's settings say.
     public var settings: BottleSettings?
+    /// When it brought the first of its records here, milliseconds UTC; `nil`: it brought none yet.
+    public var since: Int64?
 
-    public init(identities: Set<String>, aliases: Set<String> = [], advertisedName: String? = nil, settings: BottleSettings? = nil) {
+    public init(identities: Set<String>, aliases: Set<String> = [], advertisedName: String? = nil, settings: BottleSettings? = nil, since: Int64? = nil) {
         self.settings = settings
+        self.since = since
         self.identities = identities
         self.aliases = aliases
         self.advertisedName = advertisedName

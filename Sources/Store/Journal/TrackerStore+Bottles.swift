@@ -21,6 +21,8 @@ public struct KnownBottle: Hashable, Sendable {
     /// End of the last poll and of the last one that read the whole log, milliseconds UTC.
     public var lastPollMilliseconds: Int64?
     public var lastCompletePollMilliseconds: Int64?
+    /// When it brought the first of its records here, milliseconds UTC.
+    public var firstRecordMilliseconds: Int64?
 }
 
 extension TrackerStore {
@@ -36,7 +38,8 @@ extension TrackerStore {
                         db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [id]),
                     isOwn: try row.checked("isOwn"), advertisedName: try row.checked("advertisedName"), model: try row.checked("model"),
                     batteryPercent: try row.checked("batteryPercent"), clockDriftSeconds: try row.checked("clockDriftSeconds"),
-                    lastPollMilliseconds: try row.checked("lastPoll"), lastCompletePollMilliseconds: try row.checked("lastCompletePoll"))
+                    lastPollMilliseconds: try row.checked("lastPoll"), lastCompletePollMilliseconds: try row.checked("lastCompletePoll"),
+                    firstRecordMilliseconds: try Int64.fetchOne(db, sql: "SELECT received FROM bottle_record WHERE bottle = ? ORDER BY id LIMIT 1", arguments: [id]))
             }
         }
     }

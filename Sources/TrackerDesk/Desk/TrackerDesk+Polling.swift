@@ -24,7 +24,7 @@ extension TrackerDesk {
         try store.bottles().filter(\.isOwn).map {
             OwnBottle(
                 identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities), advertisedName: $0.advertisedName,
-                settings: try store.ownSettings(ofBottle: $0.name))
+                settings: try store.ownSettings(ofBottle: $0.name), since: $0.firstRecordMilliseconds)
         }
     }
 
