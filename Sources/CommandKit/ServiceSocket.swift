@@ -8,8 +8,10 @@ public struct ServiceSocket: Sendable {
     private static let limit = 1 << 20
 
     public let path: String
+    /// What can be tried about a refusal, by its code.
+    private let advice: @Sendable (_ code: String) -> String?
 
-    public init(path: String) { self.path = path }
+    public init(path: String, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }) { (self.path, self.advice) = (path, advice) }
 
     /// Where a system service has its sockets (`RuntimeDirectory` of its unit).
     private static let systemFolder = "/run/waterh"
@@ -56,15 +58,8 @@ public struct ServiceSocket: Sendable {
     public func get(_ target: String) throws -> Data { try ask("GET \(target)", "\r\n") }
 
     private func ask(_ what: String, _ rest: String) throws -> Data {
-        let request = "\(what) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(rest)"
-        let descriptor = try open()
+        let descriptor = try request(what, rest)
         defer { close(descriptor) }
-        var rest = Array(request.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { throw silent }
-            rest = rest.dropFirst(count)
-        }
         var answer = Data()
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while answer.count < Self.limit {
@@ -73,11 +68,26 @@ public struct ServiceSocket: Sendable {
             guard count > 0 else { break }
             answer.append(contentsOf: buffer[..<count])
         }
-        return try Self.body(of: answer, else: silent)
+        return try body(of: answer)
+    }
+
+    /// Sends it, and returns the connection to read the answer from.
+    func request(_ what: String, _ rest: String) throws -> Int32 {
+        let descriptor = try open()
+        var rest = Array("\(what) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(rest)".utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else {
+                close(descriptor)
+                throw silent
+            }
+            rest = rest.dropFirst(count)
+        }
+        return descriptor
     }
 
     /// The body of an answer that says yes.
-    private static func body(of answer: Data, else silent: CommandFailure) throws -> Data {
+    func body(of answer: Data) throws -> Data {
         guard let end = answer.firstRange(of: Data("\r\n\r\n".utf8)),
             let line = String(decoding: answer[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n").first,
             let status = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
@@ -85,13 +95,14 @@ public struct ServiceSocket: Sendable {
         let body = Data(answer[end.upperBound...])
         guard (200..<300).contains(status) else {
             let problem = try? JSONDecoder().decode(Refused.self, from: body)
-            throw CommandFailure(status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).")
+            throw CommandFailure(status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).", advice: problem?.code.flatMap(advice))
         }
         return body
     }
 
     private struct Refused: Decodable {
         var detail: String
+        var code: String?
     }
 
     var silent: CommandFailure {

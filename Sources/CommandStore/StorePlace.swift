@@ -90,8 +90,10 @@ public struct StorePlace: Equatable, Sendable {
     }
 
     /// Whether a service's store is shut to this user.
-    private func isClosed(for access: TrackerStore.Access) -> Bool {
-        guard origin == .service || origin == .configuration else { return false }
+    private func isClosed(for access: TrackerStore.Access) -> Bool { (origin == .service || origin == .configuration) && isShut(for: access) }
+
+    /// Whether this user may not open it so, because it is another's.
+    public func isShut(for access: TrackerStore.Access) -> Bool {
         let wanted = access == .looking ? R_OK : R_OK | W_OK
         return Glibc.access(path, wanted) != 0 && errno == EACCES
     }

@@ -2,8 +2,10 @@ import TrackerCore
 
 /// What can be done about a problem on this command line, by its code. Other surfaces have other tables.
 enum Advice {
-    static func about(_ problem: any Problem) -> String? {
-        switch problem.code {
+    static func about(_ problem: any Problem) -> String? { about(code: problem.code) }
+
+    static func about(code: String) -> String? {
+        switch code {
         case "noSuchDrink": "See the numbers with: waterh-tracker history --day today"
         case "noSuchEntry": "See them with: waterh-tracker session show"
         case "noSuchPreset": "See them with: waterh-tracker preset list"

@@ -1,5 +1,7 @@
 import ArgumentParser
 import CommandKit
+import Foundation
+import Store
 import TrackerCore
 import TrackerDesk
 
@@ -11,12 +13,15 @@ extension Desk {
             + pace.statusText
     }
 
+    /// The same where the day is looked at afterwards.
+    func standing() throws -> String { standing(try tracker.state()) }
+
     fileprivate func tell(_ outcome: DrinkOutcome, _ words: String) throws {
         try say(outcome) { [words, standing(outcome.state)] }
     }
 }
 
-struct Log: StoreCommand {
+struct Log: AskingCommand {
     static let configuration = CommandConfiguration(abstract: "Log a drink by hand, 1-2000 ml.")
     @OptionGroup var options: StoreOptions
     @Argument(help: "Millilitres; or cup (hydration.cupMl), or quick1, quick2 … (hydration.quickAddMl).") var ml: Amount
@@ -24,24 +29,54 @@ struct Log: StoreCommand {
 
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.logDrink(ml, at: at.map(desk.tracker.moment))
-        let drink = outcome.stored
-        try desk.tell(outcome, "Logged \(Amounts.millilitres(drink.ml)) at \(desk.time(drink.at)) as d\(drink.number).")
+        try desk.tell(outcome, Self.words(outcome.stored, desk))
+    }
+
+    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
+        ("drinks", [JSONValue.Member("ml", .string(ml.word))] + (try moment(at, desk)))
+    }
+
+    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
+        try LoggedDrink.stored(answer, desk).map { [Self.words($0, desk), try desk.standing()] } ?? []
+    }
+
+    private static func words(_ drink: StoredDrink, _ desk: Desk) -> String {
+        "Logged \(Amounts.millilitres(drink.ml)) at \(desk.time(drink.at)) as d\(drink.number)."
     }
 }
 
 extension Amount: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
+
+    /// As it is typed.
+    fileprivate var word: String {
+        switch self {
+        case .ml(let ml): "\(ml)"
+        case .cup: "cup"
+        case .quick(let number): "quick\(number)"
+        }
+    }
 }
 
-struct Undo: StoreCommand {
+struct Undo: AskingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Take the last change by hand back: log, edit, delete, reset-today, drink or water.")
     @OptionGroup var options: StoreOptions
 
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.undo()
-        try desk.say(outcome) { ["Took back: \(outcome.undone).", desk.standing(outcome.state)] }
+        try desk.say(outcome) { [Self.words(outcome.undone), desk.standing(outcome.state)] }
     }
+
+    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) { ("undo", []) }
+
+    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
+        [Self.words(try JSONDecoder().decode(Answer.self, from: answer).undone), try desk.standing()]
+    }
+
+    private struct Answer: Decodable { var undone: String }
+
+    private static func words(_ undone: String) -> String { "Took back: \(undone)." }
 }
 
 struct Edit: StoreCommand {

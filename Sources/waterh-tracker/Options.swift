@@ -34,6 +34,9 @@ struct Desk {
     let tracker: TrackerDesk
     let console: Console
     let isJSON: Bool
+    /// The service that keeps the day, where the store is not this user's to read; then this is a desk on a copy.
+    let service: ServiceDay?
+    private let copy: ServiceDay.Copy?
     /// The moment that was asked about, where one was named.
     private let given: Instant?
 
@@ -47,8 +50,11 @@ struct Desk {
 
     /// - Parameter isQuiet: nothing is answered yet, so that nothing has to be said beside it.
     init(_ options: StoreOptions, for access: TrackerStore.Access, isQuiet: Bool = false) throws {
-        let opening = try DeskOpening(options)
+        var opening = try DeskOpening(options)
         place = opening.place
+        service = access == .looking ? ServiceDay(place, for: access, options) : nil
+        copy = try service?.copy()
+        if let copy { opening = try DeskOpening(options, place: StorePlace(path: copy.path, person: place.person)) }
         tracker = try opening.desk(for: access)
         given = try opening.given(tracker.store)
         console = Console()

@@ -1,10 +1,11 @@
 import ArgumentParser
 import CommandKit
+import Foundation
 import Store
 import TrackerCore
 import TrackerDesk
 
-struct DrinkCommand: StoreCommand {
+struct DrinkCommand: AskingCommand {
     static let configuration = CommandConfiguration(
         commandName: "drink", abstract: "Log a drink in the Waterline session.",
         discussion: "Without a preset: the one set as waterline.defaultPreset, else a generic drink of 1.0.")
@@ -15,13 +16,24 @@ struct DrinkCommand: StoreCommand {
 
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.drink(preset: preset, estimate: estimate, at: at.map(desk.tracker.moment))
-        let log = outcome.log
-        let amount = Amounts.decimal(log.standardDrinkEstimate ?? 1)
-        try SessionWords.tell(desk, outcome.session, "Logged a drink (\(amount)) at \(desk.time(log.timestamp)) as \(log.shortName).")
+        try SessionWords.tell(desk, outcome.session, Self.words(outcome.log, desk))
+    }
+
+    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
+        let preset = preset.map { JSONValue.Member("preset", .string($0)) }
+        return ("session/drink", [preset, estimate.map { JSONValue.Member("estimate", .double($0)) }].compactMap(\.self) + (try moment(at, desk)))
+    }
+
+    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
+        try LoggedEntry.stored(answer, desk).map { SessionWords.change(desk, $0.session, Self.words($0.log, desk)) } ?? []
+    }
+
+    private static func words(_ log: LogEntry, _ desk: Desk) -> String {
+        "Logged a drink (\(Amounts.decimal(log.standardDrinkEstimate ?? 1))) at \(desk.time(log.timestamp)) as \(log.shortName)."
     }
 }
 
-struct Water: StoreCommand {
+struct Water: AskingCommand {
     static let configuration = CommandConfiguration(abstract: "Log a water in the Waterline session.")
     @OptionGroup var options: StoreOptions
     @Option(help: "Ounces. Default: the setting waterline.defaultWaterOz.") var oz: Double?
@@ -34,9 +46,20 @@ struct Water: StoreCommand {
 
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.water(oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(desk.tracker.moment))
-        let log = outcome.log
-        try SessionWords.tell(
-            desk, outcome.session, "Logged a water of \(try desk.volume(log.amountOz ?? 0)) at \(desk.time(log.timestamp)) as \(log.shortName).")
+        try SessionWords.tell(desk, outcome.session, Self.words(outcome.log, desk))
+    }
+
+    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
+        let amounts = [oz.map { JSONValue.Member("oz", .double($0)) }, ml.map { JSONValue.Member("ml", .double($0)) }]
+        return ("session/water", amounts.compactMap(\.self) + (try moment(at, desk)))
+    }
+
+    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
+        try LoggedEntry.stored(answer, desk).map { SessionWords.change(desk, $0.session, try Self.words($0.log, desk)) } ?? []
+    }
+
+    private static func words(_ log: LogEntry, _ desk: Desk) throws -> String {
+        "Logged a water of \(try desk.volume(log.amountOz ?? 0)) at \(desk.time(log.timestamp)) as \(log.shortName)."
     }
 }
 
@@ -139,13 +162,15 @@ struct SessionCommand: ParsableCommand {
 enum SessionWords {
     /// What every change of entries answers: the session's new state.
     static func tell(_ desk: Desk, _ session: SessionReport, _ words: String) throws {
-        try desk.say(session) {
-            let view = session.view
-            let state = view.state
-            let counts = "\(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \(Amounts.decimal(state.value))."
-            let warning = state.isWarning && view.session.isActive ? [desk.console.paint(WaterlineState.warningText, .amber)] : []
-            return [words, counts + (view.session.isActive ? " " + state.waterDueText(everyNDrinks: view.everyNDrinks) : "")] + warning
-        }
+        try desk.say(session) { change(desk, session, words) }
+    }
+
+    static func change(_ desk: Desk, _ session: SessionReport, _ words: String) -> [String] {
+        let view = session.view
+        let state = view.state
+        let counts = "\(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \(Amounts.decimal(state.value))."
+        let warning = state.isWarning && view.session.isActive ? [desk.console.paint(WaterlineState.warningText, .amber)] : []
+        return [words, counts + (view.session.isActive ? " " + state.waterDueText(everyNDrinks: view.everyNDrinks) : "")] + warning
     }
 
     static func lines(_ report: SessionReport, _ desk: Desk) throws -> [String] {

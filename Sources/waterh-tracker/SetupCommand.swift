@@ -23,7 +23,10 @@ struct Setup: AsyncParsableCommand {
     func run() async throws {
         do {
             // Questions are asked of what is there: who breaks off leaves nothing behind, not even an empty store.
-            let answers = try await answers(Desk(options, for: .looking, isQuiet: true))
+            let looking = try Desk(options, for: .looking, isQuiet: true)
+            // On a copy of a service's day there is nothing to answer: that is said before anything is asked.
+            if looking.service != nil { _ = try Desk(options, for: .writing) }
+            let answers = try await answers(looking)
             // All are answered: from here on something is written.
             try finish(Desk(options, for: .writing), answers)
         } catch {

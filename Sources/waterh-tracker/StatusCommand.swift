@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Store
 import TrackerCore
 import TrackerDesk
@@ -34,6 +35,7 @@ struct Status: WaitingCommand {
     }
 
     func run(_ desk: Desk) async throws {
+        if follow, let service = desk.service { return try await ServiceFollow(service: service.socket, line: line).run() }
         guard !follow else { return try await StatusFollow(options: options, place: desk.place, clock: desk.clock(speed: speed ?? 1), line: line).run() }
         let snapshot = try desk.tracker.state()
         if let line = try line(snapshot) { return desk.console.line(line) }
@@ -42,10 +44,19 @@ struct Status: WaitingCommand {
 
     /// `nil` for the text of many lines.
     private func line(_ snapshot: TrackerSnapshot) throws -> String? {
-        let format = options.json ? .json : format ?? (follow ? .plain : .text)
-        if format == .json { return try TrackerDesk.json(snapshot) }
-        return try format.line(item == .day ? StatusItem(snapshot) : StatusItem(session: snapshot.waterline))
+        try formatInForce == .json ? TrackerDesk.json(snapshot) : line(StatusFields(snapshot))
     }
+
+    /// The same of the state as a service tells it, in JSON.
+    private func line(_ state: String) throws -> String? {
+        try formatInForce == .json ? state : line(JSONDecoder().decode(StatusFields.self, from: Data(state.utf8)))
+    }
+
+    private func line(_ day: StatusFields) throws -> String? {
+        try formatInForce.line(item == .day ? StatusItem(day) : StatusItem(session: day.waterline))
+    }
+
+    private var formatInForce: StatusFormat { options.json ? .json : format ?? (follow ? .plain : .text) }
 }
 
 extension Status {

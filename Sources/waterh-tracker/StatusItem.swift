@@ -14,15 +14,14 @@ struct StatusItem: Equatable {
     var colour: String
 
     /// The day.
-    init(_ snapshot: TrackerSnapshot) {
-        let pace = snapshot.pace
-        text = snapshot.litresText
-        short = "\(pace.percent) %"
-        tooltip = [pace.statusText, snapshot.lastDrinkAge.map { "last drink \($0)" }, snapshot.waterline?.waterDueText].compactMap(\.self).joined(separator: "\n")
-        state = Status.name(pace.displayUrgency)
-        phase = snapshot.nextDrink.phase.rawValue
-        percent = pace.percent
-        colour = switch pace.displayUrgency {
+    init(_ day: StatusFields) {
+        text = day.litresText
+        short = "\(day.percent) %"
+        tooltip = [day.statusText, day.lastDrinkAge.map { "last drink \($0)" }, day.waterline?.waterDueText].compactMap(\.self).joined(separator: "\n")
+        state = Status.name(day.displayUrgency)
+        phase = day.phase
+        percent = day.percent
+        colour = switch day.displayUrgency {
         case .onTrack: "#42A5F5"
         case .attention: "#FFB300"
         case .overdue: "#E53935"
@@ -30,7 +29,7 @@ struct StatusItem: Equatable {
     }
 
     /// The session that runs, or that none does (US-030).
-    init(session: WaterlineSnapshot?) {
+    init(session: StatusFields.Session?) {
         guard let session else {
             (text, short, tooltip, state, phase, percent, colour) = ("No Session", "", "", "idle", "idle", 0, "#6B7B8D")
             return

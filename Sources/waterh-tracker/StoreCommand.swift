@@ -18,6 +18,7 @@ extension StoreCommand {
 
     func run() throws {
         do {
+            if let asking = self as? any AskingCommand, try asking.ask() { return }
             try run(Desk(options, for: access))
         } catch {
             throw Failures.explained(error)

@@ -12,7 +12,7 @@ import Testing
         let path = folder.file("s.sock")
         let shell = try #require(Program(system: "sh"))
         // A copy that nobody may run, made by another process: what a test process writes it cannot run while others start.
-        let line = "umask 000; cp '\(Program("waterh-emulator").path)' '\(folder.file("squatter"))' && exec setpriv --reuid=65534 --regid=65534 --clear-groups '\(folder.file("squatter"))' run --link unix:\(path)"
+        let line = "umask 000; cp '\(Program("waterh-emulator").path)' '\(folder.file("squatter"))' && exec setpriv --reuid=65534 --regid=65534 --clear-groups '\(folder.file("squatter"))' run --link unix:\(path).link --control unix:\(path)"
         let squatter = try shell.start(["-c", line], environment: ["HOME": folder.path, "TMPDIR": folder.path, "XDG_RUNTIME_DIR": folder.path])
         #expect(await event { FileManager.default.fileExists(atPath: path) ? true : nil } == true, "\(squatter.error)")
         let socket = ServiceSocket(path: path)
