@@ -26,6 +26,14 @@ import Testing
         "names": ([nil, "[\"shelf.example\"]"], .page("-H Host:shelf.example")),
         "share-waterline": ([nil, "true"], .page("-H X-Forwarded-For:192.0.2.9 -H Authorization:TOKEN")),
         "mqtt": (["{ url = \"mqtt://127.0.0.1:9\" }", "{ url = \"mqtt://127.0.0.1:10\" }"], .service(["MQTT: "], until: " cannot")),
+        "ntfy": (["{ url = \"https://ntfy.example/a\" }", "{ url = \"https://ntfy.test/a\" }"], .service(["Notifications go to"], until: "\n")),
+        "gotify": (
+            ["{ url = \"https://gotify.example\", token = \"A\" }", "{ url = \"https://gotify.test\", token = \"A\" }"], .service(["Notifications go to"], until: "\n")
+        ),
+        "webhook": (["{ url = \"https://hook.example/a\" }", "{ url = \"https://hook.test/a\" }"], .service(["Notifications go to"], until: "\n")),
+        "public-url": (
+            ["a", "b"].map { "\"https://\($0).example\"\nntfy = { url = \"https://ntfy.example/a\" }" }, .service(["Notifications go to"], until: "\n")
+        ),
         "allow-power-cycle": ([nil, "true"], .service(["Service on"], until: " [")),
     ]
 
