@@ -43,6 +43,8 @@ actor ServiceDesk {
 
     /// A desk at this moment: for what else uses the store beside the polls.
     func desk(source: String = "gateway", canNotify: Bool = false) -> TrackerDesk {
+        // Somebody may have set the zone a moment ago, or travelled.
+        reread()
         let log = log
         return depot.desk(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
     }
