@@ -177,7 +177,7 @@ import TrackerCore
 /// A server that is told to stop while connections come in (chaos seed 303: it died of SIGILL).
 @Suite(.timeLimit(.minutes(2))) struct StoppingTests {
     @Test func aServerThatIsToldToStopWhileConnectionsComeInEndsInPeace() async throws {
-        for _ in 0..<10 {
+        for _ in 0..<4 {
             let callers = Mutex<[Task<Void, Never>]>([])
             try await ServedHousehold.serve { house async throws in
                 let port = house.port

@@ -4,6 +4,9 @@ import Synchronization
 /// Every connection of one address, and the address itself, so that a server can end without being cancelled: a connection that was accepted and
 /// not yet taken up when the serving task is cancelled ends the process (swift-nio's issue 2637).
 final class OpenConnections: Sendable {
+    /// Between the last connection that is let in and the end of the address: what was let in is taken up meanwhile. A connection that is on its way
+    /// when the address ends would end the process, too.
+    static let settling = TimeAmount.milliseconds(100)
     /// What is being answered may be finished for so long.
     static let courtesy = TimeAmount.milliseconds(250)
 
@@ -23,17 +26,32 @@ final class OpenConnections: Sendable {
             state.listener = listener
             return state.isStopping
         }
-        if isLate { listener.close(promise: nil) }
+        if isLate { Self.shut(listener) {} }
     }
 
     /// Nobody new is let in; who is being answered is answered to the end, and everybody else goes.
     func stop() {
-        let (listener, open) = state.withLock { state in
-            state.isStopping = true
-            return (state.listener, Array(state.open.values))
+        let listener = state.withLock { state in
+            if state.listener == nil { state.isStopping = true }
+            return state.listener
         }
-        listener?.close(promise: nil)
-        for channel in open { Self.end(channel) }
+        guard let listener else { return }
+        Self.shut(listener) {
+            let open = self.state.withLock { state in
+                state.isStopping = true
+                return Array(state.open.values)
+            }
+            for channel in open { Self.end(channel) }
+        }
+    }
+
+    private static func shut(_ listener: any Channel, then: @escaping @Sendable () -> Void) {
+        listener.setOption(.autoRead, value: false).whenComplete { _ in
+            listener.eventLoop.scheduleTask(in: settling) {
+                listener.close(promise: nil)
+                then()
+            }
+        }
     }
 
     fileprivate func came(_ channel: any Channel) {
