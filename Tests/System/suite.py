@@ -10,6 +10,7 @@ A red part does not end the run: it notes what was red, for the verdict, which e
 With --once-more up to four red tests run again, alone: a time limit that a busy processor missed has nothing to do with us. Green then,
 a test is flaky: it is named, and remembered; flaky in two runs in a row is red.
 """
+import collections
 import json
 import os
 import pathlib
@@ -21,6 +22,9 @@ import time
 
 # A fault of ours shows in many tests at once; only few are run again.
 MOST_AGAIN = 4
+
+# A part that is no Swift tests says itself what was red, at its end: so much of that stands in the verdict, where a reader of a long log looks.
+LAST_LINES = 40
 
 
 def record():
@@ -129,6 +133,18 @@ def again(entry, command, folder):
     place.write_text("".join(test + "\n" for test in sorted(remembered)))
 
 
+def part(label, command):
+    entry, last = blank(label), collections.deque(maxlen=LAST_LINES)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    for line in process.stdout:
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+        last.append(line.decode(errors="replace").rstrip()[:600])
+    if status := process.wait():
+        entry["failed"] = {label: [f"exit code {status}, and its last lines:", *last]}
+    return entry
+
+
 def clock(seconds):
     return f"{int(seconds) // 60} min {int(seconds) % 60:02} s"
 
@@ -146,7 +162,7 @@ def verdict(report):
     print(f"{clock(sum(entry['seconds'] for entry in entries)):>12}  in all")
     for title, those in (("skipped", {test: [why] for test, why in skipped.items()}), ("flaky (red, then green alone)", flaky), ("failed", failed)):
         for test, words in sorted(those.items()):
-            print(f"{title}: {test}" + "".join(f"\n    {line}" for line in words[:3] if line))
+            print(f"{title}: {test}" + "".join(f"\n    {line}" for line in words[:LAST_LINES + 1] if line))
     print("FAILED" if failed else "passed")
     return 1 if failed else 0
 
@@ -168,9 +184,7 @@ def main(arguments):
     if kind == "tests":
         entry = tests(label, "--once-more" in options, command)
     else:
-        entry = blank(label)
-        if status := subprocess.run(command).returncode:
-            entry["failed"] = {label: [f"exit code {status}"]}
+        entry = part(label, command)
     note(report, entry, time.monotonic() - begun)
     return 0
 
