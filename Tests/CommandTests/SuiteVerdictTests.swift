@@ -87,4 +87,38 @@ import Testing
         #expect(verdict.output.contains("failed: fuzzers\n    exit code 1"))
         #expect(verdict.output.contains("1 min 01 s  build"))
     }
+
+    /// A script in the place of chaos: its exit codes, one run after the other.
+    private func late(_ bench: Bench, _ codes: [Int]) async throws {
+        let script = """
+            ran=$(cat \(bench.folder.file("ran")) 2>/dev/null || echo 0); echo $((ran + 1)) >\(bench.folder.file("ran"))
+            set -- \(codes.map(String.init).joined(separator: " ")); shift $ran
+            echo "what was seen in this run"; exit $1
+            """
+        try? FileManager.default.removeItem(at: bench.folder.url("ran"))
+        _ = try await bench.suite(["part", "chaos", "--once-more", bench.report, "--", "bash", "-c", script])
+    }
+
+    @Test(arguments: [
+        ([0], 0, "passed"), ([75, 0], 0, "flaky (red, then green alone): chaos"), ([75, 75], 1, "failed: chaos"), ([75, 1], 1, "failed: chaos"),
+        ([1, 0], 1, "failed: chaos\n    exit code 1, and its last lines:\n    what was seen in this run"),
+    ])
+    func onlyWhatWasLateRunsOnceMore(codes: [Int], status: Int32, line: String) async throws {
+        let bench = try Bench()
+        try await late(bench, codes)
+        let verdict = try await bench.verdict()
+        #expect(verdict.exitCode == status)
+        #expect(verdict.output.contains(line), "\(verdict.output)")
+    }
+
+    @Test func aGreenRunForgivesAndAnotherPartsMemoryStays() async throws {
+        let bench = try Bench()
+        try await late(bench, [75, 0])
+        try await bench.part(["pf", "pp"])
+        try await bench.part(["pp"])
+        try await bench.part(["pf", "pp"])
+        #expect(try await bench.verdict().exitCode == 0, "a green run lay between")
+        try await late(bench, [75, 0])
+        #expect(try await bench.verdict().exitCode == 1, "twice in a row")
+    }
 }

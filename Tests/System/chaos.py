@@ -19,6 +19,8 @@ from sync_server import SyncServer
 from verdict import Verdict, dump
 from world import World
 
+# The exit code where nothing but limits of time was missed (EX_TEMPFAIL).
+LATE_ONLY = 75
 # After this many polls of a bottle that has no faults any more it is empty, or it never will be.
 LAST_POLLS = 12
 
@@ -150,7 +152,7 @@ class Chaos:
         while not is_true():
             self.collect()
             if time.monotonic() > end:
-                self.world.fail(f"{what} took longer than {limit} s")
+                self.world.fail(f"{what} took longer than {limit} s", is_late=True)
                 return False
             time.sleep(0.02)
         self.collect()
@@ -211,8 +213,8 @@ def main():
     if good:
         print(f"chaos: nothing lost, nothing doubled, nobody died (--seed {seed})")
         return 0
-    print(f"chaos: {len(world.failures)} failures with --seed {seed}; every process's log and timeline.txt are in {world.folder}")
-    return 1
+    print(f"chaos: {len(world.failures)} failures with --seed {seed}{'' if world.promises_broken else ', all of them limits of time'}; every process's log and timeline.txt are in {world.folder}")
+    return 1 if world.promises_broken else LATE_ONLY
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """The parts of `hardware/bench test`, each with its time, and the verdict at the end.
 
 suite.py tests LABEL [--once-more] REPORT -- swift test …   a part that consists of Swift tests
-suite.py part LABEL REPORT -- COMMAND…                      any other part
+suite.py part LABEL [--once-more] REPORT -- COMMAND…        any other part
 suite.py time LABEL SECONDS REPORT                          a part that went well already
 suite.py verdict REPORT                                     what stands at the end
 
 A red part does not end the run: it notes what was red, for the verdict, which ends with exit code 1 then.
 
 With --once-more up to four red tests run again, alone: a time limit that a busy processor missed has nothing to do with us. Green then,
-a test is flaky: it is named, and remembered; flaky in two runs in a row is red.
+a test is flaky: it is named, and remembered; flaky in two runs in a row is red. A part with --once-more runs again where its exit code
+says that nothing but limits of time was missed (75).
 """
 import collections
 import json
@@ -26,10 +27,14 @@ MOST_AGAIN = 4
 # A part that is no Swift tests says itself what was red, at its end: so much of that stands in the verdict, where a reader of a long log looks.
 LAST_LINES = 40
 
+# The exit code of a part in which nothing but limits of time was missed (EX_TEMPFAIL).
+LATE_ONLY = 75
 
-def record():
+
+def record(label):
+    """What was flaky in this part when it ran last, one name a line."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return pathlib.Path(cache) / "waterh-bench" / "flaky-tests"
+    return pathlib.Path(cache) / "waterh-bench" / "flaky" / label
 
 
 class Events:
@@ -98,7 +103,7 @@ def note(report, entry, seconds):
 
 
 def tests(label, once_more, command):
-    entry = blank(label)
+    entry, flaky = blank(label), set()
     with tempfile.TemporaryDirectory() as folder:
         status, events = run(command, folder)
         if events is None:
@@ -110,38 +115,59 @@ def tests(label, once_more, command):
         elif status != 0 and not events.failed:
             entry["failed"] = {label: [f"exit code {status}"]}
         elif once_more and 0 < len(events.failed) <= MOST_AGAIN:
-            again(entry, command, folder)
+            def is_green(test):
+                status, events = run(without_filter(command) + ["--filter", "^" + re.escape(test)], folder)
+                return status == 0 and events is not None and test in events.passed
+            flaky = again(entry, is_green)
+        if once_more:
+            remember(label, flaky)
     return entry
 
 
-def again(entry, command, folder):
-    place = record()
-    place.parent.mkdir(parents=True, exist_ok=True)
+def again(entry, is_green):
+    """Each red one once more: green now, it is flaky. Those that are, for the run after."""
+    place = record(entry["label"])
     before = set(place.read_text().splitlines()) if place.exists() else set()
     remembered = set()
     for test, words in sorted(entry["failed"].items()):
         print(f"== {test}, once more (it was red)", flush=True)
-        status, events = run(without_filter(command) + ["--filter", "^" + re.escape(test)], folder)
-        if status != 0 or events is None or test not in events.passed:
+        if not is_green(test):
             continue
         remembered.add(test)
         if test in before:
-            words.append("flaky, as in the run before")
+            words.insert(0, "flaky, as in the run before")
         else:
             entry["flaky"][test] = entry["failed"].pop(test)
-            entry["passed"] += 1
-    place.write_text("".join(test + "\n" for test in sorted(remembered)))
+            entry["passed"] += test != entry["label"]
+    return remembered
 
 
-def part(label, command):
-    entry, last = blank(label), collections.deque(maxlen=LAST_LINES)
+def remember(label, flaky):
+    place = record(label)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("".join(test + "\n" for test in sorted(flaky)))
+
+
+def last_lines(command):
+    """Its exit code, and the end of what it said."""
+    last = collections.deque(maxlen=LAST_LINES)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     for line in process.stdout:
         sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
         last.append(line.decode(errors="replace").rstrip()[:600])
-    if status := process.wait():
-        entry["failed"] = {label: [f"exit code {status}, and its last lines:", *last]}
+    return process.wait(), list(last)
+
+
+def part(label, once_more, command):
+    entry, flaky = blank(label), set()
+    status, words = last_lines(command)
+    if status != 0:
+        entry["failed"] = {label: [f"exit code {status}, and its last lines:", *words]}
+    if once_more:
+        if status == LATE_ONLY:
+            flaky = again(entry, lambda _: last_lines(command)[0] == 0)
+        remember(label, flaky)
     return entry
 
 
@@ -184,7 +210,7 @@ def main(arguments):
     if kind == "tests":
         entry = tests(label, "--once-more" in options, command)
     else:
-        entry = part(label, command)
+        entry = part(label, "--once-more" in options, command)
     note(report, entry, time.monotonic() - begun)
     return 0
 
