@@ -20,11 +20,14 @@ public struct CommandFailure: Error, Sendable, CustomStringConvertible {
     public var status: ExitStatus
     public var sentence: String
     public var advice: String?
+    /// A stable name for programs, where it has one: of a refusal the rule's.
+    public var code: String?
 
-    public init(_ status: ExitStatus, _ sentence: String, advice: String? = nil) {
+    public init(_ status: ExitStatus, _ sentence: String, advice: String? = nil, code: String? = nil) {
         self.status = status
         self.sentence = sentence
         self.advice = advice
+        self.code = code
     }
 
     public var description: String { advice.map { "\(sentence)\n\($0)" } ?? sentence }

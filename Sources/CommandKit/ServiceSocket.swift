@@ -95,7 +95,7 @@ public struct ServiceSocket: Sendable {
         let body = Data(answer[end.upperBound...])
         guard (200..<300).contains(status) else {
             let problem = try? JSONDecoder().decode(Refused.self, from: body)
-            throw CommandFailure(status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).", advice: problem?.code.flatMap(advice))
+            throw CommandFailure(status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).", advice: problem?.code.flatMap(advice), code: problem?.code)
         }
         return body
     }
@@ -106,7 +106,7 @@ public struct ServiceSocket: Sendable {
     }
 
     var silent: CommandFailure {
-        CommandFailure(.failed, "The service at \(path) gave no answer.", advice: "Is it being started or stopped? Try again in a moment.")
+        CommandFailure(.failed, "The service at \(path) gave no answer.", advice: "Is it being started or stopped? Try again in a moment.", code: "noAnswer")
     }
 
     func open() throws -> Int32 {
@@ -154,10 +154,10 @@ public struct ServiceSocket: Sendable {
     private var strange: CommandFailure {
         CommandFailure(
             .failed, "Another user's program listens at \(path), and not the service: nothing was said to it.",
-            advice: "See whose it is with: ls -l \(path)")
+            advice: "See whose it is with: ls -l \(path)", code: "notTheService")
     }
 
     private var absent: CommandFailure {
-        CommandFailure(.failed, "No service keeps this store (nothing listens at \(path)).", advice: "Start it with: waterh-gateway run")
+        CommandFailure(.failed, "No service keeps this store (nothing listens at \(path)).", advice: "Start it with: waterh-gateway run", code: "noService")
     }
 }

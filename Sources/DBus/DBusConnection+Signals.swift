@@ -101,6 +101,9 @@ extension DBusConnection {
         DBusMatch(sender: bus, path: "/org/freedesktop/DBus", interface: bus, member: "NameOwnerChanged", firstArgument: name)
     }
 
+    /// Whether somebody has that name now; of a unique name (`:1.42`): whether that connection is still there.
+    public func hasOwner(_ name: String) async throws(DBusFailure) -> Bool { try await owner(of: name) != nil }
+
     private func owner(of name: String) async throws(DBusFailure) -> String? {
         do throws(DBusFailure) {
             return try await askBus("GetNameOwner", [.string(name)]).first?.text
@@ -111,10 +114,14 @@ extension DBusConnection {
     }
 
     /// Asks for a well-known name; `false` when somebody else has it.
-    /// - Parameter waits: gets it when that one lets go, or dies.
-    public func requestName(_ name: String, waits: Bool = false) async throws(DBusFailure) -> Bool {
-        let doNotQueue = UInt32(4)
-        let answer = try await askBus("RequestName", [.string(name), .uint32(waits ? 0 : doNotQueue)]).first?.integer
+    /// - Parameters:
+    ///   - waits: gets it when that one lets go, or dies.
+    ///   - lends: gives it to who takes it.
+    ///   - takes: does not wait for who lends it.
+    public func requestName(_ name: String, waits: Bool = false, lends: Bool = false, takes: Bool = false) async throws(DBusFailure) -> Bool {
+        let (allowReplacement, replaceExisting, doNotQueue) = (UInt32(1), UInt32(2), UInt32(4))
+        let flags = (lends ? allowReplacement : 0) | (takes ? replaceExisting : 0) | (waits ? 0 : doNotQueue)
+        let answer = try await askBus("RequestName", [.string(name), .uint32(flags)]).first?.integer
         return answer == 1 || answer == 4  // Primary owner, or already so.
     }
 

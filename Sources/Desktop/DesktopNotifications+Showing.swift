@@ -7,7 +7,7 @@ extension DesktopNotifications {
     public func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
     /// As `deliver`. What this desktop was shown a moment ago, by whichever of our programs, counts as shown and is not shown again: whoever asked
-    /// may have died before it could say so.
+    /// may have died before it could say so. What one of them is showing right now, and the server has not answered, is left to that one.
     public func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         guard !memory.hasJustShown(notification) else {
@@ -15,6 +15,10 @@ extension DesktopNotifications {
             return true
         }
         if notification.urgency != .critical, await isUndisturbed(server) { return false }
+        guard await begins(notification, server) else {
+            outlets.log("Being shown already: \(notification.kind.id) (\(notification.id)).")
+            return false
+        }
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
         let message = DesktopMessage(capabilities: server.capabilities, hearsPresses: outlets.pressed != nil)
         let call = DBusCall(Self.service, Self.path, Self.service, "Notify", message.arguments(notification, replacing: replaced))
@@ -34,10 +38,28 @@ extension DesktopNotifications {
         }
     }
 
+    /// Whether this program is to show it now: another may be at it, and its server may be slow. Who is not on the bus any more is at nothing.
+    private func begins(_ notification: Announcement, _ server: Server) async -> Bool {
+        let lease = Double(limits.lateAnswer.components.seconds) + 5
+        var gone: String?
+        if let other = memory.shower(of: notification, owner: server.owner, within: lease) {
+            guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false else { return false }
+            gone = other
+        }
+        return memory.begin(notification, by: await server.connection.uniqueName, owner: server.owner, within: lease, insteadOf: gone)
+    }
+
+    /// Shows again what went with its server and is to stay until it is over: the running session.
+    func showLost() async {
+        for announcement in memory.lost { _ = await show(announcement) }
+    }
+
     /// Takes it away, where it is shown.
     public func close(id: String) async {
-        guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
-        memory.forget(notice.number, owner: server.owner)
+        let server = await readyServer()
+        let shown = server.flatMap { memory.notice(id, owner: $0.owner) }
+        memory.end(id)
+        guard let server, let notice = shown else { return }
         _ = try? await server.connection.call(
             DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]), limit: limits.answer)
     }
@@ -65,6 +87,7 @@ extension DesktopNotifications {
         switch answer {
         case .success(let values):
             guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
+                server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
                 rest(DBusFailure(DBusFailure.failed, "their server answers with no number"))
                 wanted?.resume(returning: false)
                 return
@@ -72,11 +95,14 @@ extension DesktopNotifications {
             // Of a server that has gone meanwhile nothing is shown any more.
             if self.server?.owner == server.owner || self.server == nil {
                 memory.remember(notification, number: shown, owner: server.owner)
+            } else {
+                server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
             }
             if wanted == nil { wake() }
             outlets.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
             wanted?.resume(returning: true)
         case .failure(let failure):
+            server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
             // One who waits was not answered; one who was given up on has been left alone already.
             if wanted != nil { rest(failure) }
             wanted?.resume(returning: false)

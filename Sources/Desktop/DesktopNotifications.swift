@@ -176,7 +176,11 @@ public actor DesktopNotifications: NotificationSink {
         server = nil
         wake()
         memory.keepOnly(owner: known)
+        // Who only shows and ends has nobody to press what stays.
         guard owner != nil, let appeared = outlets.appeared else { return }
-        Task { await appeared() }
+        Task {
+            await showLost()
+            await appeared()
+        }
     }
 }

@@ -3,7 +3,7 @@ import Synchronization
 import TrackerCore
 
 /// What was shown last, by the catalogue's id: the number that the server gave it, so that the next of its kind takes its place, and what it was, so that
-/// nothing is shown twice.
+/// nothing is shown twice. And what is being shown right now, by whom, so that no other shows it, too, while a slow server thinks.
 ///
 /// A number means something to one server only (`owner`: bus and unique name). In a file of the session's runtime folder all our programs of the
 /// session share it, and a program that was started anew goes on where the last one was. A file that cannot be read or written costs no
@@ -13,19 +13,40 @@ public final class NoticeMemory: Sendable {
         /// Of whom the number is; `nil` once it is not shown any more.
         var owner: String?
         var number: UInt32
-        var kind: NotificationKind
-        var notificationId: String
-        var words: String
+        var announcement: Announcement
         /// By the machine's clock, seconds since 1970.
         var shownAt: Double
+        /// It went with its server, and nobody had closed it.
+        var isLost = false
+
+        var kind: NotificationKind { announcement.kind }
+        var notificationId: String { announcement.id }
+    }
+
+    /// A presentation that the server has not answered yet.
+    private struct Showing: Hashable, Sendable, Codable {
+        var owner: String
+        /// Unique name of the program's connection.
+        var by: String
+        var words: String
+        var since: Double
+    }
+
+    private struct Contents: Hashable, Sendable, Codable {
+        /// By the catalogue's id.
+        var notices: [String: Notice] = [:]
+        /// By the notification's own id.
+        var showings: [String: Showing] = [:]
     }
 
     /// For so long the same notification with the same words is taken for the same one: longer than any claim to it holds.
     private static let repetition: Double = 600
     private static let limit = 1 << 16
+    /// So often the file is asked for while another program has it, and so long in between, microseconds.
+    private static let (attempts, pause) = (100, UInt32(2000))
     private let file: String?
     private let now: @Sendable () -> Double
-    private let held = Mutex<[String: Notice]>([:])
+    private let held = Mutex(Contents())
 
     /// - Parameter file: `nil`: for this program alone.
     public convenience init(file: String? = nil) { self.init(file: file, now: { Date().timeIntervalSince1970 }) }
@@ -33,58 +54,115 @@ public final class NoticeMemory: Sendable {
     init(file: String?, now: @escaping @Sendable () -> Double) { (self.file, self.now) = (file, now) }
 
     /// What is shown under that id by that server.
-    func notice(_ id: String, owner: String) -> Notice? { all()[id].flatMap { $0.owner == owner ? $0 : nil } }
+    func notice(_ id: String, owner: String) -> Notice? { all().notices[id].flatMap { $0.owner == owner ? $0 : nil } }
 
     /// What that server shows under that number.
-    func notice(_ number: UInt32, owner: String) -> Notice? { all().values.first { $0.number == number && $0.owner == owner } }
+    func notice(_ number: UInt32, owner: String) -> Notice? { all().notices.values.first { $0.number == number && $0.owner == owner } }
 
     /// Everything that server shows.
-    func notices(owner: String) -> [Notice] { all().values.filter { $0.owner == owner } }
+    func notices(owner: String) -> [Notice] { all().notices.values.filter { $0.owner == owner } }
 
-    /// Whether a person was shown this a moment ago; it may be closed by now.
+    /// Whether a person was shown this a moment ago; it may be closed by now. What went with its server has to be shown again.
     func hasJustShown(_ announcement: Announcement) -> Bool {
-        guard let notice = all()[announcement.kind.id], notice.notificationId == announcement.id, notice.words == Self.words(announcement) else { return false }
-        return (now() - notice.shownAt).magnitude < Self.repetition
+        guard let notice = all().notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost else { return false }
+        return Self.words(notice.announcement) == Self.words(announcement) && (now() - notice.shownAt).magnitude < Self.repetition
     }
 
     func remember(_ announcement: Announcement, number: UInt32, owner: String) {
-        let notice = Notice(
-            owner: owner, number: number, kind: announcement.kind, notificationId: announcement.id, words: Self.words(announcement), shownAt: now())
-        change { $0[announcement.kind.id] = notice }
+        change {
+            $0.notices[announcement.kind.id] = Notice(owner: owner, number: number, announcement: announcement, shownAt: now())
+            $0.showings[announcement.id] = nil
+        }
     }
 
     /// It is not shown any more.
     func forget(_ number: UInt32, owner: String) {
         change { held in
-            for (id, notice) in held where notice.number == number && notice.owner == owner { held[id]?.owner = nil }
+            for (id, notice) in held.notices where notice.number == number && notice.owner == owner { held.notices[id]?.owner = nil }
         }
     }
 
-    /// Another server, or none: the numbers of the last one mean nothing any more.
-    func keepOnly(owner: String?) {
+    /// It is over: also where the server that showed it has gone, it does not come again.
+    func end(_ id: String) {
         change { held in
-            for (id, notice) in held where notice.owner != owner { held[id]?.owner = nil }
+            held.notices[id]?.owner = nil
+            held.notices[id]?.isLost = false
         }
     }
+
+    /// Another server, or none: the numbers of the last one mean nothing any more, and what was to stay until it is over is lost.
+    func keepOnly(owner: String?) {
+        change { held in
+            for (id, notice) in held.notices where notice.owner != nil && notice.owner != owner {
+                held.notices[id]?.owner = nil
+                held.notices[id]?.isLost = notice.kind.isResident
+            }
+        }
+    }
+
+    /// What went with its server and is to be there until it is over.
+    var lost: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
+
+    // MARK: - Who is at it
+
+    /// Which program is showing this right now on that server, as far as anybody wrote down.
+    /// - Parameter seconds: so long a server may think.
+    func shower(of announcement: Announcement, owner: String, within seconds: Double) -> String? { shower(of: announcement, owner, seconds, all()) }
+
+    /// From here on this program shows it, and no other.
+    /// - Parameter gone: who had begun, and is not there any more.
+    /// - Returns: `false` where another has begun meanwhile, or this program is at it already.
+    func begin(_ announcement: Announcement, by program: String, owner: String, within seconds: Double, insteadOf gone: String?) -> Bool {
+        change { held in
+            if let other = shower(of: announcement, owner, seconds, held), other != gone { return false }
+            held.showings = held.showings.filter { (now() - $0.value.since).magnitude < seconds }
+            held.showings[announcement.id] = Showing(owner: owner, by: program, words: Self.words(announcement), since: now())
+            return true
+        }
+    }
+
+    /// The server has not shown it.
+    func giveUp(_ announcement: Announcement, by program: String) {
+        change { held in if held.showings[announcement.id]?.by == program { held.showings[announcement.id] = nil } }
+    }
+
+    private func shower(of announcement: Announcement, _ owner: String, _ seconds: Double, _ held: Contents) -> String? {
+        guard let showing = held.showings[announcement.id], showing.owner == owner, showing.words == Self.words(announcement) else { return nil }
+        return (now() - showing.since).magnitude < seconds ? showing.by : nil
+    }
+
+    // MARK: - Parts
 
     private static func words(_ announcement: Announcement) -> String { announcement.title + "\n" + announcement.body }
 
-    private func all() -> [String: Notice] { held.withLock { held in read() ?? held } }
+    private func all() -> Contents { held.withLock { held in read() ?? held } }
 
-    private func change(_ body: (inout [String: Notice]) -> Void) {
+    private func change<Result: Sendable>(_ body: (inout Contents) -> Result) -> Result {
         held.withLock { held in
+            let lock = lock()
+            defer { if lock >= 0 { close(lock) } }
             let before = read() ?? held
             held = before
-            body(&held)
-            guard let file, held != before, let data = try? JSONEncoder().encode(held) else { return }
+            let result = body(&held)
+            guard let file, held != before, let data = try? JSONEncoder().encode(held) else { return result }
             try? data.write(to: URL(fileURLWithPath: file), options: .atomic)
+            return result
         }
     }
 
+    /// One program at a time changes the file. One that is stopped in the middle holds nobody up for long.
+    private func lock() -> Int32 {
+        guard let file else { return -1 }
+        let descriptor = open(file + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return -1 }
+        for _ in 0..<Self.attempts where flock(descriptor, LOCK_EX | LOCK_NB) != 0 { usleep(Self.pause) }
+        return descriptor
+    }
+
     /// `nil` where there is no file, or one that is not ours.
-    private func read() -> [String: Notice]? {
+    private func read() -> Contents? {
         guard let file, let handle = try? FileHandle(forReadingFrom: URL(fileURLWithPath: file)) else { return nil }
         defer { try? handle.close() }
-        return (try? handle.read(upToCount: Self.limit)).flatMap { $0 }.flatMap { try? JSONDecoder().decode([String: Notice].self, from: $0) }
+        return (try? handle.read(upToCount: Self.limit)).flatMap { $0 }.flatMap { try? JSONDecoder().decode(Contents.self, from: $0) }
     }
 }

@@ -2,7 +2,7 @@ import DBus
 import TrackerCore
 
 /// The day on the session's bus, for launchers, docks and scripts: the four intents and the state (tracker law E9). Of several programs that offer it one is asked;
-/// when that one goes, another takes its place.
+/// when that one goes, another takes its place. Of several people each has a name of their own, and the plain one is the first one's, where that one is there.
 public actor SessionObject {
     public static let name = "org.waterh.Tracker"
     public static let path = "/org/waterh/Tracker"
@@ -28,24 +28,42 @@ public actor SessionObject {
     }
 
     private static let pause = Duration.seconds(60)
+    /// A sentence may hold what was given, and that may be anything.
+    private static let longestSentence = 500
     private let bus: @Sendable () -> DBusConnection.Bus?
     private let intents: Intents
+    private let person: (name: String, isFirst: Bool)?
 
-    public init(bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() }, intents: Intents) {
-        (self.bus, self.intents) = (bus, intents)
+    /// - Parameter person: whose day it is, where several people are listed, and whether that is the first of them.
+    public init(bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() }, person: (name: String, isFirst: Bool)? = nil, intents: Intents) {
+        (self.bus, self.person, self.intents) = (bus, person, intents)
     }
+
+    /// The name on the bus under which this person's day is asked for, and no other's.
+    public static func name(of person: String) -> String { "\(name).\(PlainName.of(person))" }
 
     /// Goes on until its task is cancelled. Where there is no session there is nothing to do.
     public func run() async {
         while !Task.isCancelled {
             if let bus = bus(), let connection = try? await DBusConnection.open(bus, on: QueueExecutor("session object")) {
                 await connection.export(Self.path, [Self.interface(intents, connection)])
-                if (try? await connection.requestName(Self.name, waits: true)) != nil { await Self.end(of: connection) }
+                if await takeNames(connection) { await Self.end(of: connection) }
                 await connection.close()
                 if !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
             } else {
                 try? await Task.sleep(for: Self.pause)
             }
+        }
+    }
+
+    /// Where another has a name, it is waited for. The plain one is lent to who is not the first: the first one takes it back.
+    private func takeNames(_ connection: DBusConnection) async -> Bool {
+        do {
+            if let person { _ = try await connection.requestName(Self.name(of: person.name), waits: true) }
+            _ = try await connection.requestName(Self.name, waits: true, lends: person.map { !$0.isFirst } ?? false, takes: person?.isFirst ?? false)
+            return true
+        } catch {
+            return false
         }
     }
 
@@ -83,7 +101,11 @@ public actor SessionObject {
 
     /// A refusal by its code, as every surface names it.
     private static func failure(_ error: any Error) -> DBusFailure {
-        guard let problem = error as? any Problem else { return DBusFailure(DBusFailure.failed, "\(error)") }
-        return DBusFailure(errors + problem.code, problem.sentence)
+        guard let problem = error as? any Problem else { return DBusFailure(DBusFailure.failed, cut("\(error)")) }
+        return DBusFailure(errors + problem.code, cut(problem.sentence))
+    }
+
+    private static func cut(_ sentence: String) -> String {
+        sentence.count > longestSentence ? sentence.prefix(longestSentence) + "…" : sentence
     }
 }

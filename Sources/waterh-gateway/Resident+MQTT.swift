@@ -2,13 +2,14 @@ import CommandKit
 import CommandStore
 import Logging
 import MQTTSurface
+import Store
 import TrackerCore
 import TrackerDesk
 
 extension Resident {
     /// The person's day at an MQTT broker, where the settings or the file name one.
     func outlet(_ sink: MQTTSink, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool, wrote: @escaping @Sendable () async -> Void) -> MQTTOutlet {
-        let log = log
+        let (log, place) = (log, store.path)
         let around = MQTTOutlet.Surroundings(
             desk: { [self] in try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(planInForce.zone), source: "mqtt", canNotify: canNotify()) },
             overlay: { [self] in try Self.overlay($0, planInForce) }, service: service,
@@ -24,10 +25,14 @@ extension Resident {
                 }
                 return lock
             },
+            home: { [self] in store.path == ":memory:" ? nil : Machine.home(of: store.path) }, watch: { [self] in store.path == ":memory:" ? nil : StoreWatch(store.path) },
             say: { word in
                 switch word {
                 case .connected(let plan): log.notice("MQTT: connected with \(plan).")
                 case .trouble(let trouble): log.warning("MQTT: \(sentence(trouble)) It is tried again.")
+                case .copied(let words):
+                    log.warning(
+                        "MQTT: \(words) Was it moved here: waterh-gateway identity keep --store \(place). Is it a copy: waterh-gateway identity new --store \(place), and give one of the two another prefix.")
                 case .off: log.notice("MQTT: the settings name no broker any more.")
                 case .stays(let words): log.warning("MQTT: \(words)")
                 case .ignored(let words): log.warning("MQTT: \(words)")

@@ -62,7 +62,7 @@ final class Resident: Sendable {
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
-            desktop.map { ServiceDesktop(desktop: $0, desk: desk, reminders: reminders, page: pages, log: log) }
+            desktop.map { ServiceDesktop(desktop: $0, desk: desk, reminders: reminders, page: pages, listed: plan.listed, log: log) }
         }
     }
 
@@ -129,6 +129,7 @@ final class Resident: Sendable {
     func afterPoll(_ report: PollReport, _ options: PollOptions) async {
         await desk.afterPoll(report, options)
         await reminders.poke()
+        await publishing.withLock { $0 }?.poke()
     }
 
     /// The person as the web server sees it.

@@ -9,6 +9,8 @@ struct ServiceDesktop: Sendable {
     let desk: ServiceDesk
     let reminders: ReminderLoop
     let page: PageAddress
+    /// As listed; `nil` where there is no list.
+    let listed: String?
     let log: Logger
 
     /// From now on buttons act, and a server that comes is told what is due.
@@ -31,6 +33,8 @@ struct ServiceDesktop: Sendable {
             return answer
         }
         return SessionObject(
+            // The service has the desktop of the first one listed.
+            person: listed.map { ($0, true) },
             intents: .init(
                 logDrink: { preset in try await write { try TrackerDesk.json(try $0.drink(preset: preset)) } },
                 logWater: { try await write { try TrackerDesk.json(try $0.water()) } },

@@ -12,6 +12,7 @@ actor DesktopAgent {
     private static let lateSeconds: Double = 30
 
     private let store: String
+    private let person: (name: String, isFirst: Bool)?
     private let desktop: DesktopNotifications
     private var page: String?
     private var waiting: Task<Void, Never>?
@@ -19,11 +20,14 @@ actor DesktopAgent {
     /// Buttons that were pressed, until the service has heard of them.
     private var presses: [(press: DesktopPress, at: Date)] = []
     private var isPassingOn = false
+    /// That there is no desktop was said.
+    private var hasNobodyToShow = false
     /// The press that was told to wait.
     private var waitsFor: String?
 
-    init(store: String) {
-        self.store = store
+    /// - Parameter person: whose day it is, where several people are listed, and whether that is the first of them.
+    init(store: String, person: (name: String, isFirst: Bool)?) {
+        (self.store, self.person) = (store, person)
         desktop = DesktopNotifications(memory: NoticeMemory(file: ServiceSocket.file(forStore: store, "notices.json")))
     }
 
@@ -35,22 +39,34 @@ actor DesktopAgent {
         outlets.pressed = { await self.pressed($0) }
         outlets.appeared = { await self.wake() }
         await desktop.attend(outlets)
-        let object = SessionObject(intents: intents)
+        let object = SessionObject(person: person, intents: intents)
         let offering = Task { await object.run() }
         defer { offering.cancel() }
         var pause = Self.shortestPause
         while !Task.isCancelled {
             // Whoever cannot show does not offer to.
             guard await desktop.canShow() else {
+                sayThatNobodyShows()
                 await wait(Self.longestPause)
                 continue
             }
+            hasNobodyToShow = false
             if await listen() { pause = Self.shortestPause }
             guard !Task.isCancelled else { break }
             await wait(pause)
             pause = min(pause * 2, Self.longestPause)
         }
         await desktop.stop()
+    }
+
+    /// Once until it changes: who waits in silence is taken for one who works.
+    private func sayThatNobodyShows() {
+        guard !hasNobodyToShow, !Task.isCancelled else { return }
+        hasNobodyToShow = true
+        Diagnostics.line(
+            SessionBus.find() == nil
+                ? "There is no session bus here, and so no desktop: it is waited for. In a desktop session DBUS_SESSION_BUS_ADDRESS names it, or it is $XDG_RUNTIME_DIR/bus."
+                : "Nobody on the session's bus shows notifications: a notification server is waited for.")
     }
 
     /// Until the service goes, or the desktop's server does.
@@ -139,16 +155,22 @@ actor DesktopAgent {
 
     /// The day on the session's bus, from the service.
     private var intents: SessionObject.Intents {
-        @Sendable func post(_ target: String, _ body: JSONValue = [:]) async throws -> String {
-            String(decoding: try await self.post("/api/v1/session" + target, body), as: UTF8.self)
+        @Sendable func ask(_ body: @escaping @Sendable (ServiceSocket) throws -> Data) async throws -> String {
+            do {
+                return String(decoding: try await self.away(body), as: UTF8.self)
+            } catch let failure as CommandFailure {
+                // The service's own word, and not what can be done about it on a command line.
+                throw Refusal(failure.code ?? "failed", failure.sentence, category: failure.status == .refused ? .refused : .failed)
+            }
         }
+        @Sendable func post(_ target: String, _ body: JSONValue = [:]) async throws -> String { try await ask { try $0.post("/api/v1/session" + target, body) } }
         return .init(
             logDrink: { preset in try await post("/drink", preset.map { ["preset": .string($0)] as JSONValue } ?? [:]) }, logWater: { try await post("/water") },
             startSession: {
                 _ = try await post("")
-                return String(decoding: try await self.away { try $0.get("/api/v1/session") }, as: UTF8.self)
+                return try await ask { try $0.get("/api/v1/session") }
             },
-            endSession: { try await post("/end") }, state: { String(decoding: try await self.away { try $0.get("/api/v1/state") }, as: UTF8.self) })
+            endSession: { try await post("/end") }, state: { try await ask { try $0.get("/api/v1/state") } })
     }
 
     private func post(_ target: String, _ body: JSONValue) async throws -> Data { try await away { try $0.post(target, body) } }

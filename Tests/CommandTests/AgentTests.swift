@@ -135,6 +135,48 @@ import Testing
         #expect(try await service.finish().exitCode == 0)
     }
 
+    @Test func anAgentsRefusalHasItsCodeOnTheBus() async throws {
+        let bench = try await Bench()
+        let service = try bench.service(hasDesktop: false)
+        let agent = try bench.agent()
+        func call(_ words: String...) async throws -> String {
+            try await bench.bus.run(
+                "dbus-send", ["--print-reply", "--dest=org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker." + words[0]] + words.dropFirst()).error
+        }
+        #expect(try await event(within: 60) { try await call("LogWater").contains("org.waterh.Error.noActiveSession: There is no active session") ? true : nil } == true, "\(agent.error) \(service.error)")
+        let long = try await call("LogDrink", "string:" + String(repeating: "x", count: 50_000))
+        #expect(long.contains("org.waterh.Error.") && long.utf8.count < 1000, "\(long.prefix(2000))")
+        service.send(signal: SIGTERM)
+        _ = try await service.finish()
+        let away = try await call("LogWater")
+        #expect(away.contains("org.waterh.Error.noService: No service keeps this store") && !away.contains("waterh-gateway"), "\(away)")
+        agent.send(signal: SIGTERM)
+        _ = try await agent.finish()
+    }
+
+    /// The shipped unit's store beside a list of people; and no desktop at all.
+    @Test func anAgentThatWaitsSaysForWhatAndWhatToDo() async throws {
+        let bench = try await Bench()
+        let config = bench.folder.file("waterh.toml")
+        let text = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(bench.folder.file($0)).sqlite\"\n" }.joined()
+        try Data(text.utf8).write(to: URL(fileURLWithPath: config))
+        func start(_ words: [String], bus: String) throws -> RunningProgram {
+            try Program("waterh-tracker").start(
+                ["agent", "--config", config] + words,
+                environment: ["XDG_RUNTIME_DIR": bench.folder.path, "TMPDIR": bench.folder.path, "HOME": bench.folder.path, "DBUS_SESSION_BUS_ADDRESS": bus])
+        }
+        let lost = try start(["--store", bench.store], bus: bench.bus.address)
+        #expect(await event { lost.error.contains("OPTIONS=--person anna in ~/.config/waterh/agent.env") && lost.error.contains("anna, ben") ? true : nil } == true, "\(lost.error)")
+        #expect(await event { lost.error.contains("Nobody on the session's bus shows notifications") ? true : nil } == true, "\(lost.error)")
+        let bare = try start(["--person", "ben"], bus: "")
+        #expect(await event { bare.error.contains("There is no session bus here") ? true : nil } == true, "\(bare.error)")
+        #expect(!bare.error.contains("OPTIONS"))
+        for program in [lost, bare] {
+            program.send(signal: SIGTERM)
+            #expect(try await program.finish().exitCode == 0)
+        }
+    }
+
     @Test func withoutADesktopNothingIsCountedUntilOneCan() async throws {
         let bench = try await Bench()
         let service = try bench.service(hasDesktop: false)

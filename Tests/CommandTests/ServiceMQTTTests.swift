@@ -82,6 +82,12 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }
 
+    private func identity(_ store: String, _ choice: String...) async throws -> String {
+        let result = try await Program("waterh-gateway").run(["identity", "--store", store] + choice)
+        #expect(result.exitCode == 0, "\(result.error)")
+        return result.lines.first.map(String.init) ?? ""
+    }
+
     /// A second service of one store, and a store that began as a copy of another's: each is told so, and does not push the first one off the broker.
     @Test(arguments: [true, false]) func aSecondServiceAndACopySaySo(isCopy: Bool) async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
@@ -100,13 +106,22 @@ import Testing
             #expect(copied.exitCode == 0, "\(copied.error)")
         }
         let second = try start(isCopy ? "b.sqlite" : "a.sqlite", "two")
-        #expect(await event { second.error.contains("MQTT: Another service speaks to brokers as waterh-") ? true : nil } == true, "\(second.error)")
+        let words = isCopy ? "MQTT: This store began as a copy of " : "MQTT: Another service speaks to brokers as waterh-"
+        #expect(await event { second.error.contains(words) ? true : nil } == true, "\(second.error)")
         #expect(second.error.contains("Another service keeps this store") != isCopy, "\(second.error)")
         #expect(!first.error.contains("hung up") && !second.error.contains("MQTT: connected"), "\(first.error) \(second.error)")
         first.send(signal: SIGTERM)
         #expect(try await first.finish(limit: 20).exitCode == 0)
+        if isCopy {
+            // Also while the original is stopped it is not taken for it, until somebody says which of the two it is.
+            let names = [try await identity(folder.file("a.sqlite")), try await identity(folder.file("b.sqlite"))]
+            #expect(names[0].hasPrefix("waterh-") && names[0] == names[1] && !second.error.contains("MQTT: connected"), "\(names)")
+            #expect(second.error.contains("waterh-gateway identity new --store \(folder.file("b.sqlite"))"), "\(second.error)")
+            let own = try await identity(folder.file("b.sqlite"), "new")
+            #expect(own.hasPrefix("waterh-") && own.prefix { $0 != "," } != names[0].prefix { $0 != "," } && own.hasSuffix("b.sqlite"))
+        }
         // Now the name is free.
-        #expect(await event(within: 30) { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)")
+        #expect(await event(within: 60) { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)")
         second.send(signal: SIGTERM)
         _ = try await second.finish(limit: 20)
     }

@@ -35,7 +35,7 @@ package final class PrivateBus: Sendable {
     /// Runs busctl or gdbus against this bus.
     package func run(_ tool: String, _ arguments: [String]) async throws -> Program.Result {
         let program = try Self.program(tool, "apt-get install systemd libglib2.0-bin")
-        let address = tool == "busctl" ? ["--address=\(address)"] : []
+        let address = ["busctl": ["--address=\(address)"], "dbus-send": ["--bus=\(address)"]][tool] ?? []
         return try await program.run(address + arguments)
     }
 

@@ -1,5 +1,6 @@
 import DBus
 import DBusSupport
+import Foundation
 import Support
 import Testing
 import TrackerCore
@@ -166,6 +167,64 @@ struct PresentationTests {
         #expect(try await desktop.deliver(.test(.pace)))
         #expect(server.notified.items.map(\.replaces) == [0, 6])
         await desktop.stop()
+    }
+
+    /// Seven seconds for each, say: the one who asked gives up, and still it is being shown.
+    @Test func aSlowServerAndTwoProgramsShowItOnce() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
+        let first = await fixture.desktop(.init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
+        let second = await fixture.desktop()
+        let notification = try TrackerNotification.test(.pace)
+        #expect(await !first.deliver(notification))
+        #expect(await !second.deliver(notification) && server.notified.items.count == 1)
+        #expect(fixture.lines.items.contains { $0.hasPrefix("Being shown already: hydration-reminder") })
+        server.manner = .rightly
+        await server.release()
+        #expect(await event { fixture.lines.items.contains { $0.hasPrefix("Shown") } ? true : nil } == true)
+        #expect(await second.deliver(notification) && server.notified.items.count == 1)
+        await first.stop()
+        await second.stop()
+    }
+
+    @Test func whoDiedWhileShowingHoldsNobodyUp() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
+        let first = await fixture.desktop(.init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
+        let notification = try TrackerNotification.test(.pace)
+        #expect(await !first.deliver(notification))
+        // What it wrote down stays, as of one that was killed.
+        let file = fixture.folder.url("notices.json")
+        let left = try Data(contentsOf: file)
+        await first.stop()
+        try left.write(to: file)
+        server.manner = .rightly
+        let second = await fixture.desktop()
+        #expect(await second.deliver(notification) && server.notified.items.count == 2)
+        await second.stop()
+    }
+
+    @Test func theRunningSessionIsShownAgainByTheNextServerUnlessItIsOver() async throws {
+        var server = try await FakeNotificationServer(fixture.bus)
+        let (desktop, other) = (await fixture.desktop(), await fixture.desktop())
+        let live = try TrackerNotification.test(.waterlineLive, urgency: .low, sound: false)
+        #expect(await desktop.deliver(live))
+        #expect(try await desktop.deliver(.test(.goal)))
+        #expect(await other.canShow())
+        await server.stop()
+        server = try await FakeNotificationServer(fixture.bus, first: 70)
+        // Once, by whichever program, with its buttons; what has been read is not shown again.
+        let shown = await server.notified.wait(for: 1)
+        #expect(await fixture.appearances.wait(for: 2).count == 2)
+        #expect(server.notified.items.map(\.summary) == ["Title"] && shown.first?.hints["resident"]?.bool == true && shown.first?.actions.isEmpty == false)
+        #expect(await desktop.deliver(live) && server.notified.items.count == 1)
+        // Over while no server is there: it stays away.
+        await server.stop()
+        #expect(await event { await desktop.server == nil ? true : nil } == true)
+        await desktop.close(id: NotificationKind.waterlineLive.id)
+        server = try await FakeNotificationServer(fixture.bus, first: 90)
+        #expect(await fixture.appearances.wait(for: 4).count == 4)
+        #expect(server.notified.items.isEmpty)
+        await desktop.stop()
+        await other.stop()
     }
 
     @Test("a server that answers with no number, or with an error, has shown nothing", arguments: [FakeNotificationServer.Manner.withNoNumber, .withAnError])

@@ -13,17 +13,21 @@ import TrackerDesk
 final class OutletRig: Sendable {
     let broker: Broker
     let store: TrackerStore
-    let sink = MQTTSink()
+    let sink: MQTTSink
     let outlet: MQTTOutlet
     let words = Mutex<[MQTTOutlet.Word]>([])
     let sent = Mutex<[[String]]>([])
     let polls = Mutex(0)
+    /// How often the outlet asked how the service does: once for each look at the day.
+    let looks = Mutex(0)
     let sharesWaterline = Mutex(false)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
-    init(_ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil) throws {
+    /// - Parameter limit: how long a reminder waits for the broker.
+    init(_ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil, limit: Duration = .seconds(6)) throws {
+        sink = MQTTSink(limit: limit)
         self.broker = broker
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
@@ -33,7 +37,10 @@ final class OutletRig: Sendable {
         _ = try desk().set(([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) })
         let boxed = Boxed()
         let door = ServiceDoor(
-            status: { ServiceStatus(version: "test") }, pollNow: { boxed.rig?.polls.withLock { $0 += 1 } }, recentPolls: { [] },
+            status: {
+                boxed.rig?.looks.withLock { $0 += 1 }
+                return ServiceStatus(version: "test")
+            }, pollNow: { boxed.rig?.polls.withLock { $0 += 1 } }, recentPolls: { [] },
             send: { words in
                 boxed.rig?.sent.withLock { $0.append(words) }
                 if words.contains("rainbow") { throw Refusal("bottle", "It sleeps.") }
@@ -42,6 +49,7 @@ final class OutletRig: Sendable {
         outlet = MQTTOutlet(
             .init(
                 desk: desk, service: door, sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
+                watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), sink: sink)
         boxed.rig = self
     }

@@ -43,6 +43,18 @@ import TrackerCore
         #expect(try store.look(later).snapshot.remindersSent == 1)
     }
 
+    /// Many banners and slow servers: a claim lasts as long as the showing, because it is held anew; what went to another is not shown.
+    @Test func aClaimLastsAsLongAsTheShowingMayTake() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let slow = try store.offer(berlin("12:00"))
+        let banner = try #require(slow.banners.first)
+        let second = try #require(Instant(iso: "2026-06-15T12:00:50+02:00"))
+        #expect(try store.hold(banner, of: slow, at: second))
+        #expect(try store.offer(berlin("12:01")).banners.isEmpty, "ten seconds after it was held")
+        #expect(try store.offer(berlin("12:02")).banners.count == 1)
+        #expect(try !store.hold(banner, of: slow, at: second), "another tells it now")
+    }
+
     /// A claim made under a wrong clock, hours ahead, holds nobody up.
     @Test func aClaimFromAWrongClockHoldsNobodyUp() throws {
         let store = try TrackerStore(path: scratch.path)

@@ -23,6 +23,41 @@ import TrackerCore
         }
     }
 
+    /// A store is known elsewhere by its outlet's name: a copy is not it, a file that was moved is, and of another machine's nobody can know.
+    @Test func aCopyIsNotWhoItsOriginalIs() throws {
+        let folder = try TemporaryFolder()
+        func home(_ name: String, machine: String = "m1\n") -> OutletHome { OutletHome(machine: machine, path: folder.file(name)) }
+        let original = try TrackerStore(path: folder.file("a"))
+        let id = try original.openOutlet("mqtt") { "first" }.id
+        try original.noteKept(["h/state"], of: "mqtt")
+        #expect(try original.standing(of: "mqtt", at: home("a")) == .known && original.standing(of: "mqtt", at: home("a")) == .known)
+        try original.backUp(to: folder.file("b"))
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: folder.file("a"))
+        #expect(try original.standing(of: "mqtt", at: home("link")) == .known)
+        let copy = try TrackerStore(path: folder.file("b"))
+        let path = home("a").path
+        for _ in 0..<2 { #expect(try copy.standing(of: "mqtt", at: home("b")) == .copy(of: path)) }
+        #expect(try copy.standing(of: "mqtt", at: home("b", machine: "m2")) == .fromElsewhere(path))
+        // As somebody else: what is kept at the other end is the original's.
+        try copy.beginAnew("mqtt", id: "second", at: home("b"))
+        #expect(try copy.standing(of: "mqtt", at: home("b")) == .known && copy.identity(of: "mqtt")?.id == "second" && copy.keptTopics(of: "mqtt").isEmpty)
+        // A file that was moved, also where another store lies there by now.
+        try copy.backUp(to: folder.file("c"))
+        let moved = try TrackerStore(path: folder.file("c"))
+        for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.file("b") + end) }
+        #expect(try moved.standing(of: "mqtt", at: home("c")) == .known && moved.identity(of: "mqtt")?.id == "second")
+        try moved.backUp(to: folder.file("d"))
+        _ = try TrackerStore(path: folder.file("e")).openOutlet("mqtt") { "other" }
+        try moved.move("mqtt", to: home("e"))
+        #expect(try moved.standing(of: "mqtt", at: home("c")) == .known)
+        // Brought to another machine, and said so.
+        let brought = try TrackerStore(path: folder.file("d"))
+        #expect(try brought.standing(of: "mqtt", at: home("d", machine: "m2")) == .fromElsewhere(home("c").path))
+        try brought.move("mqtt", to: home("d", machine: "m2"))
+        #expect(try brought.standing(of: "mqtt", at: home("d", machine: "m2")) == .known && brought.identity(of: "mqtt")?.id == "second")
+        #expect(id == "first")
+    }
+
     @Test func withoutAnOutletNothingIsNoted() throws {
         _ = try store.logDrink(ml: 100, context())
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)

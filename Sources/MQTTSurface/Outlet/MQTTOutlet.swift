@@ -18,6 +18,10 @@ public actor MQTTOutlet {
         public var wrote: @Sendable () async -> Void
         /// Makes sure that nobody else on this machine speaks to brokers as this client, for as long as the answer is kept.
         public var claim: @Sendable (_ client: String) throws -> (any Sendable)?
+        /// From where the store is told; `nil` for one that nobody can copy.
+        public var home: @Sendable () -> OutletHome?
+        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all the time.
+        public var watch: @Sendable () -> StoreWatch?
         public var say: @Sendable (Word) -> Void
         /// From 0 to 1.
         public var chance: @Sendable () -> Double
@@ -25,11 +29,12 @@ public actor MQTTOutlet {
         public init(
             desk: @escaping @Sendable () throws -> TrackerDesk, overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceDoor? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool, version: String, wrote: @escaping @Sendable () async -> Void = {},
-            claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
-            say: @escaping @Sendable (Word) -> Void, chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+            claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil }, home: @escaping @Sendable () -> OutletHome? = { nil },
+            watch: @escaping @Sendable () -> StoreWatch? = { nil }, say: @escaping @Sendable (Word) -> Void, chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
             (self.desk, self.overlay, self.service, self.sharesWaterline) = (desk, overlay, service, sharesWaterline)
-            (self.version, self.wrote, self.claim, self.say, self.chance) = (version, wrote, claim, say, chance)
+            (self.version, self.wrote, self.claim, self.home, self.watch) = (version, wrote, claim, home, watch)
+            (self.say, self.chance) = (say, chance)
         }
     }
 
@@ -37,6 +42,8 @@ public actor MQTTOutlet {
     public enum Word: Hashable, Sendable {
         case connected(String)
         case trouble(String)
+        /// The store may be known at brokers from elsewhere: a person has to say which of the two it is.
+        case copied(String)
         /// The settings name no broker any more.
         case off
         /// What was published before could not be taken back.
@@ -47,8 +54,10 @@ public actor MQTTOutlet {
 
     /// The outlet's name in the store.
     static let name = "mqtt"
-    /// How often the store is looked at for what others wrote.
-    static let lookEvery = Duration.milliseconds(150)
+    /// How often the store is looked at for what others wrote, where nobody tells.
+    private static let lookEvery = Duration.milliseconds(150)
+    /// How often it is looked whether all is as it was, where somebody tells of what is written.
+    private static let lookAnyway = Duration.seconds(2)
     /// How often settings are looked at while there is no connection.
     private static let lookSlowly = Duration.seconds(1)
     private static let lookWhileOff = Duration.seconds(3)
@@ -64,6 +73,8 @@ public actor MQTTOutlet {
     private var isOn = false
     private var hasLooked = false
     private var isLeaving = false
+    /// Somebody tells of what is written.
+    private var isFollowing = false
     /// Connections that broke soon after they were made, one after the other.
     private var brief = 0
     var connections = 0
@@ -83,6 +94,8 @@ public actor MQTTOutlet {
     /// Goes on until its task is cancelled.
     public func run() async {
         var backoff = Backoff()
+        let following = follow()
+        defer { following?.cancel() }
         while !Task.isCancelled {
             var plan: MQTTPlan?
             let (start, before) = (ContinuousClock.now, connections)
@@ -100,8 +113,10 @@ public actor MQTTOutlet {
             } catch {
                 sink.connect(nil)
                 brief = connections > before && ContinuousClock.now - start < Self.briefly ? brief + 1 : 0
-                trouble(MQTTAdvice.words(error, plan, isRepeated: brief > 1))
-                await wait(backoff.next(chance: around.chance()), while: plan)
+                let isCopy = (error as? any Problem)?.code == Self.copied
+                trouble(MQTTAdvice.words(error, plan, isRepeated: brief > 1), isCopy)
+                // Nobody was asked: a word of the person's is all that it takes.
+                await wait(isCopy ? Self.lookAnyway : backoff.next(chance: around.chance()), while: plan)
             }
         }
         if isLeaving { tellWhatStays() }
@@ -135,10 +150,60 @@ public actor MQTTOutlet {
 
     // MARK: - Parts
 
+    /// Looks whenever the store is written, until it is cancelled.
+    private func follow() -> Task<Void, Never>? {
+        guard let watch = around.watch() else { return nil }
+        isFollowing = true
+        return Task {
+            await DayFollower(writes: watch.writes) {
+                await self.poke()
+                return DayFollower.longestPause
+            }.run()
+            // It speaks for as long as it is held.
+            withExtendedLifetime(watch) {}
+        }
+    }
+
+    /// Waits until there may be something to say.
+    func restBetweenLooks() async { await rest(isFollowing ? Self.lookAnyway : Self.lookEvery) }
+
     static func plan(_ around: Surroundings) throws -> MQTTPlan? { try MQTTPlan(try around.overlay(around.desk().store.settings()).service) }
 
-    static func open(_ desk: TrackerDesk) throws -> Outlet {
-        try desk.store.openOutlet(name) { String(desk.context.makeID().filter { $0 != "-" }.prefix(12)) }
+    static func open(_ desk: TrackerDesk) throws -> Outlet { try desk.store.openOutlet(name) { newID(desk) } }
+
+    private static func newID(_ desk: TrackerDesk) -> String { String(desk.context.makeID().filter { $0 != "-" }.prefix(12)) }
+
+    // MARK: - Who the store is
+
+    /// Under which name brokers know the store, and from which file it was told there last; `nil` where it never was.
+    public static func identity(of store: TrackerStore) throws -> (client: String, path: String?)? {
+        try store.identity(of: name).map { (MQTTPlan.client($0.id), $0.path) }
+    }
+
+    /// From here on the store is told from this place, as who it was or as somebody else. A service that waits for it goes on.
+    public static func settle(_ desk: TrackerDesk, at home: OutletHome, asNew: Bool) throws {
+        if asNew { try desk.store.beginAnew(name, id: newID(desk), at: home) } else { try desk.store.move(name, to: home) }
+    }
+
+    /// What a store is refused that may be known at brokers from elsewhere.
+    private static let copied = "mqttCopied"
+
+    /// Makes sure that the store speaks as who it is: a copy would be one device with its original.
+    static func checkHome(_ outlet: Outlet, _ around: Surroundings) throws {
+        guard let home = around.home() else { return }
+        let client = MQTTPlan.client(outlet.id)
+        switch try around.desk().store.standing(of: outlet.name, at: home) {
+        case .known: return
+        case .copy(let path):
+            throw Refusal(
+                copied, "This store began as a copy of \(path), which is still there and is known at brokers as \(client). Nothing is said there before somebody says which of the two it is.",
+                values: ["path": path, "client": client])
+        case .fromElsewhere(let path):
+            throw Refusal(
+                copied,
+                "This store was told to brokers as \(client) from another machine (\(path) there), which may go on with it. Nothing is said there before somebody says whether it was moved here or is a copy.",
+                values: ["path": path, "client": client])
+        }
     }
 
     private func turnOff() throws {
@@ -163,10 +228,10 @@ public actor MQTTOutlet {
         around.say(.connected("\(plan)"))
     }
 
-    private func trouble(_ words: String) {
+    private func trouble(_ words: String, _ isCopy: Bool) {
         guard words != lastTrouble, !Task.isCancelled else { return }
         lastTrouble = words
-        around.say(.trouble(words))
+        around.say(isCopy ? .copied(words) : .trouble(words))
     }
 
     /// Waits; a change of the settings ends it.

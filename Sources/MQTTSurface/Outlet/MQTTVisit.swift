@@ -45,6 +45,7 @@ struct MQTTVisit {
     static func run(_ owner: MQTTOutlet, _ plan: MQTTPlan) async throws {
         let around = owner.around
         let outlet = try MQTTOutlet.open(around.desk())
+        try MQTTOutlet.checkHome(outlet, around)
         let claim = try around.claim(MQTTPlan.client(outlet.id))
         defer { withExtendedLifetime(claim) {} }
         let desk = CommandDesk(desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
@@ -92,8 +93,14 @@ struct MQTTVisit {
     private mutating func converse() async throws {
         _ = try await session.connected()
         try await session.subscribe([plan.obeysCommands ? topics.everyCommand : nil, plan.discovery.map(CommandInbox.status)].compactMap(\.self))
-        owner.sink.connect(MQTTSink.Connection(session: session, topics: topics, desk: around.desk, sharesWaterline: around.sharesWaterline))
+        owner.sink.connect(
+            MQTTSink.Connection(session: session, topics: topics, desk: around.desk, sharesWaterline: around.sharesWaterline, confirmedLate: around.wrote))
         await owner.connected(plan)
+        // That it is over is seen at once.
+        Task { [session, owner] in
+            _ = await session.ended()
+            await owner.poke()
+        }
         kept = Set(try around.desk().store.keptTopics(of: outlet.name))
         while !Task.isCancelled {
             if let failure = session.failure { throw failure }
@@ -105,7 +112,7 @@ struct MQTTVisit {
                 lastSettings = .now
                 guard try MQTTOutlet.plan(around) == plan else { return }
             }
-            await owner.rest(MQTTOutlet.lookEvery)
+            await owner.restBetweenLooks()
         }
     }
 

@@ -4,7 +4,7 @@ import TrackerCore
 /// Which process is telling a decision right now. Claim and delivery are one: whoever holds the claim delivers, and nobody
 /// else may until it is given back or has lapsed, as it does when its holder was killed.
 struct Claims {
-    /// How long a claim holds: longer than any delivery may take (a desktop's server has 5 s for each).
+    /// How long a claim holds: longer than the delivery of one banner may take, everywhere. Who has more to deliver makes it anew before each (`hold`).
     static let leaseSeconds: Double = 60
 
     let claimant: String
@@ -22,6 +22,13 @@ struct Claims {
             sql: "INSERT OR REPLACE INTO claim (id, claimant, claimedAt) VALUES (?, ?, ?)",
             arguments: [id, claimant, now.milliseconds])
         return true
+    }
+
+    /// Holds it for another while.
+    /// - Returns: as `giveBack`: what lapsed and went to another is not ours any more.
+    func hold(_ id: String, at now: Instant, _ db: Database) throws -> Bool {
+        try db.execute(sql: "UPDATE claim SET claimedAt = ? WHERE id = ? AND claimant = ?", arguments: [now.milliseconds, id, claimant])
+        return db.changesCount == 1
     }
 
     /// Gives it back.

@@ -46,6 +46,12 @@ extension TrackerStore {
         }
     }
 
+    /// Before a banner is delivered long after it was offered: its claims hold for another while.
+    /// - Returns: `false` where they lapsed, and another process tells it now.
+    public func hold(_ banner: Offer.Banner, of offer: Offer, at now: Instant) throws -> Bool {
+        try write { db in try banner.answers.reduce(true) { try offer.claims.hold($1.notificationId, at: now, db) && $0 } }
+    }
+
     /// Gives a banner's claims back, and remembers that its decisions were told where anybody showed it. What nobody
     /// showed is not counted and comes again (K-B15).
     public func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext) throws {

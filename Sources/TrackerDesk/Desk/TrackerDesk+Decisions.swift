@@ -31,17 +31,23 @@ extension TrackerDesk {
 
     // MARK: - Parts
 
+    /// So long after the offer nothing has to be made sure of yet: far less than a claim holds.
+    private static let freshSeconds: Double = 10
+
     private func offer(
         to sinks: [any NotificationSink], _ delivered: (Telling.Banner, Offer) throws -> Void
     ) async throws -> Telling {
         var able: [any NotificationSink] = []
         for sink in sinks where await Patience.answer(within: sink.limit, { await sink.canShow() }) == true { able.append(sink) }
+        let began = ContinuousClock.now
         let offer = try store.offer(context, canNotify: !able.isEmpty)
         for id in offer.evaluation.closes {
             for sink in able { _ = await Patience.answer(within: sink.limit) { await sink.close(id: id); return true } }
         }
         var telling = Telling(offer: offer)
         for offered in offer.banners {
+            let elapsed = began.duration(to: .now) / .seconds(1)
+            guard try elapsed < Self.freshSeconds || store.hold(offered, of: offer, at: context.now.advanced(seconds: elapsed)) else { continue }
             let banner = Telling.Banner(offered: offered, shownBy: await Self.deliver(offered.shown, to: able))
             try delivered(banner, offer)
             telling.banners.append(banner)

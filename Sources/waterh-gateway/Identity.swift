@@ -1,0 +1,44 @@
+import ArgumentParser
+import CommandKit
+import CommandStore
+import Foundation
+import MQTTSurface
+
+struct Identity: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Under which name brokers know this store, and whether a store that lies elsewhere now keeps it.",
+        discussion: """
+            A store that was copied would be one device with its original: it says nothing at a broker before somebody says which of the two it is. "keep" is for one that was moved or \
+            brought to another machine, "new" for a copy beside its original. A service that runs goes on within seconds.
+            """)
+
+    enum Choice: String, ExpressibleByArgument, CaseIterable { case keep, new }
+
+    @OptionGroup var place: StoreOptions
+
+    @Flag(help: "One JSON object on standard output.")
+    var json = false
+
+    @Argument(help: "keep: it goes on as who it was. new: it is somebody else from now on. Neither: shows who it is.")
+    var choice: Choice?
+
+    func run() async throws {
+        let file = try Configuration.load(place.config)
+        let store = try place.place(file)
+        // Who only asks makes no store.
+        guard FileManager.default.fileExists(atPath: store.path) else {
+            throw CommandFailure(.refused, "There is no store yet in \(store.path).", advice: "Name another with --store.")
+        }
+        let desk = try Depot(store, zone: place.namedZone(file)).desk()
+        guard try Depot.explained({ try MQTTOutlet.identity(of: desk.store) }) != nil else {
+            throw CommandFailure(.refused, "This store was never told to a broker: it has no name there.", advice: "Name a broker: waterh-tracker settings set mqtt.url mqtt://HOST")
+        }
+        if let choice { try Depot.explained { try MQTTOutlet.settle(desk, at: Machine.home(of: store.path), asNew: choice == .new) } }
+        guard let known = try Depot.explained({ try MQTTOutlet.identity(of: desk.store) }) else { return }
+        if json {
+            TextOutput.standard.line((["client": .string(known.client), "path": JSONValue(known.path)] as JSONValue).text)
+        } else {
+            TextOutput.standard.line("\(known.client)\(known.path.map { ", from \($0)" } ?? "")")
+        }
+    }
+}

@@ -1,0 +1,12 @@
+import CommandStore
+import Foundation
+import Store
+
+extension Machine {
+    /// Where a store lies that is told to others from here.
+    static func home(of path: String) -> OutletHome {
+        let handle = FileHandle(forReadingAtPath: "/etc/machine-id")
+        let number = (try? handle?.read(upToCount: 64)).flatMap { $0 } ?? Data()
+        return OutletHome(machine: String(decoding: number, as: UTF8.self), path: path)
+    }
+}
