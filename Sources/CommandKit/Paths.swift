@@ -37,6 +37,9 @@ public enum Paths {
     /// The runtime folder that systemd made for this service; `nil` where there is none.
     public static var ofService: String? { variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init) }
 
+    /// For what a service has to know again when it is started anew: systemd's folder for it, else where the user's own store is.
+    public static var state: String { variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? (store as NSString).deletingLastPathComponent }
+
     /// Makes the directories above a file.
     public static func makeParent(of file: String) throws {
         let parent = URL(fileURLWithPath: file).deletingLastPathComponent()

@@ -33,6 +33,9 @@ public struct PersonEntry: Equatable, Sendable {
     /// What a name may be: it stands in addresses, cookies and topics.
     static let nameRule = "1 to 32 letters a-z and A-Z, digits, - and _, beginning with a letter"
 
+    /// One who stood in the list.
+    public init(name: String, store: String, link: String?) { (self.name, self.store, self.link) = (name, store, link) }
+
     /// - Parameters:
     ///   - number: which of the list, from 1.
     ///   - file: what errors call the file.

@@ -56,10 +56,9 @@ extension DesktopNotifications {
 
     /// Takes it away, where it is shown.
     public func close(id: String) async {
-        let server = await readyServer()
-        let shown = server.flatMap { memory.notice(id, owner: $0.owner) }
         memory.end(id)
-        guard let server, let notice = shown else { return }
+        guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
+        memory.forget(notice.number, owner: server.owner)
         _ = try? await server.connection.call(
             DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]), limit: limits.answer)
     }

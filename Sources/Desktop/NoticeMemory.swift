@@ -82,13 +82,8 @@ public final class NoticeMemory: Sendable {
         }
     }
 
-    /// It is over: also where the server that showed it has gone, it does not come again.
-    func end(_ id: String) {
-        change { held in
-            held.notices[id]?.owner = nil
-            held.notices[id]?.isLost = false
-        }
-    }
+    /// It is over: where the server that showed it has gone, it does not come again. What is shown stays known, to whoever can take it away.
+    func end(_ id: String) { change { $0.notices[id]?.isLost = false } }
 
     /// Another server, or none: the numbers of the last one mean nothing any more, and what was to stay until it is over is lost.
     func keepOnly(owner: String?) {

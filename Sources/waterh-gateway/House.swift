@@ -31,6 +31,8 @@ actor House {
     private var entries: [Entry] = []
     private var plan: ServicePlan?
     private var departed: [Departed] = []
+    /// What takes back what brokers keep of who is not served any more.
+    private var farewells: [(store: StorePlace, work: Task<Void, Never>)] = []
     private var adapters: [String: Adapter] = [:]
     /// Opens a socket for the commands of a person, until it is cancelled.
     private var doors: (@Sendable (_ socket: String, _ person: String) async -> Void)?
@@ -62,6 +64,12 @@ actor House {
             entries.first { $0.resident.planInForce.isInPlace(of: person) && $0.hasDesktop == (person.name == host) }
         }
         let comers = plan.people.filter { known($0) == nil }
+        // Who comes back is not taken back any more.
+        for farewell in farewells where comers.contains(where: { $0.store.isSameFile(as: farewell.store.path) }) {
+            farewell.work.cancel()
+            await farewell.work.value
+        }
+        farewells.removeAll { farewell in comers.contains { $0.store.isSameFile(as: farewell.store.path) } }
         var depots: [String: Depot] = [:]
         for comer in comers {
             let open = entries.first { comer.store.isSameFile(as: $0.resident.store.path) }?.resident.store
@@ -105,6 +113,24 @@ actor House {
             await adapter.close()
         }
         await pages.change(to: entries.map(\.page))
+        takeLeave(of: plan)
+    }
+
+    /// Who was served, by this service or by one before it, and is not listed any more: the bottles stay theirs, and brokers are to keep nothing of the day.
+    private func takeLeave(of plan: ServicePlan) {
+        var remembered = plan.served == nil ? [] : plan.people.compactMap { one in one.listed.map { ServedPeople.One(name: $0, store: one.store.path, link: one.store.person?.link) } }
+        for one in plan.gone {
+            if !departed.contains(where: { one.store.isSameFile(as: $0.store) }), let share = plan.share(of: one), let gone = Departed(one.store.path, share) { departed.append(gone) }
+            let isDue = Farewell.isDue(one.store)
+            if isDue, !farewells.contains(where: { one.store.isSameFile(as: $0.store.path) }) {
+                farewells.append((one.store, Task { [log] in await Farewell(plan: one, log: log).run() }))
+            }
+            // Who has neither a bottle nor anything at a broker is forgotten.
+            if isDue || departed.contains(where: { one.store.isSameFile(as: $0.store) }) { remembered.append(.init(name: one.name, store: one.store.path, link: one.store.person?.link)) }
+        }
+        do { try plan.served?.note(remembered) } catch {
+            log.warning("Whom this service serves cannot be noted, so that who is taken off the list while it is stopped is not let go in order: \(error.localizedDescription)")
+        }
     }
 
     /// From now on everybody has a socket of their own.
@@ -141,6 +167,7 @@ actor House {
             entry.work.cancel()
             entry.door?.cancel()
         }
+        for farewell in farewells { farewell.work.cancel() }
         for adapter in adapters.values { await adapter.close() }
         for entry in entries {
             await entry.door?.value

@@ -9,11 +9,19 @@ import TrackerDesk
 extension Resident {
     /// The person's day at an MQTT broker, where the settings or the file name one.
     func outlet(_ sink: MQTTSink, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool, wrote: @escaping @Sendable () async -> Void) -> MQTTOutlet {
-        let (log, place) = (log, store.path)
-        let around = MQTTOutlet.Surroundings(
-            desk: { [self] in try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(planInForce.zone), source: "mqtt", canNotify: canNotify()) },
-            overlay: { [self] in try Self.overlay($0, planInForce) }, service: service,
-            sharesWaterline: { [self] in planInForce.sharesWaterline }, version: ProgramVersion.text, wrote: wrote,
+        var around = Self.surroundings(store, { [self] in planInForce }, log: log, canNotify: canNotify)
+        (around.service, around.wrote) = (service, wrote)
+        return MQTTOutlet(around, sink: sink)
+    }
+
+    /// What every connection of a store with brokers is used in, also without a service for it.
+    static func surroundings(
+        _ store: TrackerStore, _ plan: @escaping @Sendable () -> PersonPlan, log: Logger, canNotify: @escaping @Sendable () -> Bool = { false }
+    ) -> MQTTOutlet.Surroundings {
+        let place = store.path
+        return MQTTOutlet.Surroundings(
+            desk: { try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "mqtt", canNotify: canNotify()) },
+            overlay: { try overlay($0, plan()) }, sharesWaterline: { plan().sharesWaterline }, version: ProgramVersion.text,
             claim: { client in
                 // Where it cannot be seen who has the name, the broker shows it.
                 guard let lock = try? NameLock(Paths.ofSession("\(client).lock")) else { return nil }
@@ -25,7 +33,7 @@ extension Resident {
                 }
                 return lock
             },
-            home: { [self] in store.path == ":memory:" ? nil : Machine.home(of: store.path) }, watch: { [self] in store.path == ":memory:" ? nil : StoreWatch(store.path) },
+            home: { place == ":memory:" ? nil : Machine.home(of: place) }, watch: { place == ":memory:" ? nil : StoreWatch(place) },
             say: { word in
                 switch word {
                 case .connected(let plan): log.notice("MQTT: connected with \(plan).")
@@ -38,7 +46,6 @@ extension Resident {
                 case .ignored(let words): log.warning("MQTT: \(words)")
                 }
             })
-        return MQTTOutlet(around, sink: sink)
     }
 
     /// What the file says goes before the settings; who is listed has a level of their own below the

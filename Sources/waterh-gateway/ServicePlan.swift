@@ -1,6 +1,7 @@
 import BottleProtocol
 import CommandKit
 import CommandStore
+import Foundation
 import Gateway
 import HTTPAPI
 import Outgoing
@@ -20,6 +21,10 @@ struct ServicePlan: Sendable {
     let neighbours: [PersonEntry]
     /// What whoever started the service has to know: it does not do all that it was told.
     let remark: String?
+    /// Whom services of this list have served; `nil` where one store is named.
+    let served: ServedPeople?
+    /// Who is not listed any more, and was served; their stores are still there.
+    let gone: [PersonPlan]
     private let file: Configuration
 
     init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws {
@@ -49,6 +54,15 @@ struct ServicePlan: Sendable {
                 try PersonPlan(link, place, StorePlace(path: person.store, origin: .configuration, person: person), file, keep: keep)
             }
         }
+        let served = place.isOne ? nil : ServedPeople(of: place.config ?? Paths.configuration)
+        let people = people
+        gone = (served?.read() ?? []).compactMap { one in
+            let entry = PersonEntry(name: one.name, store: one.store, link: one.link)
+            guard FileManager.default.fileExists(atPath: one.store), !people.contains(where: { $0.store.isSameFile(as: one.store) }) else { return nil }
+            return try? PersonPlan(link, place, StorePlace(path: one.store, origin: .configuration, person: entry), file, keep: keep)
+        }
+        // Who was never one of several has nobody to be told from.
+        self.served = file.people.isEmpty && gone.isEmpty ? nil : served
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
         // By its public address it is called, too.
         names = (file.names ?? []) + [file.publicURL.flatMap(OutgoingURL.host)].compactMap(\.self)
@@ -56,6 +70,9 @@ struct ServicePlan: Sendable {
             throw CommandFailure(.wrongUse, "\"\(listen)\" is no place for the page.", advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
     }
+
+    /// The part of one who is not listed any more: the bottles of that store are nobody else's for it.
+    func share(of gone: PersonPlan) -> HouseholdBottles.Share? { gone.store.person.map { OwnBottles.share($0, file) } }
 
     /// The parts of those who are listed and not served here.
     var neighbourShares: [HouseholdBottles.Share] { neighbours.map { OwnBottles.share($0, file) } }

@@ -99,7 +99,7 @@ import Testing
         let first = try start("a.sqlite", "one")
         #expect(await event { first.error.contains("MQTT: connected") ? true : nil } == true, "\(first.error)")
         // Also its socket is there.
-        let asked: Bool? = await event { try? await Program("waterh-gateway").run(["nudge", "--config", folder.file("one.toml")]).exitCode == 0 ? true : nil }
+        let asked: Bool? = await event(within: 60) { try? await Program("waterh-gateway").run(["nudge", "--config", folder.file("one.toml")]).exitCode == 0 ? true : nil }
         #expect(asked == true)
         if isCopy {
             let copied = try await Program(path: "/bin/sh").run(["-c", "for f in a.sqlite*; do cp $f b${f#a}; done"], directory: folder.path)
@@ -116,7 +116,7 @@ import Testing
             // Also while the original is stopped it is not taken for it, until somebody says which of the two it is.
             let names = [try await identity(folder.file("a.sqlite")), try await identity(folder.file("b.sqlite"))]
             #expect(names[0].hasPrefix("waterh-") && names[0] == names[1] && !second.error.contains("MQTT: connected"), "\(names)")
-            #expect(second.error.contains("waterh-gateway identity new --store \(folder.file("b.sqlite"))"), "\(second.error)")
+            #expect(second.error.contains(" identity new --store \(folder.file("b.sqlite"))"), "\(second.error)")
             let own = try await identity(folder.file("b.sqlite"), "new")
             #expect(own.hasPrefix("waterh-") && own.prefix { $0 != "," } != names[0].prefix { $0 != "," } && own.hasSuffix("b.sqlite"))
         }
@@ -147,6 +147,42 @@ import Testing
             #expect(await event { ear.payloads(at: topic).last == "" ? true : nil } == true, "\(topic): \(ear.output.suffix(3000)) \(service.error)")
         }
         #expect(ear.payloads(at: "hydration/anna/availability").last == "online")
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+    }
+
+    /// Also who was taken off the list while no service ran, and with the broker away at first; who comes back is there again.
+    @Test func whoLeftWhileTheServiceWasStoppedIsTakenBack() async throws {
+        let (broker, folder) = (try await Broker(), try TemporaryFolder())
+        let config = folder.url("waterh.toml")
+        func start(_ people: [String]) throws -> RunningProgram {
+            let list = people.map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
+            try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8).write(to: config)
+            return try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
+        }
+        func online(_ name: String, _ ear: RunningProgram, _ service: RunningProgram) async {
+            #expect(await event(within: 60) { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
+        }
+        var ear = try broker.listen("#", as: "ear")
+        var service = try start(["anna", "ben"])
+        for name in ["anna", "ben"] { await online(name, ear, service) }
+        service.send(signal: SIGTERM)
+        _ = try await service.finish(limit: 20)
+        try await broker.stop()
+        service = try start(["anna"])
+        #expect(await event { service.error.contains("cannot be reached") ? true : nil } == true, "\(service.error)")
+        try await broker.start()
+        ear = try broker.listen("#")
+        for topic in ["hydration/ben/state", "hydration/ben/availability", "hydration/ben/bridge/info"] {
+            #expect(await event(within: 60) { ear.payloads(at: topic).last == "" ? true : nil } == true, "\(topic): \(ear.output.suffix(2000)) \(service.error)")
+        }
+        #expect(await event { service.error.contains("ben is not listed any more, and what brokers kept of that day is taken back") ? true : nil } == true, "\(service.error)")
+        await online("anna", ear, service)
+        // Back in the list, while it runs.
+        let list = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
+        try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8).write(to: config)
+        service.send(signal: SIGHUP)
+        await online("ben", ear, service)
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }

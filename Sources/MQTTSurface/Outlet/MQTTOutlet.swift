@@ -135,6 +135,29 @@ public actor MQTTOutlet {
         }
     }
 
+    /// Instead of `run`, for who is not served any more: takes back what brokers keep of the day, and ends. Goes on trying until it is done, or its task is cancelled.
+    /// - Returns: whether nothing is left.
+    public func takeBack() async -> Bool {
+        isLeaving = true
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            var plan: MQTTPlan?
+            do {
+                guard try !around.desk().store.keptTopics(of: Self.name).isEmpty else { return true }
+                plan = try Self.plan(around)
+                guard let plan else {
+                    tellWhatStays()
+                    return false
+                }
+                try await MQTTVisit.takeBack(self, plan)
+            } catch {
+                trouble(MQTTAdvice.words(error, plan), (error as? any Problem)?.code == Self.copied)
+                await wait(backoff.next(chance: around.chance()), while: plan)
+            }
+        }
+        return false
+    }
+
     private func tellWhatStays() {
         guard let kept = try? around.desk().store.keptTopics(of: Self.name), let first = kept.first else { return }
         around.say(
@@ -180,6 +203,9 @@ public actor MQTTOutlet {
         try store.identity(of: name).map { (MQTTPlan.client($0.id), $0.path) }
     }
 
+    /// Whether brokers keep something of the store's.
+    public static func leavesSomething(_ store: TrackerStore) throws -> Bool { try !store.keptTopics(of: name).isEmpty }
+
     /// From here on the store is told from this place, as who it was or as somebody else. A service that waits for it goes on.
     public static func settle(_ desk: TrackerDesk, at home: OutletHome, asNew: Bool) throws {
         if asNew { try desk.store.beginAnew(name, id: newID(desk), at: home) } else { try desk.store.move(name, to: home) }
@@ -189,10 +215,10 @@ public actor MQTTOutlet {
     private static let copied = "mqttCopied"
 
     /// Makes sure that the store speaks as who it is: a copy would be one device with its original.
-    static func checkHome(_ outlet: Outlet, _ around: Surroundings) throws {
+    static func checkHome(_ id: String, _ around: Surroundings) throws {
         guard let home = around.home() else { return }
-        let client = MQTTPlan.client(outlet.id)
-        switch try around.desk().store.standing(of: outlet.name, at: home) {
+        let client = MQTTPlan.client(id)
+        switch try around.desk().store.standing(of: name, at: home) {
         case .known: return
         case .copy(let path):
             throw Refusal(

@@ -45,7 +45,7 @@ struct MQTTVisit {
     static func run(_ owner: MQTTOutlet, _ plan: MQTTPlan) async throws {
         let around = owner.around
         let outlet = try MQTTOutlet.open(around.desk())
-        try MQTTOutlet.checkHome(outlet, around)
+        try MQTTOutlet.checkHome(outlet.id, around)
         let claim = try around.claim(MQTTPlan.client(outlet.id))
         defer { withExtendedLifetime(claim) {} }
         let desk = CommandDesk(desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
@@ -71,6 +71,27 @@ struct MQTTVisit {
             } else {
                 session.post([MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#), MQTTMessage(plan.topics.availability, "offline", isRetained: true)])
             }
+        } catch {
+            await session.close()
+            throw error
+        }
+        await session.close()
+    }
+
+    /// A connection for nothing else: nothing of who is not served any more stays behind.
+    static func takeBack(_ owner: MQTTOutlet, _ plan: MQTTPlan) async throws {
+        let around = owner.around
+        let store = try around.desk().store
+        guard let known = try store.identity(of: MQTTOutlet.name) else { return }
+        try MQTTOutlet.checkHome(known.id, around)
+        let claim = try around.claim(MQTTPlan.client(known.id))
+        defer { withExtendedLifetime(claim) {} }
+        let session = try MQTTSession(plan.options(id: known.id)) { _ in }
+        do {
+            _ = try await session.connected()
+            let kept = try store.keptTopics(of: MQTTOutlet.name)
+            try await session.publish(kept.map { MQTTMessage($0, [], isRetained: true) })
+            try store.forgetKept(kept, of: MQTTOutlet.name)
         } catch {
             await session.close()
             throw error
