@@ -227,8 +227,9 @@ struct OutletTests {
         let noon = TrackerDesk(rig.store, WriteContext(now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
         #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [false])
         #expect(try rig.store.notifications().isEmpty)
-        _ = try await listens(broker)
+        let ear = try await listens(broker)
         #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [true])
+        #expect(await event { ear.payloads(at: "h/notify").contains { $0.contains("hydration-reminder") } ? true : nil } == true)
         await rig.stop()
     }
 
