@@ -85,7 +85,7 @@ final class DemoBottle: Sendable {
 
     func close() async { await link.close() }
 
-    /// A Boost session among the project's captures: below the working directory, or beside or above the program.
+    /// A Boost session among the project's captures: below the working directory, or beside or above the program; or where a package puts them.
     private static func shippedCapture() -> String? {
         var folders = [FileManager.default.currentDirectoryPath]
         var place = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -96,8 +96,7 @@ final class DemoBottle: Sendable {
             folders.append(place.path)
             place.deleteLastPathComponent()
         }
-        for folder in folders {
-            let captures = folder + "/captures"
+        for captures in folders.flatMap({ [$0 + "/captures", $0 + "/share/waterh/captures"] }) {
             let names = ((try? FileManager.default.contentsOfDirectory(atPath: captures)) ?? []).sorted()
             let fits = names.filter { $0.lowercased().hasPrefix("boost") && ($0.hasSuffix(".btsnoop") || $0.hasSuffix(".hex") || $0.hasSuffix(".txt")) }
             if let name = fits.first(where: { $0.contains("two") || $0.contains("days") }) ?? fits.first { return captures + "/" + name }

@@ -7,7 +7,8 @@ import Testing
 ///
 /// A block marked `sh` runs here, as it stands. One marked `sh machine` runs in the bench machine
 /// (`hardware/machine-tests` reads them). One marked `sh bench` names verbs of the bench itself: each of its lines must
-/// stand in `benchLines`, which says what executes it. A `text` block behind a block is what it prints: its lines come in that
+/// stand in `benchLines`, which says what executes it. One marked `sh package` is what an owner types: `Tests/System/package_tests.py` reads it and
+/// runs it in a fresh Debian. A `text` block behind a block is what it prints: its lines come in that
 /// order, whatever the digits.
 @Suite struct ReadmeTests {
     struct Block: Sendable, CustomTestStringConvertible {
@@ -64,6 +65,12 @@ import Testing
         for line in block.text.split(separator: "\n") {
             #expect(Self.benchLines[String(line)] != nil, "no test executes '\(line)'")
         }
+    }
+
+    /// Every kind of block has somebody who runs it.
+    @Test func everyBlockIsOfAKnownKind() {
+        #expect(Set(Self.blocks.map(\.kind)).isSubset(of: ["sh", "sh bench", "sh machine", "sh package"]))
+        #expect(Self.blocks.contains { $0.kind == "sh package" })
     }
 
     @Test(arguments: blocks.filter { $0.kind == "sh" })
@@ -129,7 +136,7 @@ import Testing
         let bench = Program(path: Program.repository + "/hardware/bench")
         let help = try await bench.run(["help"])
         #expect(help.exitCode == 0)
-        for verb in ["demo", "test", "benchmarks", "vm", "soak", "fuzz", "doctor", "setup"] { #expect(help.output.contains("\n  \(verb) ")) }
+        for verb in ["demo", "test", "benchmarks", "vm", "soak", "fuzz", "package", "doctor", "setup"] { #expect(help.output.contains("\n  \(verb) ")) }
         #expect(try await bench.run(["dance"]).exitCode == 2)
         for script in ["benchmarks", "vm", "soak", "fuzz", "machine-tests"] {
             #expect(access(Program.repository + "/hardware/\(script)", X_OK) == 0, "hardware/\(script) is missing")

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""The packages, installed for real: a fresh Debian in a folder, apt-get, every command, the service's page, upgrade, removal, and what stays.
+
+usage: package_tests.py PRODUCTS FOLDER [SUITE]...
+
+PRODUCTS: the commands of a static release build. FOLDER: where `hardware/bench package` put the packages. SUITE: bookworm (default), trixie. As root.
+Fresh systems are kept below WATERH_PACKAGE_SYSTEMS (default /var/tmp/waterh-package): each run works in a copy. There is no systemd in such a folder;
+that is the point of it, too: the scripts of the package have to do without.
+"""
+import glob
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parents[2]
+COMMANDS = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
+LIMIT = 300
+STORE = "/var/lib/waterh/waterh.sqlite"
+failures = []
+
+
+def check(what, holds, detail=""):
+    print(("ok      " if holds else "FAILED  ") + what, flush=True)
+    if not holds:
+        failures.append(what)
+        print("        " + str(detail).strip().replace("\n", "\n        ")[-3000:], flush=True)
+
+
+class System:
+    """A Debian in a folder, with processes and a loopback of its own where something is served."""
+
+    def __init__(self, suite):
+        base = pathlib.Path(os.environ.get("WATERH_PACKAGE_SYSTEMS", "/var/tmp/waterh-package")) / suite
+        if not (base / "fresh").exists():
+            print(f"A fresh {suite} goes into {base}", flush=True)
+            shutil.rmtree(base, ignore_errors=True)
+            base.parent.mkdir(parents=True, exist_ok=True)
+            mirror = [os.environ["WATERH_DEBIAN_MIRROR"]] if "WATERH_DEBIAN_MIRROR" in os.environ else []
+            environment = {key: value for key, value in os.environ.items() if key != "TMPDIR"}
+            subprocess.run(["debootstrap", "--variant=minbase", suite, base, *mirror], check=True, stdout=subprocess.DEVNULL, env=environment)
+            (base / "fresh").touch()
+        self.place = tempfile.mkdtemp(prefix="waterh-package-")
+        self.root = pathlib.Path(self.place) / "root"
+        subprocess.run(["cp", "-a", "--reflink=auto", base, self.root], check=True)
+        shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
+
+    def close(self):
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def run(self, script, user=None, outside="", lonely=False, limit=LIMIT):
+        """Runs the script inside; `outside` runs beside it, out here, until one of both has ended. `lonely`: with no network but its own loopback."""
+        inside = ["chroot", str(self.root)]
+        if user:
+            inside += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+        inside += ["env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
+                   "HOME=" + ("/var/lib/waterh" if user else "/root"), "sh", "-ec", script]
+        words = ["unshare", "--mount", "--pid", "--fork", "--kill-child"] + (["--net"] if lonely else [])
+        shell = f'mount -t proc proc "$0/proc"; mount --bind /dev "$0/dev"; {"ip link set lo up;" if lonely else ""} '
+        shell += f'"$@" & inside=$!; {outside}; kill $inside; wait $inside' if outside else '"$@"'
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("WATERH")}
+        try:
+            return subprocess.run([*words, "sh", "-c", shell, str(self.root), *inside], capture_output=True, text=True, timeout=limit, env=environment)
+        except subprocess.TimeoutExpired as late:
+            return subprocess.CompletedProcess(words, 124, str(late.stdout), f"took longer than {limit} s: {late.stderr}")
+
+    def path(self, inside):
+        return self.root / inside.lstrip("/")
+
+    def drinks(self):
+        """What the tracker says that there is, as lines."""
+        return self.run(f"waterh-tracker export --format csv --store {STORE}", user="waterh").stdout
+
+
+def said(result):
+    return f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
+
+
+def later(package, folder):
+    """The same package in a later version, as an upgrade."""
+    place = os.path.join(folder, "later")
+    subprocess.run(["dpkg-deb", "-R", package, place], check=True)
+    control = pathlib.Path(place) / "DEBIAN/control"
+    control.write_text(re.sub(r"^(Version: .*)$", r"\1+later", control.read_text(), flags=re.M))
+    target = os.path.join(folder, "waterh_later.deb")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "-b", place, target], check=True, stdout=subprocess.DEVNULL)
+    return target
+
+
+def debian(suite, package, archive):
+    system = System(suite)
+    try:
+        walk(system, suite, package, archive)
+    finally:
+        system.close()
+
+
+def walk(system, suite, package, archive):
+    os.makedirs(system.path("/srv/packages"), exist_ok=True)
+    shutil.copy(package, system.path("/srv/packages/waterh.deb"))
+    shutil.copy(later(package, system.place), system.path("/srv/packages/later.deb"))
+    shutil.copy(archive, system.path("/srv/packages/waterh.tar.gz"))
+
+    def step(what, script, **options):
+        result = system.run(script, **options)
+        check(f"{suite}: {what}", result.returncode == 0, said(result))
+        return result
+
+    step("apt-get update", "apt-get update -q")
+    begun = time.monotonic()
+    result = step("apt-get install ./waterh.deb", "cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb")
+    print(f"        {time.monotonic() - begun:.1f} s; brought with it: " + " ".join(re.findall(r"^Setting up (\S+)", result.stdout, re.M)), flush=True)
+
+    # The commands.
+    versions = step("every command says its version", "; ".join(f"{command} --version" for command in COMMANDS)).stdout.split("\n")
+    check(f"{suite}: the versions are one", len(set(versions[:4])) == 1 and versions[0].startswith("waterh-bench "), versions)
+    linked = step("every library is there", "ldd /usr/bin/waterh-*").stdout
+    check(f"{suite}: no library of Swift's is needed", "not found" not in linked and "swift" not in linked, linked)
+    demo = step("waterh-gateway demo --once", "cd / && waterh-gateway demo --once", lonely=True).stdout
+    check(f"{suite}: the demo finds the shipped capture", "filled from boost_two-days.btsnoop" in demo and "40 received: 40 new" in demo, demo)
+    step("the files are as packed", "dpkg --verify waterh")
+
+    # What the scripts have made.
+    modes = system.run("stat -c '%A %U:%G' /etc/waterh/waterh.toml /var/lib/waterh; systemctl --version >/dev/null 2>&1 || echo no systemd").stdout.split("\n")
+    check(f"{suite}: the configuration and the drinks are the service's", modes[:2] == ["-rw-r----- root:waterh", "drwxr-x--- waterh:waterh"], modes)
+    wanted = system.path("/etc/systemd/system/multi-user.target.wants/waterh-gateway.service")
+    check(f"{suite}: the service is enabled", wanted.is_symlink(), "no link in multi-user.target.wants")
+
+    # The service with its shipped configuration.
+    page = "for i in $(seq 300); do curl -fs http://127.0.0.1:8077/healthz && break; sleep 0.1; done; curl -fsS http://127.0.0.1:8077/ | grep -o '<title>.*</title>'"
+    served = system.run("exec waterh-gateway run", user="waterh", outside=page, lonely=True)
+    check(f"{suite}: waterh-gateway run with the shipped configuration shows its page", served.returncode == 0 and "<title>" in served.stdout, said(served))
+    check(f"{suite}: its store is the service's", system.path(STORE).exists(), said(served))
+
+    # What the README says to an owner, where there is no systemd: its first line and its last.
+    block = re.search(r"^```sh package\n(.*?)^```", (HERE / "README.md").read_text(), re.M | re.S).group(1).strip().split("\n")
+    shown = [line for line in block if not line.startswith("systemctl ")]
+    check(f"{suite}: the README's lines for owners are an installation and a look", len(shown) == 2 and shown[0].startswith("apt-get install ") and shown[1].startswith("curl "), block)
+    step(f"README: {shown[0]}", f"mkdir /srv/owner && cd /srv/owner && cp ../packages/waterh.deb waterh_1.deb && {shown[0]}")
+    looked = system.run("exec waterh-gateway run", user="waterh", outside=f"for i in $(seq 300); do {shown[1]} -fs && break; sleep 0.1; done; {shown[1]} -fsS || exit 9", lonely=True)
+    check(f"{suite}: README: {shown[1]}", looked.returncode == 0, said(looked))
+
+    # Drinks, and what becomes of them.
+    step("a bottle is drained", """
+        waterh-emulator run --link unix:/tmp/b.sock --control unix:/tmp/c.sock --capture /usr/share/waterh/captures/boost_two-days.btsnoop --restamp today >/tmp/ready &
+        for i in $(seq 200); do grep -q ready /tmp/ready && break; sleep 0.1; done
+        waterh-gateway poll --link unix:/tmp/b.sock
+        kill $!""", user="waterh", lonely=True)
+    drinks = system.drinks()
+    check(f"{suite}: the drinks are kept", drinks.count("\n") >= 40, drinks)
+
+    configuration = system.path("/etc/waterh/waterh.toml")
+    configuration.write_text(configuration.read_text() + '\nlisten = "off"\n')
+    step("an upgrade", "cd /srv/packages && apt-get install -y --no-install-recommends ./later.deb")
+    check(f"{suite}: an upgrade keeps drinks and configuration", system.drinks() == drinks and 'listen = "off"' in configuration.read_text(), "")
+
+    # An upgrade that was interrupted after the files, and goes on.
+    step("an upgrade breaks off", "dpkg --force-downgrade --unpack /srv/packages/waterh.deb")
+    step("dpkg --configure -a goes on", "dpkg --configure -a")
+    check(f"{suite}: nothing is lost by that", system.drinks() == drinks, "")
+
+    # A configuration that cannot be read ends the service with a code at which systemd leaves it down.
+    kept = configuration.read_text()
+    configuration.write_text("link = bluez\n")
+    wrong = system.run("waterh-gateway run", user="waterh", lonely=True, limit=60)
+    unit = system.path("/lib/systemd/system/waterh-gateway.service").read_text()
+    final = re.search(r"^RestartPreventExitStatus=(.*)$", unit, re.M).group(1).split()
+    check(f"{suite}: a configuration that is no TOML is told, and not tried again and again", str(wrong.returncode) in final and "line 1" in wrong.stderr, said(wrong))
+    configuration.write_text(kept)
+
+    step("removing", "apt-get remove -y waterh")
+    gone = not glob.glob(str(system.path("/usr/bin/waterh-*"))) and not system.path("/usr/share/waterh").exists()
+    check(f"{suite}: the programs are gone, drinks and configuration stay", gone and system.path(STORE).exists() and 'listen = "off"' in configuration.read_text(), "")
+    step("installing again", "cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb")
+    check(f"{suite}: it goes on with drinks and configuration", system.drinks() == drinks and 'listen = "off"' in configuration.read_text(), "")
+
+    purged = step("purging", "apt-get purge -y waterh")
+    check(f"{suite}: a purge takes the configuration", not system.path("/etc/waterh").exists() and not wanted.is_symlink(), said(purged))
+    check(f"{suite}: and says that the drinks stay, and where", "the drinks in /var/lib/waterh stay" in purged.stdout and system.path(STORE).exists(), said(purged))
+    step("installing after a purge", "cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb")
+    check(f"{suite}: even then the drinks are there", system.drinks() == drinks, "")
+    step("purging once more", "apt-get purge -y waterh && rm -r /var/lib/waterh")
+
+    # The archive, on a Linux whose packages nobody knows.
+    def files():
+        return system.run("find / -xdev -type f ! -path '/proc/*' ! -path '/dev/*' ! -path '/srv/*' ! -path '/tmp/*' ! -path '/var/lib/waterh/*' | sort").stdout
+    before = files()
+    installed = step("install.sh of the archive", "cd /srv/packages && tar xzf waterh.tar.gz && cd waterh-*/ && ./install.sh")
+    step("its commands run", "; ".join(f"/usr/local/bin/{command} --version" for command in COMMANDS))
+    demo = step("its demo", "cd / && /usr/local/bin/waterh-gateway demo --once", lonely=True).stdout
+    check(f"{suite}: its demo finds the shipped capture", "filled from boost_two-days.btsnoop" in demo, demo)
+    step("a drink", f"waterh-tracker log 250 --store {STORE}", user="waterh")
+    again = step("install.sh over itself", "cd /srv/packages/waterh-*/ && echo '# mine' >>/etc/waterh/waterh.toml && ./install.sh && tail -n 1 /etc/waterh/waterh.toml")
+    check(f"{suite}: a configuration that was written stays", "# mine" in again.stdout, said(again))
+    left = step("its uninstall", "/usr/local/share/waterh/uninstall.sh")
+    more = sorted(set(files().split("\n")) - set(before.split("\n")))
+    check(f"{suite}: nothing is left but configuration and drinks", more == ["/etc/waterh/waterh.toml"] and system.path(STORE).exists(), "\n".join(more))
+    check(f"{suite}: and it says so", "stay" in left.stdout and "Uninstall" in installed.stdout, said(left))
+
+    # Without root, below a home.
+    step("install.sh without root", """
+        cd /srv/packages/waterh-*/ && ./install.sh --prefix /var/lib/waterh/home && /var/lib/waterh/home/bin/waterh-tracker --version
+        grep -r "^ExecStart=/var/lib/waterh/home/bin/" /var/lib/waterh/.config/systemd/user && /var/lib/waterh/home/share/waterh/uninstall.sh""", user="waterh")
+
+
+def packed(products, folder, package, archive):
+    """The judge of packages, and whether it comes out the same again."""
+    result = subprocess.run(["lintian", "--no-tag-display-limit", "--fail-on", "error", package], capture_output=True, text=True, timeout=LIMIT)
+    check("lintian finds no error", result.returncode == 0, said(result))
+    with tempfile.TemporaryDirectory() as again:
+        subprocess.run([sys.executable, str(HERE / "hardware/package/pack.py"), products, again], check=True, capture_output=True, timeout=LIMIT)
+        for one in (package, archive):
+            other = os.path.join(again, os.path.basename(one))
+            same = os.path.exists(other) and hashlib.sha256(open(one, "rb").read()).digest() == hashlib.sha256(open(other, "rb").read()).digest()
+            check(f"{os.path.basename(one)} packed again is the same to the byte", same)
+
+
+def newest(folder, form):
+    found = sorted(glob.glob(os.path.join(folder, form)), key=os.path.getmtime)
+    if not found:
+        sys.exit(f"package_tests.py: there is no {form} in {folder}: hardware/bench package makes it")
+    return found[-1]
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    if os.geteuid() != 0:
+        sys.exit("package_tests.py: a system in a folder takes root: sudo hardware/bench package --test")
+    products, folder, suites = sys.argv[1], sys.argv[2], sys.argv[3:] or ["bookworm"]
+    package, archive = newest(folder, "waterh_*.deb"), newest(folder, "waterh-*.tar.gz")
+    packed(products, folder, package, archive)
+    for suite in suites:
+        debian(suite, package, archive)
+    print(f"{len(failures)} failed" if failures else "All passed.")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""The manual pages, made of what the commands say of themselves (--experimental-dump-help) and of the table in examples.json.
+
+usage: manual.py PRODUCTS FOLDER [SECONDS]      PRODUCTS: where the commands lie; SECONDS since 1970: the pages' date
+
+One page a command, with every subcommand, and waterh.toml(5). It fails where an example names a word or an option that its command does not know, so
+that no page shows what cannot be typed.
+"""
+
+import datetime
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COMMANDS = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
+
+EXIT = [
+    ("0", "It is done."),
+    ("1", "It failed. The message says what, why, and what to try."),
+    ("2", "Wrong use: options, arguments, values."),
+    ("3", "Refused by a rule."),
+    ("4", "The file or the bytes are bad."),
+    ("5", "There is no bottle, adapter or link."),
+    ("130", "Interrupted, after a clean disconnect."),
+]
+FILES = [
+    ("~/.config/waterh/waterh.toml, /etc/waterh/waterh.toml", "The configuration: the first that is there. See waterh.toml(5)."),
+    ("~/.local/state/waterh/waterh.sqlite", "A user's own store."),
+    ("/var/lib/waterh/waterh.sqlite", "The store of the system service."),
+]
+
+
+class Wrong(Exception):
+    """An example that its command would refuse."""
+
+
+def escaped(text):
+    """As roff reads it: no backslash, dot or dash means anything of its own."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in text.split("\n"))
+
+
+def dump(products, command):
+    """What the command says of itself, as a tree."""
+    text = subprocess.run([os.path.join(products, command), "--experimental-dump-help"], check=True, capture_output=True, timeout=60).stdout
+    return json.loads(text)["command"]
+
+
+def shown(entries):
+    return [entry for entry in entries if entry.get("shouldDisplay", True)]
+
+
+def subcommands(command):
+    return [one for one in shown(command.get("subcommands", [])) if one["commandName"] != "help"]
+
+
+def option_words(argument):
+    return [("--" if name["kind"] == "long" else "-") + name["name"] for name in argument.get("names", [])]
+
+
+def synopsis(path, command):
+    """The command's line: what can be left out is in brackets."""
+    words = [f"\\fB{escaped(' '.join(path))}\\fR"]
+    if subcommands(command) and not [a for a in shown(command.get("arguments", [])) if a["kind"] == "positional"]:
+        words.append("\\fISUBCOMMAND\\fR")
+    for argument in shown(command.get("arguments", [])):
+        if argument["kind"] == "positional":
+            text = f"\\fI{escaped(argument.get('valueName', 'value'))}\\fR" + (" ..." if argument.get("isRepeating") else "")
+        elif {"--help", "--version"} & set(option_words(argument)):
+            continue
+        else:
+            text = f"\\fB{escaped(option_words(argument)[-1])}\\fR"
+            if argument["kind"] == "option":
+                text += f" \\fI{escaped(argument.get('valueName', 'value'))}\\fR"
+        words.append(f"[{text}]" if argument.get("isOptional") else text)
+    return " ".join(words)
+
+
+def argument_lines(command):
+    for argument in shown(command.get("arguments", [])):
+        if argument["kind"] == "positional":
+            head = f"\\fI{escaped(argument.get('valueName', 'value'))}\\fR"
+        else:
+            head = ", ".join(f"\\fB{escaped(word)}\\fR" for word in option_words(argument))
+            if argument["kind"] == "option":
+                head += f" \\fI{escaped(argument.get('valueName', 'value'))}\\fR"
+        yield ".TP"
+        yield head
+        text = [argument.get("abstract", ""), argument.get("discussion", "")]
+        if argument.get("defaultValue"):
+            text.append(f"Default: {argument['defaultValue']}.")
+        if argument.get("allValues") and argument["kind"] != "flag":
+            text.append(f"One of: {', '.join(argument['allValues'])}.")
+        yield escaped(" ".join(" ".join(text).split()) or "See above.")
+
+
+def blocks(text):
+    """Paragraphs stay paragraphs; what is indented or a table stays as it was set."""
+    for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
+        if "\n" in paragraph:
+            yield from (".PP", ".nf", escaped(paragraph), ".fi")
+        else:
+            yield from (".PP", escaped(paragraph))
+
+
+def body(path, command):
+    """A subcommand's own part, and those below it."""
+    yield f'.SS "{escaped(" ".join(path[1:]))}"'
+    yield escaped(command.get("abstract", ""))
+    yield from (".PP", synopsis(path, command))
+    if command.get("discussion"):
+        yield from blocks(command["discussion"])
+    yield from argument_lines(command)
+    for one in subcommands(command):
+        yield from body(path + [one["commandName"]], one)
+
+
+def check(example, tree):
+    """An example's words lead to a subcommand, and its options are that one's."""
+    for part in re.split(r"\s[|&;]+\s|\s&$", example):
+        words = shlex.split(part)
+        if not words or words[0] not in COMMANDS or words[0] != tree["commandName"]:
+            continue
+        command, known = tree, set()
+        for word in words[1:]:
+            known |= {name for argument in command.get("arguments", []) for name in option_words(argument)}
+            below = {one["commandName"]: one for one in command.get("subcommands", [])}
+            if word.startswith("-") and len(word) > 1:
+                if word.split("=")[0] not in known:
+                    raise Wrong(f"'{example}': {command['commandName']} has no option {word}")
+            elif word in below:
+                command = below[word]
+            elif command is tree:
+                raise Wrong(f"'{example}': {tree['commandName']} has no subcommand {word}")
+
+
+def head(name, section, date, what):
+    day = datetime.datetime.fromtimestamp(date, datetime.timezone.utc).strftime("%Y-%m-%d")
+    return [f'.TH "{name.upper()}" "{section}" "{day}" "waterh" "{what}"']
+
+
+def page(command, examples, date):
+    """The whole page of a command."""
+    name = command["commandName"]
+    if not examples:
+        raise Wrong(f"{name} has no examples")
+    lines = head(name, "1", date, "The bench of WaterH bottles")
+    lines += [".SH NAME", f"{escaped(name)} \\- {escaped(command['abstract'].rstrip('.'))}", ".SH SYNOPSIS", synopsis([name], command)]
+    lines += [".SH DESCRIPTION", escaped(command["abstract"])]
+    if command.get("discussion"):
+        lines += blocks(command["discussion"])
+    lines += argument_lines(command)
+    lines += [".SH SUBCOMMANDS"]
+    for one in subcommands(command):
+        lines += body([name, one["commandName"]], one)
+    lines += [".SH EXAMPLES"]
+    for sentence, example in examples:
+        check(example, command)
+        lines += [".PP", escaped(sentence), ".PP", ".RS 4", ".nf", escaped(example), ".fi", ".RE"]
+    for title, table in (("EXIT STATUS", EXIT), ("FILES", FILES)):
+        lines += [f'.SH "{title}"']
+        for term, text in table:
+            lines += [".TP", f"\\fB{escaped(term)}\\fR", escaped(text)]
+    others = [other for other in COMMANDS if other != name]
+    lines += ['.SH "SEE ALSO"', ",\n".join(f".BR {escaped(other)} (1)" for other in others).replace(",\n", " ,\n") + " ,\n.BR waterh.toml (5)"]
+    return "\n".join(lines) + "\n"
+
+
+def configuration_page(date):
+    """waterh.toml(5): the file that is installed, whose comments say what each line does."""
+    with open(os.path.join(HERE, "waterh.toml"), encoding="utf-8") as file:
+        text = file.read()
+    lines = head("waterh.toml", "5", date, "The bench of WaterH bottles")
+    lines += [".SH NAME", "waterh.toml \\- how the WaterH commands and their service are set up", ".SH DESCRIPTION"]
+    lines += [escaped("A text in TOML. Options go before the environment (WATERH_...), and that before this file. What belongs to a person's day is a setting in the store: waterh-tracker settings.")]
+    lines += [".PP", escaped("The file as it is installed, with every key that there is:"), ".PP", ".nf", escaped(text.rstrip("\n")), ".fi"]
+    lines += [".SH EXAMPLES", escaped("Only this bottle, and a page that the house can see:"), ".PP", ".RS 4", ".nf"]
+    lines += [escaped('bottle = "A4:C1:38:01:02:03"\nlisten = "0.0.0.0:8077"'), ".fi", ".RE"]
+    lines += ['.SH "SEE ALSO"', ".BR waterh\\-gateway (1) ,\n.BR waterh\\-tracker (1)"]
+    return "\n".join(lines) + "\n"
+
+
+def write(products, folder, date):
+    """Makes all pages; returns their paths."""
+    with open(os.path.join(HERE, "examples.json"), encoding="utf-8") as file:
+        examples = json.load(file)
+    pages = {f"{name}.1": page(dump(products, name), examples.get(name, []), date) for name in COMMANDS}
+    pages["waterh.toml.5"] = configuration_page(date)
+    os.makedirs(folder, exist_ok=True)
+    for name, text in pages.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    return [os.path.join(folder, name) for name in sorted(pages)]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    try:
+        write(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) == 4 else 0)
+    except Wrong as wrong:
+        sys.exit(f"manual.py: {wrong}")

@@ -1,0 +1,326 @@
+"""Packs what was built: the Debian package waterh, and an archive for other distributions.
+
+usage: pack.py PRODUCTS FOLDER            PRODUCTS: where the commands of a static release build lie; FOLDER: where to
+       pack.py --tree PRODUCTS FOLDER     what the package would put below /, without the programs: for a look, and for tests
+
+Every time in both is that of the commit (or SOURCE_DATE_EPOCH), every owner is root, every list is sorted: what is packed twice is the same to the byte.
+"""
+
+import functools
+import glob
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import textwrap
+import time
+
+import manual
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+UNITS = os.path.join(ROOT, "hardware", "units")
+SYSTEM_UNITS = ["waterh-gateway.service", "waterh-emulator@.service"]
+USER_UNITS = ["waterh-gateway-user.service", "waterh-agent.service", "waterh-check.service", "waterh-check.timer"]
+# Opened when they are first needed, so nothing that links them is seen by dpkg-shlibdeps: brokers and phones need them, drinks do not.
+RECOMMENDS = "bluez, libmosquitto1, libcurl4, ca-certificates"
+SUGGESTS = "libglib2.0-bin, xdg-utils"
+# Foundation reads the zones of days from there.
+OTHER_DEPENDENCIES = ["tzdata"]
+
+
+def output(*words, **options):
+    return subprocess.run(words, check=True, capture_output=True, text=True, **options).stdout
+
+
+def of_commit(form, otherwise):
+    """A word about the commit that is packed; without git, as from an archive of the source, the other one."""
+    try:
+        return output("git", "-C", ROOT, "log", "-1", f"--format={form}").strip() or otherwise
+    except (OSError, subprocess.CalledProcessError):
+        return otherwise
+
+
+def maintainer():
+    """Who packs: as Debian's own tools are told, else whoever made the commit."""
+    name, mail = os.environ.get("DEBFULLNAME", "The waterh-bench authors"), os.environ.get("DEBEMAIL") or of_commit("%ae", "nobody@invalid")
+    return f"{name} <{mail}>"
+
+
+@functools.cache
+def epoch():
+    return int(os.environ.get("SOURCE_DATE_EPOCH") or of_commit("%ct", "0"))
+
+
+@functools.cache
+def version():
+    """The programs' version and the commit's time, so that a later commit is a later package. What is not committed is said."""
+    with open(os.path.join(ROOT, "Sources/CommandKit/ProgramVersion.swift"), encoding="utf-8") as file:
+        number = re.search(r'"waterh-bench ([0-9.]+)"', file.read()).group(1)
+    stamp = time.strftime("%Y%m%d.%H%M%S", time.gmtime(epoch()))
+    try:
+        changed = output("git", "-C", ROOT, "status", "--porcelain", "--untracked-files=no").strip()
+    except (OSError, subprocess.CalledProcessError):
+        changed = ""
+    return f"{number}+git{stamp}" + ("+changed" if changed else "")
+
+
+def put(target, text=None, source=None, mode=0o644):
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if source:
+        shutil.copyfile(source, target)
+    else:
+        with open(target, "wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
+    os.chmod(target, mode)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def zipped(data):
+    """gzip without name and time."""
+    return gzip.compress(data.encode() if isinstance(data, str) else data, 9, mtime=0)
+
+
+def completions(products, share):
+    for command in manual.COMMANDS:
+        for shell, place in (
+            ("bash", f"bash-completion/completions/{command}"),
+            ("zsh", f"zsh/vendor-completions/_{command}"),
+            ("fish", f"fish/vendor_completions.d/{command}.fish"),
+        ):
+            text = output(os.path.join(products, command), "--generate-completion-script", shell, timeout=60)
+            put(os.path.join(share, place), text)
+
+
+def changelog():
+    date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(epoch()))
+    subjects = []
+    try:
+        subjects = output("git", "-C", ROOT, "log", "-10", "--format=%s").splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    points = [f"Packed from commit {of_commit('%h', 'unknown')}. The last changes:"] + subjects
+    lines = [textwrap.fill(point, 76, initial_indent="  * ", subsequent_indent="    ") for point in points]
+    return f"waterh ({version()}) unstable; urgency=medium\n\n" + "\n".join(lines) + f"\n\n -- {maintainer()}  {date}\n"
+
+
+def licence(folder):
+    """The name and the text of a dependency's licence."""
+    for name in ("LICENSE.txt", "LICENSE"):
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            text = read(path)
+            return ("Apache-2.0" if "Apache License" in text else "Expat"), text
+    return None, ""
+
+
+def stanza(files, holders, name, text=None):
+    lines = [f"Files: {files}", "Copyright: " + "\n           ".join(holders), f"License: {name}"]
+    if text:
+        lines += [" " + (line.rstrip() or ".") for line in text.strip().splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def copyright_text():
+    """Ours, and that of everything that is linked in."""
+    def split(text):
+        # A licence's holders, and what follows them.
+        lines = text.strip().splitlines()
+        holders = [re.sub(r"^Copyright\s*(\([cC]\)|©)?\s*", "", line).strip() for line in lines if line.startswith("Copyright")]
+        rest = [line for line in lines if not line.startswith("Copyright") and line.strip() not in ("MIT License", "The MIT License (MIT)")]
+        return holders or ["its authors"], "\n".join(rest).strip()
+
+    holders, mit = split(read(os.path.join(ROOT, "LICENSE")))
+    parts = ["Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: waterh-bench\n", stanza("*", holders, "Expat", mit)]
+    apache = [("swift-runtime", ["Apple Inc. and the Swift project authors"])]
+    for folder in sorted(glob.glob(os.path.join(ROOT, ".build/package/checkouts/*")) or glob.glob(os.path.join(ROOT, ".build/checkouts/*"))):
+        name, text = licence(folder)
+        base = os.path.basename(folder)
+        if name == "Apache-2.0":
+            apache.append((base, [f"the authors of {base}"]))
+        elif name:
+            parts.append(stanza(f"linked/{base}/*", split(text)[0], f"Expat-{base}", split(text)[1]))
+    for base, holders in apache:
+        parts.append(stanza(f"linked/{base}/*", holders, "Apache-2.0"))
+    parts.append(
+        "License: Apache-2.0\n The Swift runtime and the libraries of its community are linked into the programs under the Apache License 2.0, the runtime\n"
+        " with the Runtime Library Exception (https://swift.org/LICENSE.txt). On Debian systems the licence's text is in\n /usr/share/common-licenses/Apache-2.0.\n")
+    return "\n".join(parts)
+
+
+def share_tree(products, share):
+    """What every Linux has below PREFIX/share."""
+    with tempfile.TemporaryDirectory() as folder:
+        for page in manual.write(products, folder, epoch()):
+            section = page.rsplit(".", 1)[1]
+            put(os.path.join(share, f"man/man{section}", os.path.basename(page) + ".gz"), zipped(read(page)))
+    completions(products, share)
+    put(os.path.join(share, "applications/waterh.desktop"), re.sub(r"^#.*\n", "", read(os.path.join(UNITS, "waterh.desktop")), flags=re.M))
+    put(os.path.join(share, "icons/hicolor/scalable/apps/waterh.svg"), source=os.path.join(ROOT, "Sources/CDashboard/pages/icon.svg"))
+    for capture in sorted(glob.glob(os.path.join(ROOT, "captures/*"))):
+        put(os.path.join(share, "waterh/captures", os.path.basename(capture)), source=capture)
+    doc = os.path.join(share, "doc/waterh")
+    put(os.path.join(doc, "README.md.gz"), zipped(read(os.path.join(ROOT, "README.md"))))
+    put(os.path.join(doc, "copyright"), copyright_text())
+    put(os.path.join(doc, "changelog.gz"), zipped(changelog()))
+    for name in ("waterh.toml", "waterh-nginx.conf"):
+        put(os.path.join(doc, "examples", name), source=os.path.join(UNITS, name))
+    for blueprint in sorted(glob.glob(os.path.join(ROOT, "hardware/homeassistant/blueprints/*.yaml"))):
+        put(os.path.join(doc, "examples/homeassistant", os.path.basename(blueprint)), source=blueprint)
+
+
+def installed(text):
+    """A unit or policy as the package has it: its commands are in /usr/bin, and it is installed already."""
+    header, begin, rest = text.partition("[Unit]")
+    if begin:
+        name = "waterh-emulator" if "waterh-emulator run" in rest else "waterh-tracker" if "waterh-tracker" in rest else "waterh-gateway"
+        page = "" if "[Timer]" in rest else f"Documentation=man:{name}(1)\n"
+        text = header + begin + "\n" + page + rest.lstrip("\n")
+    for here, there in (
+        ("/usr/local/bin/", "/usr/bin/"), ("/etc/systemd/system", "/usr/lib/systemd/system"), ("/etc/systemd/user", "/usr/lib/systemd/user"),
+        ("/etc/dbus-1/system.d", "/usr/share/dbus-1/system.d"), ("/etc/udev/rules.d", "/usr/lib/udev/rules.d"),
+    ):
+        text = text.replace(here, there)
+    return text
+
+
+def tree(products, folder, programs=True):
+    """What the Debian package puts below /."""
+    share = os.path.join(folder, "usr/share")
+    share_tree(products, share)
+    for name in SYSTEM_UNITS:
+        put(os.path.join(folder, "lib/systemd/system", name), installed(read(os.path.join(UNITS, name))))
+    for name in USER_UNITS:
+        put(os.path.join(folder, "usr/lib/systemd/user", name), installed(read(os.path.join(UNITS, name))))
+    put(os.path.join(folder, "usr/lib/sysusers.d/waterh.conf"), installed(read(os.path.join(UNITS, "waterh.sysusers"))))
+    put(os.path.join(share, "dbus-1/system.d/waterh.conf"), installed(read(os.path.join(UNITS, "waterh-bus-policy.conf"))))
+    put(os.path.join(folder, "lib/udev/rules.d/70-waterh.rules"), installed(read(os.path.join(UNITS, "70-waterh.rules"))))
+    put(os.path.join(folder, "etc/waterh/waterh.toml"), source=os.path.join(HERE, "waterh.toml"), mode=0o640)
+    put(os.path.join(share, "lintian/overrides/waterh"), source=os.path.join(HERE, "debian/lintian-overrides"))
+    if programs:
+        for name in manual.COMMANDS:
+            stripped(os.path.join(products, name), os.path.join(folder, "usr/bin", name))
+
+
+def stripped(source, target):
+    """A program without symbols, and without the build machine's folders for libraries."""
+    put(target, source=source, mode=0o755)
+    subprocess.run(["strip", "--strip-unneeded", "--remove-section=.comment", target], check=True)
+    subprocess.run(["chrpath", "-d", target], check=True, stdout=subprocess.DEVNULL)
+
+
+def dependencies(folder):
+    """What the programs link, as packages with the versions that they need (dpkg-shlibdeps)."""
+    with tempfile.TemporaryDirectory() as place:
+        put(os.path.join(place, "debian/control"), f"Source: waterh\nMaintainer: {maintainer()}\n\nPackage: waterh\nArchitecture: any\n")
+        words = ["dpkg-shlibdeps", "-O"] + sorted(glob.glob(os.path.join(folder, "usr/bin/*")))
+        line = output(*words, cwd=place)
+    found = line.strip().removeprefix("shlibs:Depends=").split(", ")
+    return ", ".join(sorted(found + OTHER_DEPENDENCIES))
+
+
+def control(folder):
+    size = sum(os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(folder) for name in names if "DEBIAN" not in place)
+    return (
+        f"Package: waterh\nVersion: {version()}\nArchitecture: {output('dpkg', '--print-architecture').strip()}\nMaintainer: {maintainer()}\n"
+        f"Installed-Size: {(size + 1023) // 1024}\nDepends: {dependencies(folder)}\nRecommends: {RECOMMENDS}\nSuggests: {SUGGESTS}\nSection: utils\nPriority: optional\n"
+        "Description: WaterH smart bottles without a phone app\n"
+        " The gateway takes the drinks from a WaterH smart bottle over Bluetooth LE,\n stores them, and only then lets the bottle forget them; its service shows the\n"
+        " day as a page, on the desktop, on a phone and in Home Assistant.\n .\n"
+        " With it come the tracker for the command line, a bottle that does not exist\n for tests, and a reader of Bluetooth captures.\n")
+
+
+def settle(folder):
+    """Every file and folder at the commit's time."""
+    for place, _, names in os.walk(folder, topdown=False):
+        for name in names + ["."]:
+            os.utime(os.path.join(place, name), (epoch(), epoch()), follow_symlinks=False)
+
+
+def debian(products, out):
+    """Makes the package; returns its path."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.join(place, "waterh")
+        os.umask(0o022)
+        tree(products, folder)
+        os.chmod(folder, 0o755)
+        text = control(folder)
+        put(os.path.join(folder, "DEBIAN/control"), text)
+        put(os.path.join(folder, "DEBIAN/conffiles"), "/etc/waterh/waterh.toml\n")
+        for name in ("postinst", "prerm", "postrm"):
+            put(os.path.join(folder, "DEBIAN", name), source=os.path.join(HERE, "debian", name), mode=0o755)
+        sums = output("sh", "-c", "find . -type f ! -path './DEBIAN/*' ! -path './etc/*' -printf '%P\\0' | LC_ALL=C sort -z | xargs -0 md5sum", cwd=folder)
+        put(os.path.join(folder, "DEBIAN/md5sums"), sums)
+        settle(folder)
+        architecture = re.search(r"^Architecture: (.*)$", text, re.M).group(1)
+        target = os.path.join(out, f"waterh_{version()}_{architecture}.deb")
+        # One thread: the number of them changes what is written. zstd, which Debian 12 reads: xz takes minutes for a runtime of this size.
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch()), "DPKG_DEB_THREADS_MAX": "1"}
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zzstd", "-z6", "--build", folder, target], check=True, stdout=subprocess.DEVNULL, env=environment)
+        return target, text
+
+
+def archive(products, out):
+    """Makes the archive for other distributions; returns its path."""
+    machine = os.uname().machine
+    name = f"waterh-{version()}-{machine}"
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.join(place, name)
+        for command in manual.COMMANDS:
+            stripped(os.path.join(products, command), os.path.join(folder, "bin", command))
+        share_tree(products, os.path.join(folder, "share"))
+        for unit in SYSTEM_UNITS:
+            put(os.path.join(folder, "units/system", unit), source=os.path.join(UNITS, unit))
+        for unit in USER_UNITS:
+            put(os.path.join(folder, "units/user", unit), source=os.path.join(UNITS, unit))
+        for file in ("waterh.sysusers", "waterh-bus-policy.conf", "70-waterh.rules"):
+            put(os.path.join(folder, "units", file), source=os.path.join(UNITS, file))
+        put(os.path.join(folder, "etc/waterh.toml"), source=os.path.join(HERE, "waterh.toml"))
+        for script in ("install.sh", "uninstall.sh"):
+            put(os.path.join(folder, script), source=os.path.join(HERE, script), mode=0o755)
+        target = os.path.join(out, name + ".tar.gz")
+
+        def plain(entry):
+            entry.uid = entry.gid = 0
+            entry.uname = entry.gname = "root"
+            entry.mtime = epoch()
+            return entry
+
+        with open(target, "wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=epoch()) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
+            tar.add(folder, name, filter=plain) # In the order of names.
+        return target
+
+
+def main():
+    words = sys.argv[1:]
+    if len(words) == 3 and words[0] == "--tree":
+        tree(words[1], words[2], programs=False)
+        return
+    if len(words) != 2:
+        sys.exit(__doc__)
+    products, out = words
+    os.makedirs(out, exist_ok=True)
+    package, text = debian(products, out)
+    other = archive(products, out)
+    print(json.dumps({"package": package, "archive": other, "bytes": os.path.getsize(package)}))
+    for line in text.splitlines():
+        if line.startswith(("Version", "Installed-Size", "Depends")):
+            print("  " + line, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except manual.Wrong as wrong:
+        sys.exit(f"pack.py: {wrong}")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"pack.py: {' '.join(map(str, error.cmd[:2]))} failed:\n{error.stderr or ''}")
