@@ -70,7 +70,7 @@ import Testing
         try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + people + "[mqtt]\ncommands = true\n").utf8).write(to: config)
         for name in ["anna", "ben"] { try await set(folder.file(name) + ".sqlite", ["mqtt.url": broker.url]) }
         let ear = try broker.listen("hydration/#")
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
+        let service = try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         for name in ["anna", "ben"] {
             #expect(await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
         }
@@ -94,7 +94,7 @@ import Testing
         func start(_ store: String, _ prefix: String) throws -> RunningProgram {
             let config = folder.url("\(prefix).toml")
             try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(store))\"\nlisten = \"off\"\n[mqtt]\nurl = \"\(broker.url)\"\nprefix = \"\(prefix)\"\n".utf8).write(to: config)
-            return try Program("waterh-gateway").start(["run", "--config", config.path])
+            return try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         }
         let first = try start("a.sqlite", "one")
         #expect(await event { first.error.contains("MQTT: connected") ? true : nil } == true, "\(first.error)")
@@ -135,7 +135,7 @@ import Testing
             try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8).write(to: config)
         }
         try write(["anna", "ben"])
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
+        let service = try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         let ear = try broker.listen("#")
         for name in ["anna", "ben"] {
             #expect(await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
