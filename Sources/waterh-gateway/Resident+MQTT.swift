@@ -40,7 +40,7 @@ extension Resident {
                 case .trouble(let trouble): log.warning("MQTT: \(sentence(trouble)) It is tried again.")
                 case .copied(let words):
                     log.warning(
-                        "MQTT: \(words) Was it moved here: waterh-gateway identity keep --store \(place). Is it a copy: waterh-gateway identity new --store \(place), and give one of the two another prefix.")
+                        "MQTT: \(words) Was it moved here: waterh-gateway identity keep --store \(place). Is it a copy: give it another prefix (mqtt.prefix) first, then waterh-gateway identity new --store \(place).")
                 case .off: log.notice("MQTT: the settings name no broker any more.")
                 case .stays(let words): log.warning("MQTT: \(words)")
                 case .ignored(let words): log.warning("MQTT: \(words)")
