@@ -98,7 +98,7 @@ def completions(products, share):
             ("fish", f"fish/vendor_completions.d/{command}.fish"),
         ):
             text = output(os.path.join(products, command), "--generate-completion-script", shell, timeout=60)
-            put(os.path.join(share, place), text)
+            put(os.path.join(share, place), text.removeprefix("#!/bin/bash\n")) # It is read, and not run.
 
 
 def changelog():
@@ -233,7 +233,7 @@ def control(folder):
     return (
         f"Package: waterh\nVersion: {version()}\nArchitecture: {output('dpkg', '--print-architecture').strip()}\nMaintainer: {maintainer()}\n"
         f"Installed-Size: {(size + 1023) // 1024}\nDepends: {dependencies(folder)}\nRecommends: {RECOMMENDS}\nSuggests: {SUGGESTS}\nSection: utils\nPriority: optional\n"
-        "Description: WaterH smart bottles without a phone app\n"
+        "Description: smart bottles by WaterH without a phone app\n"
         " The gateway takes the drinks from a WaterH smart bottle over Bluetooth LE,\n stores them, and only then lets the bottle forget them; its service shows the\n"
         " day as a page, on the desktop, on a phone and in Home Assistant.\n .\n"
         " With it come the tracker for the command line, a bottle that does not exist\n for tests, and a reader of Bluetooth captures.\n")
@@ -263,9 +263,9 @@ def debian(products, out):
         settle(folder)
         architecture = re.search(r"^Architecture: (.*)$", text, re.M).group(1)
         target = os.path.join(out, f"waterh_{version()}_{architecture}.deb")
-        # One thread: the number of them changes what is written. zstd, which Debian 12 reads: xz takes minutes for a runtime of this size.
+        # One thread: the number of them changes what xz writes. A low level: the runtime is large. (lintian of Debian 12 knows no zstd.)
         environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch()), "DPKG_DEB_THREADS_MAX": "1"}
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zzstd", "-z6", "--build", folder, target], check=True, stdout=subprocess.DEVNULL, env=environment)
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "-z1", "--build", folder, target], check=True, stdout=subprocess.DEVNULL, env=environment)
         return target, text
 
 
