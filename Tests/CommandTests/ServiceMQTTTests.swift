@@ -117,6 +117,9 @@ import Testing
             let names = [try await identity(folder.file("a.sqlite")), try await identity(folder.file("b.sqlite"))]
             #expect(names[0].hasPrefix("waterh-") && names[0] == names[1] && !second.error.contains("MQTT: connected"), "\(names)")
             #expect(second.error.contains(" identity new --store \(folder.file("b.sqlite"))"), "\(second.error)")
+            // Who is known from here needs no other name.
+            let needless = try await Program("waterh-gateway").run(["identity", "new", "--store", folder.file("a.sqlite")])
+            #expect(needless.exitCode == 3 && needless.error.contains("keeps its name"), "\(needless.output)\(needless.error)")
             let own = try await identity(folder.file("b.sqlite"), "new")
             #expect(own.hasPrefix("waterh-") && own.prefix { $0 != "," } != names[0].prefix { $0 != "," } && own.hasSuffix("b.sqlite"))
         }

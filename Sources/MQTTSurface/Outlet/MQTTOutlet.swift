@@ -208,7 +208,12 @@ public actor MQTTOutlet {
 
     /// From here on the store is told from this place, as who it was or as somebody else. A service that waits for it goes on.
     public static func settle(_ desk: TrackerDesk, at home: OutletHome, asNew: Bool) throws {
-        if asNew { try desk.store.beginAnew(name, id: newID(desk), at: home) } else { try desk.store.move(name, to: home) }
+        guard asNew else { return try desk.store.move(name, to: home) }
+        // What brokers keep of the one that they know would be nobody's.
+        guard try desk.store.standing(of: name, at: home) != .known else {
+            throw Refusal("mqttKnown", "This store is the one that brokers know from here: it keeps its name, and nothing was changed.")
+        }
+        try desk.store.beginAnew(name, id: newID(desk), at: home)
     }
 
     /// What a store is refused that may be known at brokers from elsewhere.
