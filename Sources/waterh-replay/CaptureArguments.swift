@@ -29,16 +29,13 @@ struct AddressArgument: ExpressibleByArgument {
 extension RecordDialect: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 
-/// Where a bottle's characteristics are, for captures that hide the discovery; and whose traffic counts.
+/// Where a bottle's characteristics are, for captures that hide the discovery.
 struct AttributionArguments: ParsableArguments {
     @Option(help: "Handle of the command characteristic (decimal or 0x hex), where the capture holds no discovery.")
     var commandHandle: HandleArgument?
 
     @Option(help: "Handle of the response characteristic, where the capture holds no discovery.")
     var responseHandle: HandleArgument?
-
-    @Option(help: ArgumentHelp("Only the bottle with this address.", valueName: "address"))
-    var bottle: AddressArgument?
 
     var given: GivenHandles { GivenHandles(command: commandHandle?.value, response: responseHandle?.value) }
 

@@ -10,6 +10,7 @@ struct CommandsCommand: ParsableCommand {
     var file: String
 
     @OptionGroup var attribution: AttributionArguments
+    @OptionGroup var filter: FilterArguments
 
     @Flag(help: "One JSON object a line.")
     var json = false
@@ -19,7 +20,7 @@ struct CommandsCommand: ParsableCommand {
         let lines = CommandLines(run.out)
         let isJSON = json
         var found = 0
-        let reader = CommandReader(given: attribution.given, bottle: attribution.bottle?.value) { command in
+        let reader = CommandReader(given: attribution.given, bottle: filter.device?.value, filter: filter.filter) { command in
             found += 1
             if isJSON { lines.json(command) } else { lines.text(command) }
         }

@@ -18,6 +18,7 @@ struct DrinksCommand: ParsableCommand {
 
     @OptionGroup var records: RecordArguments
     @OptionGroup var attribution: AttributionArguments
+    @OptionGroup var filter: FilterArguments
 
     @Flag(help: "Every delivery, with whether it is a duplicate; bookkeeping entries too.")
     var raw = false
@@ -52,7 +53,8 @@ struct DrinksCommand: ParsableCommand {
         options.model = records.model
         options.isRaw = raw
         options.given = attribution.given
-        options.bottle = attribution.bottle?.value
+        options.bottle = filter.device?.value
+        options.filter = filter.filter
         return options
     }
 

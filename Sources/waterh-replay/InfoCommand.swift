@@ -13,6 +13,7 @@ struct InfoCommand: ParsableCommand {
 
     @OptionGroup var records: RecordArguments
     @OptionGroup var attribution: AttributionArguments
+    @OptionGroup var filter: FilterArguments
 
     @Flag(help: "One JSON object.")
     var json = false
@@ -25,7 +26,8 @@ struct InfoCommand: ParsableCommand {
             options.dialect = records.dialect
             options.model = records.model
             options.given = attribution.given
-            options.bottle = attribution.bottle?.value
+            options.bottle = filter.device?.value
+            options.filter = filter.filter
             summary = try CaptureSummary(&file, options: options)
         }
         guard let summary else { return try run.finish() }

@@ -33,6 +33,9 @@ struct PlayCommand: AsyncParsableCommand {
 
     @OptionGroup var attribution: AttributionArguments
 
+    @Option(help: ArgumentHelp("Only the bottle with this address.", valueName: "address"))
+    var bottle: AddressArgument?
+
     func validate() throws {
         guard speed > 0, speed.isFinite else { throw ValidationError("--speed is a number above 0; --flush answers at once") }
         if case .capture = link.name { throw ValidationError("capture:FILE answers a gateway; play answers on unix:PATH, bluez or l2cap:ADAPTER") }
@@ -88,7 +91,7 @@ struct PlayCommand: AsyncParsableCommand {
             throw CommandFailure(.badInput, error.description, advice: "'waterh-replay info \(file)' tells what is in it.")
         }
         if let trouble = found.trouble { Diagnostics.warning("\(file): \(trouble); what comes before it is played") }
-        let wanted = attribution.bottle?.value
+        let wanted = bottle?.value
         let fitting = found.scripts.filter { wanted == nil || $0.address == wanted }
         guard let script = fitting.max(by: { $0.records.count < $1.records.count }) else {
             let others = found.scripts.map { $0.address?.description ?? "a bottle without an address" }.joined(separator: ", ")

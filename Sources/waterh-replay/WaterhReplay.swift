@@ -12,7 +12,7 @@ struct WaterhReplay: AsyncParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, PlayCommand.self, RecordCommand.self, ConvertCommand.self, DiffCommand.self, VerifyCommand.self,
+            InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, StatsCommand.self, PlayCommand.self, RecordCommand.self, ConvertCommand.self, DiffCommand.self, VerifyCommand.self,
         ])
 
     static func main() async {

@@ -27,7 +27,15 @@ public struct ObservedCommand {
 public final class CommandReader {
     private let conversation: ConversationReader
 
-    public init(given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, _ sink: @escaping (ObservedCommand) throws -> Void) {
+    private var gate: TrafficGate?
+
+    /// - Parameters:
+    ///   - bottle: only this one's.
+    ///   - filter: only what these PDUs carry; its device does not count, `bottle` does.
+    public init(
+        given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, filter: TrafficFilter = TrafficFilter(), _ sink: @escaping (ObservedCommand) throws -> Void
+    ) {
+        gate = TrafficGate(besideDevice: filter)
         conversation = ConversationReader(given: given) { traffic, origin in
             guard case .command(let command, let value, let characteristic) = traffic else { return }
             if let bottle, origin.side.peer.address != bottle { return }
@@ -45,7 +53,9 @@ public final class CommandReader {
         file.onHead = { [self] in learn($0) }
         lookAhead(in: path)
         do {
-            try file.forEachEvent { event, bytes in
+            try file.forEachEvent { packet in
+                self.gate?.start(at: packet.time?.sinceEpoch)
+            } _: { event, bytes in
                 see(event)
                 try receive(event, bytes)
             }
@@ -58,7 +68,10 @@ public final class CommandReader {
 
     func lookAhead(in path: String) { conversation.lookAhead = { Foresight(path) } }
 
-    public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws { try conversation.receive(event, bytes) }
+    public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+        guard gate?.passes(event, bytes) ?? true else { return }
+        try conversation.receive(event, bytes)
+    }
     /// What the head of a text capture tells.
     public func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
     public func finishCapture() throws { try conversation.finish() }

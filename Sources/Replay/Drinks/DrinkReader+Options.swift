@@ -9,6 +9,8 @@ extension DrinkReader {
         public var given = GivenHandles()
         /// Only this bottle's.
         public var bottle: BluetoothAddress?
+        /// Only what these PDUs carry: the capture is read as if it held no others. The device stands in `bottle`.
+        public var filter = TrafficFilter()
         /// Where the capture does not tell the model.
         public var model: BottleModel?
         /// The host clock's year, for the strict dialect where the capture has no times.

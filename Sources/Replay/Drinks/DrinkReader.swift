@@ -36,8 +36,11 @@ public final class DrinkReader {
         case accepted
     }
 
+    private var gate: TrafficGate?
+
     public init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
         self.options = options
+        gate = TrafficGate(besideDevice: options.filter)
         self.sink = sink
     }
 
@@ -83,11 +86,15 @@ public final class DrinkReader {
             try file.forEachPacket { packet, bytes in
                 let time = packet.time?.sinceEpoch
                 if !isBegun { try begin(at: time, packet.content.level) }
-                if let time { last = time }
+                if let time {
+                    last = time
+                    if gate != nil { gate?.start(at: time) }
+                }
                 if level == nil { level = packet.content.level }
                 let conversation = conversation ?? makeConversation()
                 try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
                     see(event)
+                    guard gate?.passes(event, pdu) ?? true else { return }
                     try conversation.receive(event, pdu)
                 }
             }
@@ -100,7 +107,13 @@ public final class DrinkReader {
 
     /// Takes the next event of a capture.
     public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+        guard gate?.passes(event, bytes) ?? true else { return }
         try (conversation ?? makeConversation()).receive(event, bytes)
+    }
+
+    /// Tells the time of a packet, for moments that count from the first one.
+    func start(at time: Duration) {
+        if gate != nil { gate?.start(at: time) }
     }
 
     /// What the head of a text capture tells.

@@ -20,4 +20,12 @@ struct CivilTime: Equatable {
         month = Int(shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9)
         year = Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0)
     }
+    /// Days from 1970-01-01 to a date, by the same eras.
+    static func days(year: Int, month: Int, day: Int) -> Int64 {
+        let shiftedYear = Int64(month <= 2 ? year - 1 : year)
+        let era = shiftedYear >= 0 ? shiftedYear / 400 : (shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * Int64(month > 2 ? month - 3 : month + 9) + 2) / 5 + Int64(day) - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
 }

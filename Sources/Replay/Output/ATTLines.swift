@@ -13,18 +13,32 @@ public final class ATTLines {
     private var peerConnection = -1
     private var peer: [UInt8] = []
 
-    public init(_ out: LineBuffer, isJSON: Bool) {
+    private var gate: TrafficGate?
+
+    /// - Parameter filter: only these PDUs are written.
+    public init(_ out: LineBuffer, isJSON: Bool, filter: TrafficFilter = TrafficFilter()) {
         self.out = out
         self.isJSON = isJSON
+        gate = filter.isEmpty ? nil : TrafficGate(filter)
     }
 
     /// How many PDUs were written.
     public private(set) var count = 0
+    /// How many PDUs there were.
+    public private(set) var seen = 0
+
+    /// Tells the time of a packet, for moments that count from the first one.
+    public func start(at time: Duration?) { gate?.start(at: time) }
 
     public func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
-            count += 1
-            if isJSON { json(observation, pdu) } else { text(observation, pdu) }
+            seen += 1
+            if gate?.wants(event, pdu) ?? true {
+                count += 1
+                if isJSON { json(observation, pdu) } else { text(observation, pdu) }
+            }
+        } else if gate != nil {
+            _ = gate?.wants(event, pdu)
         }
         try conversation.receive(event, pdu)
     }

@@ -71,6 +71,7 @@ public struct CaptureSummary {
     /// Everybody who was connected, with the attribute tables discovered.
     public private(set) var peers: [BottlePeer] = []
 
+    private var gate: TrafficGate?
     private var places: [Int: Int] = [:]
     private var lastID = 0
     /// Where the connection stands that spoke last: mostly it speaks again.
@@ -80,6 +81,7 @@ public struct CaptureSummary {
     public init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         var options = options
         options.isRaw = true
+        if !options.filter.isEmpty { gate = TrafficGate(options.filter) }
         let found = BottleList()
         let reader = DrinkReader(options) { found.take($0) }
         file.onHead = { reader.learn($0) }
@@ -90,9 +92,11 @@ public struct CaptureSummary {
         do {
             drops = try file.forEachEvent { packet in
                 guard let time = packet.time?.sinceEpoch else { return }
+                reader.start(at: time)
                 if firstTime == nil { firstTime = time }
                 lastTime = time
             } _: { event, bytes in
+                if gate != nil { gate?.start(at: firstTime) }
                 take(event, bytes)
                 try reader.receive(event, bytes)
             }
@@ -111,9 +115,10 @@ public struct CaptureSummary {
     }
 
     private mutating func take(_ event: ConversationEvent, _ bytes: RawSpan) {
+        let isWanted = gate?.wants(event, bytes) ?? true
         switch event {
         case .att(let observation):
-            guard !observation.isSynthetic else { return }
+            guard !observation.isSynthetic, isWanted else { return }
             if let opcode = bytes.first { opcodes[Int(opcode)] += 1 }
             update(observation.connection) {
                 $0.pdus += 1

@@ -1,0 +1,320 @@
+import Bluetooth
+import BottleProtocol
+import Captures
+
+/// What passed in a capture, counted: per connection, per characteristic, per kind of request. A fold over the capture's events.
+///
+/// The memory depends on how many connections and characteristics there are, up to a limit, and not on how long the capture is.
+public final class CaptureStatistics {
+    /// In order of first sight; at most `mostConnections`.
+    public private(set) var connections: [ConnectionStatistics] = []
+    public private(set) var connectionCount = 0
+    public static let mostConnections = 1000
+    /// By server, then by handle; at most `mostCharacteristics`.
+    public var characteristics: [CharacteristicStatistics] {
+        attributes.values.sorted { ($0.peer.isHost ? 1 : 0, $0.connection, $0.handle) < ($1.peer.isHost ? 1 : 0, $1.connection, $1.handle) }
+    }
+    public static let mostCharacteristics = 4096
+    /// PDUs of characteristics beyond that number.
+    public private(set) var uncountedPDUs = 0
+    /// Everything together.
+    public private(set) var total = TrafficCounts()
+    /// Requests by opcode, with their answers; indications too.
+    public var requests: [(opcode: ATTOpcode, counts: TrafficCounts)] {
+        byRequest.sorted { $0.key < $1.key }.map { (ATTOpcode(rawValue: $0), $1) }
+    }
+    /// Bytes that became no PDU, by reason, over all connections.
+    public private(set) var drops: [DropReason: Int] = [:]
+    /// What bottles said of their clocks, in order of first connection; at most 64.
+    public var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockBook.clocks }
+    /// PDUs whose time is before the one before them on the same adapter: the recorder's clock was set back.
+    public private(set) var backwardSteps = 0
+    /// The widest of those steps, and its record.
+    public private(set) var widestStep: (frame: Int, by: Duration)?
+    /// Answers whose request is not in the capture.
+    public private(set) var orphans = 0
+
+    private var places: [Int: Int] = [:]
+    private var last: ConnectionStatistics?
+    private var attributes: [AttributeKey: CharacteristicStatistics] = [:]
+    private var lastAttribute: (key: AttributeKey, value: CharacteristicStatistics)?
+    private var byRequest: [UInt8: TrafficCounts] = [:]
+    private var pairs = RequestPairs()
+    private var gate: TrafficGate
+    private let isFiltered: Bool
+    private let conversation: ConversationReader
+    private let clockBook: ClockBook
+    private var lastTimes: [UInt32: Duration] = [:]
+    private var now: Duration?
+
+    private struct AttributeKey: Hashable {
+        /// An address, an adapter or a connection, marked which.
+        var server: UInt64
+        var handle: UInt16
+    }
+
+    /// - Parameters:
+    ///   - filter: only these PDUs are counted. Requests and answers are brought together before that.
+    ///   - given: where a bottle's characteristics are, for captures that hide the discovery.
+    public init(_ filter: TrafficFilter = TrafficFilter(), given: GivenHandles = GivenHandles()) {
+        gate = TrafficGate(filter)
+        isFiltered = !filter.isEmpty
+        let clockBook = ClockBook()
+        self.clockBook = clockBook
+        conversation = ConversationReader(given: given) { clockBook.take($0, $1) }
+    }
+
+    /// Everybody met, in order of first connection.
+    public var peers: [BottlePeer] { conversation.peers }
+
+    /// Reads a whole file, of which more may be counted already.
+    /// - Parameter onPacket: called for each packet before.
+    /// - Throws: what `CaptureFile.forEachEvent` throws, after everything before the trouble was counted.
+    public func read(_ file: inout CaptureFile, onPacket: ((CapturePacket) -> Void)? = nil) throws {
+        let path = file.path
+        file.onHead = { [self] in learn($0) }
+        conversation.lookAhead = { Foresight(path) }
+        defer { finish() }
+        try file.forEachEvent { packet in
+            self.start(at: packet.time?.sinceEpoch)
+            onPacket?(packet)
+        } _: { event, bytes in
+            try self.receive(event, bytes)
+        }
+    }
+
+    /// Tells the time of a packet, for moments that count from the first one.
+    public func start(at time: Duration?) { gate.start(at: time) }
+
+    /// What the head of a text capture tells.
+    public func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
+
+    /// Takes the next event.
+    public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+        switch event {
+        case .att(let observation):
+            if observation.isSynthetic { find(observation.connection)?.isText = true } else { count(observation, bytes) }
+        case .connected(let connection):
+            find(connection)?.sawBeginning = true
+        case .disconnected(let connection, let reason):
+            giveUp(connection.id)
+            let found = find(connection)
+            found?.hasEnded = true
+            found?.reason = reason
+        case .encrypted(let connection): find(connection)?.isEncrypted = true
+        case .dropped(let reason, let connection):
+            drops[reason, default: 0] += 1
+            if let connection { find(connection)?.drops[reason, default: 0] += 1 }
+        case .advertised: break
+        }
+        try conversation.receive(event, bytes)
+    }
+
+    /// The capture is over (also in an error).
+    public func finish() {
+        for connection in pairs.connections.sorted() { giveUp(connection) }
+        try? conversation.finish()
+    }
+
+    // MARK: counting
+
+    private func count(_ observation: ATTObservation, _ pdu: RawSpan) {
+        guard let opcode = pdu.first else { return }
+        if let time = observation.time {
+            look(at: time, observation)
+            now = max(now ?? time, time)
+        }
+        let step = pairs.take(observation, pdu)
+        var asked: RequestPairs.Request?
+        if case .answer(let request) = step { asked = request }
+        if isFiltered, !gate.wants(observation, pdu, asked: asked) { return }
+
+        let connection = find(observation.connection)
+        connection?.observed = observation.connection
+        let bytes = Self.valueBytes(pdu, opcode)
+        total.take(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
+        connection?.counts.take(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
+        let handle = asked?.handle ?? RequestPairs.handle(of: pdu, opcode)
+        let attribute = handle.flatMap { find($0, opcode, observation) }
+        attribute?.counts.take(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
+        if opcode == 0x12 || opcode == 0x16 || opcode == 0x52 || opcode == 0xD2 { attribute?.note(write: opcode, frame: observation.frame) }
+        follow(step, observation, connection, attribute, opcode)
+        if opcode == 0x01, pdu.byteCount >= 5 {
+            let code = pdu.byte(4)
+            total.take(error: code)
+            connection?.counts.take(error: code)
+            attribute?.counts.take(error: code)
+            if let asked { byRequest[asked.opcode]?.take(error: code) }
+        }
+        if let connection { look(at: pdu, opcode, observation, connection) }
+    }
+
+    private func follow(
+        _ step: RequestPairs.Step, _ observation: ATTObservation, _ connection: ConnectionStatistics?, _ attribute: CharacteristicStatistics?, _ opcode: UInt8
+    ) {
+        switch step {
+        case .request(let request, let unanswered):
+            byRequest[request.opcode, default: TrafficCounts()].take(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
+            guard let unanswered else { return }
+            miss(unanswered, at: observation.time, observation.connection, opcode)
+            connection?.impatient += 1
+            if connection?.firstImpatient == nil { connection?.firstImpatient = observation.frame }
+        case .answer(let request):
+            var latency: Duration?
+            if let asked = request.time, let answered = observation.time { latency = answered - asked }
+            total.answered(after: latency)
+            connection?.counts.answered(after: latency)
+            attribute?.counts.answered(after: latency)
+            byRequest[request.opcode, default: TrafficCounts()].take(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
+            byRequest[request.opcode]?.answered(after: latency)
+        case .orphan: orphans += 1
+        case .other: break
+        }
+    }
+
+    /// What the connection's MTU says to a PDU; and its MTU.
+    private func look(at pdu: RawSpan, _ opcode: UInt8, _ observation: ATTObservation, _ connection: ConnectionStatistics) {
+        switch opcode {
+        case 0x02: connection.clientMTU = pdu.little16(at: 1).map(Int.init)
+        case 0x03: connection.serverMTU = pdu.little16(at: 1).map(Int.init)
+        default: break
+        }
+        guard observation.bearer == 4, !connection.isText, let mtu = connection.mtu ?? (connection.sawBeginning && connection.clientMTU == nil ? 23 : nil) else { return }
+        if pdu.byteCount == mtu, Self.valueStart[Int(opcode)] > 0 { connection.fullPDUs += 1 }
+        if pdu.byteCount > mtu {
+            connection.tooLong += 1
+            if connection.firstTooLong == nil { connection.firstTooLong = observation.frame }
+        }
+    }
+
+    private func look(at time: Duration, _ observation: ATTObservation) {
+        let adapter = observation.connection.adapter
+        if let before = lastTimes[adapter], time < before {
+            backwardSteps += 1
+            if widestStep.map({ before - time > $0.by }) ?? true { widestStep = (observation.frame, before - time) }
+        }
+        if lastTimes[adapter] != nil || lastTimes.count < 1024 { lastTimes[adapter] = time }
+    }
+
+    private func giveUp(_ connection: Int) {
+        for request in pairs.end(connection) { miss(request, at: now, places[connection].map { connections[$0].observed }, 0) }
+    }
+
+    /// - Parameter observed: `nil` for a connection that is not listed any more.
+    private func miss(_ request: RequestPairs.Request, at time: Duration?, _ observed: ObservedConnection?, _ opcode: UInt8) {
+        var wait: Duration?
+        if let asked = request.time, let time { wait = time - asked }
+        total.missed(after: wait)
+        byRequest[request.opcode]?.missed(after: wait)
+        guard let observed else { return }
+        find(observed)?.counts.missed(after: wait)
+        if let handle = request.handle, let key = keys(handle, observed).first(where: { attributes[$0] != nil }) { attributes[key]?.counts.missed(after: wait) }
+    }
+
+    // MARK: who and what
+
+    private func find(_ connection: ObservedConnection) -> ConnectionStatistics? {
+        if let last, last.observed.id == connection.id { return last }
+        if let place = places[connection.id] {
+            last = connections[place]
+            return last
+        }
+        // Connections are numbered in the order of their first sight.
+        guard connection.id > connectionCount else { return nil }
+        connectionCount = connection.id
+        guard connections.count < Self.mostConnections else { return nil }
+        places[connection.id] = connections.count
+        let new = ConnectionStatistics(connection)
+        connections.append(new)
+        last = new
+        return new
+    }
+
+    private func find(_ handle: UInt16, _ opcode: UInt8, _ observation: ATTObservation) -> CharacteristicStatistics? {
+        let side = conversation.server(opcode & 1 == 1, observation, conversation.sides(of: observation.connection))
+        let key = AttributeKey(server: Self.server(observation.connection, isHost: side.isHost), handle: handle)
+        if let lastAttribute, lastAttribute.key == key {
+            lastAttribute.value.meet(side)
+            return lastAttribute.value
+        }
+        guard let known = attributes[key] else {
+            guard attributes.count < Self.mostCharacteristics else {
+                uncountedPDUs += 1
+                return nil
+            }
+            let new = CharacteristicStatistics(handle: handle, side: side)
+            attributes[key] = new
+            lastAttribute = (key, new)
+            return new
+        }
+        known.meet(side)
+        lastAttribute = (key, known)
+        return known
+    }
+
+    private func keys(_ handle: UInt16, _ connection: ObservedConnection) -> [AttributeKey] {
+        [false, true].map { AttributeKey(server: Self.server(connection, isHost: $0), handle: handle) }
+    }
+
+    private static func server(_ connection: ObservedConnection, isHost: Bool) -> UInt64 {
+        if isHost { return UInt64(connection.adapter) | 1 << 49 }
+        if let peer = connection.peer, peer.value != 0 { return peer.value | 1 << 48 }
+        return UInt64(connection.id) | 1 << 50
+    }
+
+    /// Where the value begins in PDUs that carry one; 0 in all others.
+    private static let valueStart: [Int] = (0...255).map { opcode in
+        switch opcode {
+        case 0x0B, 0x0D, 0x0F, 0x21: 1
+        case 0x12, 0x1B, 0x1D, 0x23, 0x52, 0xD2: 3
+        case 0x16: 5
+        default: 0
+        }
+    }
+
+    private static func valueBytes(_ pdu: RawSpan, _ opcode: UInt8) -> Int {
+        let start = valueStart[Int(opcode)]
+        return start > 0 ? max(0, pdu.byteCount - start) : 0
+    }
+}
+
+/// Collects what bottles say of their clocks.
+private final class ClockBook {
+    private(set) var clocks: [(peer: BottlePeer, readings: ClockReadings)] = []
+    private static let mostClocks = 64
+
+    func take(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
+        let frame = origin.observation.frame, time = origin.observation.time
+        switch traffic {
+        case .message(let message):
+            guard case .snapshot(let snapshot)? = try? BottleMessage(decoding: message), let clock = snapshot.clock else { return }
+            change(origin) { $0.read(clock, frame: frame, time: time) }
+        case .command(let command, _, _):
+            switch command {
+            case .clock(let clock): change(origin) { $0.set(clock, frame: frame, time: time) }
+            case .settings(_, let clock, _): change(origin) { $0.set(clock, frame: frame, time: time) }
+            default: break
+            }
+        case .records(let batch):
+            // The latest of a log, by its six date bytes: one look a record, one reading a log.
+            var latest: (wall: UInt64, raw: [UInt8], source: RecordBatch.Source)?
+            batch.forEachRecord { raw, source in
+                let wall = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self)) >> 16
+                guard raw[12] == 0, wall > latest?.wall ?? 0, wall >> 32 & 0xFF <= 12, wall >> 24 & 0xFF <= 31 else { return }
+                latest = (wall, [UInt8](raw), source)
+            }
+            guard let latest, let record = try? DrinkRecord(decoding: latest.raw, dialect: .calendar) else { return }
+            change(origin) { $0.deliver(record, frame: latest.source.frame, time: latest.source.time) }
+        case .malformed: break
+        }
+    }
+
+    private func change(_ origin: TrafficOrigin, _ body: (inout ClockReadings) -> Void) {
+        let peer = origin.side.peer
+        if let place = clocks.firstIndex(where: { $0.peer === peer }) { return body(&clocks[place].readings) }
+        guard clocks.count < Self.mostClocks else { return }
+        var readings = ClockReadings()
+        body(&readings)
+        clocks.append((peer, readings))
+    }
+}

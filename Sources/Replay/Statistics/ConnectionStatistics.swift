@@ -1,0 +1,51 @@
+import Bluetooth
+
+/// What passed on one connection.
+public final class ConnectionStatistics {
+    /// As known last.
+    public internal(set) var observed: ObservedConnection
+    /// Its beginning is in the capture.
+    public internal(set) var sawBeginning = false
+    public internal(set) var hasEnded = false
+    /// HCI or LL error code of its end; `nil` where the end is not in the capture or gave none.
+    public internal(set) var reason: UInt8?
+    public internal(set) var isEncrypted = false
+    /// From text, which keeps neither handles nor an MTU: the handles are made up.
+    public internal(set) var isText = false
+    public internal(set) var counts = TrafficCounts()
+    /// What the client offered; `nil` where no exchange is in the capture.
+    public internal(set) var clientMTU: Int?
+    /// What the server offered.
+    public internal(set) var serverMTU: Int?
+    /// Value PDUs as long as the MTU allows: what did not fit was cut off, or came in further parts.
+    public internal(set) var fullPDUs = 0
+    /// PDUs longer than the MTU allows, and the record of the first.
+    public internal(set) var tooLong = 0
+    public internal(set) var firstTooLong: Int?
+    /// Requests that came before the last one was answered, and the record of the first.
+    public internal(set) var impatient = 0
+    public internal(set) var firstImpatient: Int?
+    /// Bytes that became no PDU, by reason.
+    public internal(set) var drops: [DropReason: Int] = [:]
+
+    init(_ observed: ObservedConnection) { self.observed = observed }
+
+    /// What both agreed on: the smaller offer, at least 23 (Core 5.4, Vol 3 Part F, 3.4.2); `nil` where no exchange is in the capture.
+    public var mtu: Int? {
+        guard let clientMTU, let serverMTU else { return nil }
+        return max(23, min(clientMTU, serverMTU))
+    }
+
+    /// Packets on the air that came again.
+    public var retransmissions: Int { drops[.retransmission] ?? 0 }
+
+    /// Parts of PDUs that are missing in the capture.
+    public var lostParts: Int { DropReason.losses.reduce(0) { $0 + (drops[$1] ?? 0) } }
+}
+
+extension DropReason {
+    /// Something of a PDU is not in the capture, or cannot be trusted.
+    static let losses: [DropReason] = [
+        .cutRecord, .shortPacket, .continuationWithoutStart, .supersededHalf, .overrun, .disconnectedHalf, .missedPart, .unfinishedAtEnd, .badCRC,
+    ]
+}

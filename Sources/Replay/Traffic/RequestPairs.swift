@@ -1,0 +1,85 @@
+import Bluetooth
+
+/// Brings requests and answers of all connections together: ATT allows one request at a time from each side of a bearer, and one
+/// indication (Core 5.4, Vol 3 Part F, 3.3.2). Answers do not repeat what was asked.
+struct RequestPairs {
+    /// A request, or an indication, that waits for its answer.
+    struct Request {
+        var opcode: UInt8
+        /// The handle that it names; `nil` where it names none, or a range.
+        var handle: UInt16?
+        var frame: Int
+        var time: Duration?
+    }
+
+    /// What a PDU is to those before it.
+    enum Step {
+        /// A request begins. `unanswered`: one from the same side before it, which got no answer.
+        case request(Request, unanswered: Request?)
+        case answer(Request)
+        /// An answer whose request is not in the capture.
+        case orphan
+        /// Neither asks nor answers.
+        case other
+    }
+
+    private struct Key: Hashable {
+        var connection: Int
+        var bearer: UInt16
+        /// Who asks: 0 the host, 1 the other side, 2 unknown; and 4 for indications.
+        var asker: UInt8
+    }
+
+    private var waiting: [Key: Request] = [:]
+    /// Bearers that a capture can have open at a time; more are not followed.
+    private static let mostWaiting = 8192
+
+    /// Takes the next PDU of a capture.
+    mutating func take(_ observation: ATTObservation, _ pdu: RawSpan) -> Step {
+        guard let opcode = pdu.first else { return .other }
+        if opcode == 0x1B || opcode == 0x52 { return .other }
+        if TrafficKind.isRequest[Int(opcode)] || opcode == 0x1D {
+            let request = Request(opcode: opcode, handle: Self.handle(of: pdu, opcode), frame: observation.frame, time: observation.time)
+            let key = key(observation, observation.direction, isIndication: opcode == 0x1D)
+            guard waiting[key] != nil || waiting.count < Self.mostWaiting else { return .request(request, unanswered: nil) }
+            return .request(request, unanswered: waiting.updateValue(request, forKey: key))
+        }
+        guard TrafficKind.isResponse[Int(opcode)] || opcode == 0x1E else { return .other }
+        let key = key(observation, observation.direction?.opposite, isIndication: opcode == 0x1E)
+        guard let request = waiting[key], Self.isAnswer(pdu, opcode, to: request) else { return .orphan }
+        waiting[key] = nil
+        return .answer(request)
+    }
+
+    /// A connection has ended: what still waited on it.
+    mutating func end(_ connection: Int) -> [Request] {
+        let keys = waiting.keys.filter { $0.connection == connection }
+        return keys.sorted { ($0.bearer, $0.asker) < ($1.bearer, $1.asker) }.compactMap { waiting.removeValue(forKey: $0) }
+    }
+
+    /// Connections on which something waits.
+    var connections: Set<Int> { Set(waiting.keys.map(\.connection)) }
+
+    private func key(_ observation: ATTObservation, _ asker: TrafficDirection?, isIndication: Bool) -> Key {
+        let side: UInt8 = switch asker {
+        case .sent: 0
+        case .received: 1
+        case nil: 2
+        }
+        return Key(connection: observation.connection.id, bearer: observation.bearer, asker: side | (isIndication ? 4 : 0))
+    }
+
+    private static func isAnswer(_ pdu: RawSpan, _ opcode: UInt8, to request: Request) -> Bool {
+        // An error response names the request that it refuses.
+        opcode == 0x01 ? pdu.byteCount < 2 || pdu.byte(1) == request.opcode : opcode == request.opcode + 1
+    }
+
+    /// The handle that a PDU names itself: of values, and of reads and writes by handle.
+    static func handle(of pdu: RawSpan, _ opcode: UInt8) -> UInt16? {
+        switch opcode {
+        case 0x0A, 0x0C, 0x12, 0x16, 0x17, 0x1B, 0x1D, 0x23, 0x52, 0xD2: pdu.little16(at: 1)
+        case 0x0E, 0x20: pdu.little16(at: 1)
+        default: nil
+        }
+    }
+}

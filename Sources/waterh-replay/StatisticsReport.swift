@@ -1,0 +1,165 @@
+import Bluetooth
+import CommandKit
+import Replay
+
+/// A capture's statistics in words.
+struct StatisticsReport {
+    let file: String
+    let packets: Int
+    let statistics: CaptureStatistics
+
+    static let mostListed = 40
+
+    var text: String {
+        var lines = [head]
+        let total = statistics.total
+        guard total.pdus > 0 else {
+            lines.append("no ATT PDU is in it, or none that was asked for")
+            return (lines + anomalies).map { TerminalText.safe($0) }.joined(separator: "\n") + "\n"
+        }
+        lines.append("PDUs: " + total.opcodes.map { "\($0.count) × \($0.opcode)" }.joined(separator: ", "))
+        lines += requests
+        lines += statistics.connections.prefix(Self.mostListed).map(connection)
+        if statistics.connectionCount > Self.mostListed { lines.append("connections: \(statistics.connectionCount) in all; --json lists \(statistics.connections.count)") }
+        lines += characteristics
+        lines += statistics.clocks.map { clock($0.peer, $0.readings) }
+        lines += anomalies
+        return lines.map { TerminalText.safe($0) }.joined(separator: "\n") + "\n"
+    }
+
+    private var head: String {
+        let total = statistics.total
+        var text = "\(file == "-" ? "standard input" : file): \(count(packets, "packet")), \(count(total.pdus, "ATT PDU"))"
+        if let first = total.first, let last = total.last { text += ", \(momentText(first)) to \(momentText(last)) (\(SummaryWords.duration(last - first)))" }
+        return text
+    }
+
+    private var requests: [String] {
+        guard !statistics.requests.isEmpty else { return ["requests: none"] }
+        let rows = statistics.requests.map { opcode, counts in
+            [opcode.description, "\(counts.requests)"] + latency(counts) + [troubles(counts)]
+        }
+        return ["requests:"] + Self.table([["", "number", "median", "95 %", "worst", ""]] + rows)
+    }
+
+    private func latency(_ counts: TrafficCounts) -> [String] {
+        [counts.latency.median, counts.latency.share95, counts.latency.worst].map { $0.map(Self.span) ?? "-" }
+    }
+
+    private func troubles(_ counts: TrafficCounts) -> String {
+        var parts: [String] = counts.errors.map { "\($0.count) × \($0.code)" }
+        if counts.timeouts > 0 { parts.append(count(counts.timeouts, "time-out")) }
+        if counts.unanswered > 0 { parts.append("\(counts.unanswered) without an answer") }
+        if counts.backwardAnswers > 0 { parts.append("\(counts.backwardAnswers) answered before they were asked, by the recorder's clock") }
+        return parts.joined(separator: ", ")
+    }
+
+    private func connection(_ connection: ConnectionStatistics) -> String {
+        let counts = connection.counts
+        var parts = [count(counts.pdus, "PDU"), connection.mtu.map { "MTU \($0)" } ?? (connection.sawBeginning && !connection.isText ? "MTU 23, never exchanged" : "MTU not in the capture")]
+        parts.append(Self.volume(counts))
+        if counts.latency.count > 0 { parts.append("answers after \(latency(counts).joined(separator: " / "))") }
+        if connection.retransmissions > 0 { parts.append(count(connection.retransmissions, "retransmission")) }
+        if connection.lostParts > 0 { parts.append("\(count(connection.lostParts, "part")) lost") }
+        let trouble = troubles(counts)
+        if !trouble.isEmpty { parts.append(trouble) }
+        if connection.isEncrypted { parts.append("encrypted") }
+        return "connection \(connection.observed.id)\(connection.observed.peer.map { " with \($0)" } ?? ""): " + parts.joined(separator: ", ")
+    }
+
+    private var characteristics: [String] {
+        let all = statistics.characteristics
+        guard !all.isEmpty else { return [] }
+        let rows = all.prefix(Self.mostListed).map { one in
+            let counts = one.counts
+            return ["0x" + Self.hex(one.handle), one.uuid?.description ?? "?", one.peer.label, "\(counts.requests)", "\(counts.notifications)", "\(counts.commands)"] + latency(counts)
+                + ["\(counts.valueBytes)", counts.bytesPerSecond.map { "\(Int($0.rounded()))" } ?? "-", notes(one)]
+        }
+        var lines = ["characteristics:"] + Self.table(
+            [["handle", "uuid", "of", "requests", "notifications", "commands", "median", "95 %", "worst", "bytes", "bytes/s", ""]] + rows, left: 3)
+        if all.count > Self.mostListed { lines.append("  \(all.count) in all; --json lists them") }
+        if statistics.uncountedPDUs > 0 { lines.append("  and \(count(statistics.uncountedPDUs, "PDU")) of attributes beyond the first \(CaptureStatistics.mostCharacteristics)") }
+        return lines
+    }
+
+    private func notes(_ one: CharacteristicStatistics) -> String {
+        let trouble = troubles(one.counts)
+        let forbidden = one.forbiddenWriteCount > 0 ? "\(count(one.forbiddenWriteCount, "forbidden write"))" : ""
+        return [trouble, forbidden].filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    private func clock(_ peer: BottlePeer, _ readings: ClockReadings) -> String {
+        var parts: [String] = []
+        if let drift = readings.drift, let zone = readings.zone {
+            let seconds = Int(drift.components.seconds)
+            parts.append(seconds == 0 ? "right" : "\(abs(seconds)) s \(seconds > 0 ? "fast" : "slow")")
+            parts.append("zone UTC\(Self.zone(zone))")
+        } else if let error = readings.error {
+            parts.append("wrong by \(SummaryWords.duration(error < .zero ? .zero - error : error))")
+        } else {
+            parts.append("not told")
+        }
+        if let rate = readings.rate { parts.append("\(Int(rate.rounded())) millionths \(rate >= 0 ? "fast" : "slow")".replacing("-", with: "")) }
+        if readings.count > 0 { parts.append("told \(readings.count == 1 ? "once" : "\(readings.count) times")") }
+        if readings.settings > 0 { parts.append("set \(readings.settings == 1 ? "once" : "\(readings.settings) times")") }
+        return "clock of \(peer.label): " + parts.joined(separator: ", ")
+    }
+
+    private var anomalies: [String] {
+        let all = statistics.anomalies
+        guard !all.isEmpty else { return statistics.total.pdus > 0 ? ["all as it should be"] : [] }
+        return ["not as it should be:"] + all.flatMap { ["  \($0.sentence)\($0.frame.map { " (from frame \($0))" } ?? "")", "    \($0.explanation)"] }
+    }
+
+    // MARK: small words
+
+    static func volume(_ counts: TrafficCounts) -> String {
+        "\(counts.valueBytes) value bytes" + (counts.bytesPerSecond.map { " at \(rate($0))" } ?? "")
+    }
+
+    /// `980 bytes/s`, `12.5 kB/s`.
+    static func rate(_ bytesPerSecond: Double) -> String {
+        bytesPerSecond < 1000 ? "\(Int(bytesPerSecond.rounded())) bytes/s" : "\(Double(Int((bytesPerSecond / 100).rounded())) / 10) kB/s"
+    }
+
+    /// `820 µs`, `1.24 ms`, `12.4 ms`, `340 ms`, `1.2 s`.
+    static func span(_ span: Duration) -> String {
+        let microseconds = Int(span.components.seconds) * 1_000_000 + Int(span.components.attoseconds / 1_000_000_000_000)
+        if microseconds < 1000 { return "\(microseconds) µs" }
+        if microseconds < 10_000 { return "\(microseconds / 1000).\(pad(microseconds / 10 % 100, 2)) ms" }
+        if microseconds < 100_000 { return "\(microseconds / 1000).\(microseconds / 100 % 10) ms" }
+        return microseconds < 1_000_000 ? "\(microseconds / 1000) ms" : SummaryWords.duration(span)
+    }
+
+    static func zone(_ zone: Duration) -> String {
+        let minutes = Int(zone.components.seconds) / 60
+        guard minutes != 0 else { return "" }
+        return "\(minutes < 0 ? "-" : "+")\(pad(abs(minutes) / 60, 2)):\(pad(abs(minutes) % 60, 2))"
+    }
+
+    static func hex(_ handle: UInt16) -> String {
+        let digits = String(handle, radix: 16, uppercase: true)
+        return String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    }
+
+    private static func pad(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+
+    /// Columns under each other: the first `left` and the last to the left, the others to the right.
+    static func table(_ rows: [[String]], left: Int = 1) -> [String] {
+        let width = rows.reduce(into: [Int](repeating: 0, count: rows.map(\.count).max() ?? 0)) { width, row in
+            for (column, cell) in row.enumerated() { width[column] = max(width[column], cell.count) }
+        }
+        return rows.map { row in
+            let cells = row.enumerated().map { column, cell in
+                let padding = String(repeating: " ", count: width[column] - cell.count)
+                return column < left || column == width.count - 1 ? cell + padding : padding + cell
+            }
+            var line = "  " + cells.joined(separator: "  ")
+            while line.last == " " { line.removeLast() }
+            return line
+        }
+    }
+}
