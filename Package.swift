@@ -58,9 +58,11 @@ let package = Package(
         target("Captures"),
         target("TrackerCore"),
         target("VirtualBottle", ["BottleProtocol", "Bluetooth"]),
+        // Any peripheral: the document that a capture is cloned into, and the machine that answers from it.
+        target("VirtualGadget", ["Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
-        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle"]),
+        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
 
         // One heavy dependency each.
         target("Store", ["TrackerCore", grdb]),
@@ -108,7 +110,7 @@ let package = Package(
         target("ServiceLog", ["CommandKit", logging]),
 
         // The bottle's surroundings: flash file, control socket, records from captures.
-        target("Emulation", ["VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
+        target("Emulation", ["VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
 
         command("waterh-emulator", ["Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Replay", "Links"]),
         command(
@@ -117,7 +119,7 @@ let package = Package(
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Links", "Store", "Sync", "TrackerCore",
                 "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
-        command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Links", "HostController"]),
+        command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController"]),
         command("waterh-tracker", ["Desktop", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
 
         // Measures what the project promises; not a product.
@@ -135,6 +137,8 @@ let package = Package(
         tests("TrackerCoreTests", ["TrackerCore", "Importing"], exclude: ["Data"]),
         tests("ImportingTests", ["Importing", "TrackerCore"]),
         tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),
+        // The document, the recogniser, the machine, and all three in a circle.
+        tests("VirtualGadgetTests", ["VirtualGadget", "Emulation", "Replay", "Captures", "Bluetooth"]),
         .target(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
             path: "Tests/GatewaySupport", swiftSettings: strict),

@@ -40,7 +40,7 @@ struct AirSynthesis {
     func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
         let payload = advertiser.address.littleEndian + data
         try emitPacket(
-            Self.advertising, [advertiser.isRandom ? 0x40 : 0x00, UInt8(payload.count)] + payload, seed: CRC24.advertisingInit, rfChannel: 0,
+            Self.advertising, [(advertiser.isScanResponse ? 4 : 0) | (advertiser.isRandom ? 0x40 : 0x00), UInt8(payload.count)] + payload, seed: CRC24.advertisingInit, rfChannel: 0,
             ObservedPacket(frame: advertiser.frame, time: advertiser.time, direction: nil, content: .other), emit)
     }
 

@@ -87,13 +87,16 @@ public struct ObservedAdvertiser: Sendable, Hashable {
     public var isRandom: Bool
     /// dBm, where the capture says.
     public var rssi: Int8?
+    /// The answer to a scan request, not the advertisement itself.
+    public var isScanResponse: Bool
 
-    public init(frame: Int, time: Duration?, address: BluetoothAddress, isRandom: Bool, rssi: Int8? = nil) {
+    public init(frame: Int, time: Duration?, address: BluetoothAddress, isRandom: Bool, rssi: Int8? = nil, isScanResponse: Bool = false) {
         self.frame = frame
         self.time = time
         self.address = address
         self.isRandom = isRandom
         self.rssi = rssi
+        self.isScanResponse = isScanResponse
     }
 }
 

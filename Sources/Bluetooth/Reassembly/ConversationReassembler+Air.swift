@@ -54,7 +54,8 @@ extension ConversationReassembler {
             // ADV_IND, ADV_NONCONN_IND, SCAN_RSP, ADV_SCAN_IND: address, AD structures.
             try emit(
                 .advertised(ObservedAdvertiser(
-                    frame: packet.frame, time: packet.time, address: payload.address(0), isRandom: isSenderRandom, rssi: facts.signal)),
+                    frame: packet.frame, time: packet.time, address: payload.address(0), isRandom: isSenderRandom, rssi: facts.signal,
+                    isScanResponse: header & 0x0F == 4)),
                 payload.extracting(6..<payload.byteCount))
         case 7 where payload.byteCount >= 8 && payload.u8(0) & 0x3F >= 7 && payload.u8(1) & 0x01 != 0:
             // Extended: header length, flags (bit 0: an address follows), …, AD structures.

@@ -66,7 +66,7 @@ extension ConversationReassembler {
             try emit(
                 .advertised(ObservedAdvertiser(
                     frame: packet.frame, time: packet.time, address: parameters.address(at + 2), isRandom: parameters.u8(at + 1) & 1 == 1,
-                    rssi: Int8(bitPattern: parameters.u8(at + 9 + length)))),
+                    rssi: Int8(bitPattern: parameters.u8(at + 9 + length)), isScanResponse: parameters.u8(at) == 4)),
                 parameters.extracting(at + 9..<at + 9 + length))
             at += 10 + length
         }
@@ -83,7 +83,7 @@ extension ConversationReassembler {
             try emit(
                 .advertised(ObservedAdvertiser(
                     frame: packet.frame, time: packet.time, address: parameters.address(at + 3), isRandom: parameters.u8(at + 2) & 1 == 1,
-                    rssi: Int8(bitPattern: parameters.u8(at + 13)))),
+                    rssi: Int8(bitPattern: parameters.u8(at + 13)), isScanResponse: parameters.u8(at) & 0x08 != 0)),
                 parameters.extracting(at + 24..<at + 24 + length))
             at += 24 + length
         }

@@ -45,7 +45,7 @@ struct HCISynthesis {
 
     /// An LE Advertising Report event of one report (Core 5.4, Vol 4 Part E, 7.7.65.2), so that names are not lost.
     func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
-        var event: [UInt8] = [0x3E, UInt8(12 + data.count), 0x02, 0x01, 0x00, advertiser.isRandom ? 1 : 0]
+        var event: [UInt8] = [0x3E, UInt8(12 + data.count), 0x02, 0x01, advertiser.isScanResponse ? 4 : 0, advertiser.isRandom ? 1 : 0]
         event += advertiser.address.littleEndian + [UInt8(data.count)] + data
         event.append(UInt8(bitPattern: advertiser.rssi ?? 127))
         let packet = ObservedPacket(frame: advertiser.frame, time: advertiser.time, direction: .received, content: .hci(type: 4))

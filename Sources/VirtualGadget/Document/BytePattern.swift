@@ -1,0 +1,49 @@
+/// Which written values a rule is for: bytes in hex, `??` for any one byte, and `*` at the end for any rest: `a5 ?? 01 *`.
+public struct BytePattern: Hashable, Sendable {
+    /// `nil`: any byte.
+    private var bytes: [UInt8?]
+    private var takesRest: Bool
+
+    /// `nil` for text that is no pattern.
+    public init?(_ text: String) {
+        var digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
+        takesRest = digits.last == UInt8(ascii: "*")
+        if takesRest { digits.removeLast() }
+        guard digits.count % 2 == 0 else { return nil }
+        bytes = []
+        let any = UInt8(ascii: "?")
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            if digits[index] == any, digits[index + 1] == any {
+                bytes.append(nil)
+            } else if let high = Octets.nibble(digits[index]), let low = Octets.nibble(digits[index + 1]) {
+                bytes.append(high << 4 | low)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    public func matches(_ value: [UInt8]) -> Bool {
+        guard takesRest ? value.count >= bytes.count : value.count == bytes.count else { return false }
+        return zip(bytes, value).allSatisfy { wanted, found in wanted == nil || wanted == found }
+    }
+}
+
+extension BytePattern: Codable, CustomStringConvertible {
+    public var description: String {
+        bytes.map { $0.map { Octets([$0]).description } ?? "??" }.joined() + (takesRest ? "*" : "")
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let pattern = BytePattern(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "a pattern is hex digits, ?? for any byte, and * at its end for any rest")
+        }
+        self = pattern
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

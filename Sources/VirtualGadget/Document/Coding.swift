@@ -1,0 +1,74 @@
+import Bluetooth
+
+// How Bluetooth's own types stand in a document.
+
+extension BluetoothUUID: Codable {
+    /// `FF01` or the full form.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let uuid = BluetoothUUID(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "a UUID has 4, 8 or 32 hex digits")
+        }
+        self = uuid
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension BluetoothAddress: Codable {
+    /// `A4:C1:38:01:02:03`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let address = BluetoothAddress(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "an address is six bytes in hex with colons")
+        }
+        self = address
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension CharacteristicProperties: Codable {
+    private static let words: [(CharacteristicProperties, String)] = [
+        (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"), (.write, "write"), (.notify, "notify"),
+        (.indicate, "indicate"), (.signedWrite, "signed-write"), (.extended, "extended"),
+    ]
+
+    /// A list of words: `["read", "notify"]`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        self = []
+        for word in try container.decode([String].self) {
+            guard let known = Self.words.first(where: { $0.1 == word }) else {
+                throw DecodingError.dataCorruptedError(
+                    in: container, debugDescription: "'\(word.prefix(40))' is no property: \(Self.words.map(\.1).joined(separator: ", "))")
+            }
+            insert(known.0)
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Self.words.filter { contains($0.0) }.map(\.1))
+    }
+}
+
+// Numbers that are too large are told where they stand; Foundation calls the whole document broken.
+extension KeyedDecodingContainer {
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try narrow(decode(Int.self, forKey: key), key) }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try decodeIfPresent(Int.self, forKey: key).map { try narrow($0, key) } }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try decodeIfPresent(Int.self, forKey: key).map { try narrow($0, key) } }
+
+    private func narrow<Number: FixedWidthInteger>(_ number: Int, _ key: Key) throws -> Number {
+        guard let fitting = Number(exactly: number) else {
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "0 to \(Number.max) belongs here, not \(number)")
+        }
+        return fitting
+    }
+}

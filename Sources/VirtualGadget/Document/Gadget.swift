@@ -1,0 +1,89 @@
+import Bluetooth
+
+/// A Bluetooth LE peripheral as a capture shows it: what it advertises, its attributes, and what it answered to what.
+///
+/// Stands in a JSON document (`Codable`); the key of each field is its name unless its comment says otherwise. What a document says is
+/// not to be trusted before `check` has found nothing.
+public struct Gadget: Hashable, Sendable {
+    /// How something is known.
+    public enum Source: String, Hashable, Sendable, Codable {
+        /// A host has discovered it in the capture.
+        case discovered
+        /// It is put together from traffic: nobody has discovered it in the capture, so its surroundings may be incomplete.
+        case seen
+    }
+
+    public enum AddressType: String, Hashable, Sendable, Codable {
+        case `public`
+        case random
+    }
+
+    /// The version of the document, key `gadget`: 1.
+    public var version = Gadget.currentVersion
+    /// `nil`: the capture does not hold it.
+    public var address: BluetoothAddress?
+    /// `nil` where unknown.
+    public var addressType: AddressType?
+    /// As advertised, else as read from 2A00.
+    public var name: String?
+    /// The ATT MTU that the gadget offers, 23–517; `nil`: no exchange was seen, and 23 it is.
+    public var mtu: Int?
+    /// AD structures of its last connectable advertisement; `nil`: none was seen.
+    public var advertisement: Octets?
+    /// AD structures of its last scan response.
+    public var scanResponse: Octets?
+    /// In order of their handles.
+    public var services: [Service]
+    /// One for each connection that was seen, in order.
+    public var conversations: [Conversation]
+    /// Answers to what was never asked in the capture: written by hand. In order; the first that fits answers.
+    public var rules: [Rule] = []
+    /// What the capture does not show, a sentence each.
+    public var gaps: [String] = []
+
+    public static let currentVersion = 1
+
+    public init(
+        address: BluetoothAddress? = nil, addressType: AddressType? = nil, name: String? = nil, mtu: Int? = nil, services: [Service] = [],
+        conversations: [Conversation] = []
+    ) {
+        self.address = address
+        self.addressType = addressType
+        self.name = name
+        self.mtu = mtu
+        self.services = services
+        self.conversations = conversations
+    }
+
+    /// All of them, in order of their handles.
+    public var characteristics: [Characteristic] { services.flatMap(\.characteristics) }
+
+    /// Requests with their answers, over all connections.
+    public var exchangeCount: Int { conversations.reduce(0) { $0 + $1.exchanges.count } }
+}
+
+extension Gadget: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case version = "gadget"
+        case address, addressType, name, mtu, advertisement, scanResponse, services, conversations, rules, gaps
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        version = try container.decode(Int.self, forKey: .version)
+        guard version == Self.currentVersion else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .version, in: container, debugDescription: "version \(version) is not known here; this is for version \(Self.currentVersion)")
+        }
+        address = try container.decodeIfPresent(BluetoothAddress.self, forKey: .address)
+        addressType = try container.decodeIfPresent(AddressType.self, forKey: .addressType)
+        name = try container.decodeIfPresent(String.self, forKey: .name)
+        mtu = try container.decodeIfPresent(Int.self, forKey: .mtu)
+        advertisement = try container.decodeIfPresent(Octets.self, forKey: .advertisement)
+        scanResponse = try container.decodeIfPresent(Octets.self, forKey: .scanResponse)
+        services = try container.decodeIfPresent([Service].self, forKey: .services) ?? []
+        conversations = try container.decodeIfPresent([Conversation].self, forKey: .conversations) ?? []
+        rules = try container.decodeIfPresent([Rule].self, forKey: .rules) ?? []
+        gaps = try container.decodeIfPresent([String].self, forKey: .gaps) ?? []
+    }
+}

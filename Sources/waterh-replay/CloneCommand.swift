@@ -1,0 +1,109 @@
+import ArgumentParser
+import Bluetooth
+import CommandKit
+import Emulation
+import Foundation
+import Replay
+import VirtualGadget
+
+struct CloneCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clone",
+        abstract: "Make a gadget of a capture: any Bluetooth LE peripheral, for 'waterh-emulator run --gadget'.",
+        discussion: """
+            Takes what the capture shows of one peripheral: advertisement, GATT table (as it was discovered, or put together from what was seen),
+            values, and conversations: what was written, what came back, after how long. What is not in the capture is told, and stands in the file.
+            Several captures of one peripheral make one gadget.
+            """)
+
+    @Argument(help: "Captures of any format; - for standard input.")
+    var files: [String]
+
+    @Option(help: ArgumentHelp("Which peripheral, where the captures hold several: its address, or its number in the list.", valueName: "address"))
+    var device: String?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"))
+    var output: String
+
+    func validate() throws {
+        if let device, Int(device) == nil, BluetoothAddress(device) == nil {
+            throw ValidationError("--device takes an address like A4:C1:38:01:02:03, or a number of the list that is printed without it")
+        }
+    }
+
+    func run() throws {
+        let run = CaptureRun()
+        let reader = GadgetReader()
+        for (index, file) in files.enumerated() {
+            if index > 0 { reader.beginFile() }
+            try run.read(file) { file in
+                do {
+                    try file.forEachEvent { event, bytes in try reader.receive(event, bytes) }
+                } catch let error as GadgetReaderError {
+                    throw CommandFailure(.badInput, "\(error)")
+                }
+            }
+        }
+        let found = try chosen(reader.finish())
+        let file = try OutputFile(output, mode: CaptureRun.mode)
+        let bytes = [UInt8](try GadgetFile.encode(found.gadget))
+        try file.write(bytes)
+        try file.commit()
+        let words = Self.words(found, output)
+        if output == "-" {
+            for line in words { run.note(line) }
+        } else {
+            run.out.put(text: words.map { $0 + "\n" }.joined())
+        }
+        try run.finish()
+    }
+
+    /// The one that is wanted: named, or the only one that has spoken, or the only one that there is.
+    private func chosen(_ all: [ObservedGadget]) throws -> ObservedGadget {
+        let speakers = all.filter(\.hasSpoken)
+        // Whoever only advertised has a number too, behind those who have spoken.
+        let listed = speakers + all.filter { !$0.hasSpoken }
+        if let device {
+            if let number = Int(device), listed.indices.contains(number - 1) { return listed[number - 1] }
+            if let address = BluetoothAddress(device), let found = listed.first(where: { $0.gadget.address == address }) { return found }
+            throw CommandFailure(.noLink, "\(device) is not in \(Self.names(files))", advice: listed.isEmpty ? nil : "There: \(Self.list(listed)).")
+        }
+        if let only = speakers.first, speakers.count == 1 { return only }
+        if let only = listed.first, listed.count == 1 { return only }
+        guard !listed.isEmpty else {
+            throw CommandFailure(.badInput, "no Bluetooth LE peripheral is in \(Self.names(files))", advice: "'waterh-replay info' tells what is.")
+        }
+        throw CommandFailure(
+            .wrongUse, "\(Self.names(files)) \(files.count == 1 ? "holds" : "hold") \(count(listed.count, "peripheral"))\(speakers.isEmpty ? ", and none of them was heard to answer" : "")",
+            advice: "Name one with --device: \(Self.list(listed)).")
+    }
+
+    private static func names(_ files: [String]) -> String {
+        files.map { $0 == "-" ? "standard input" : $0 }.joined(separator: ", ")
+    }
+
+    private static let mostListed = 30
+
+    private static func list(_ all: [ObservedGadget]) -> String {
+        var lines = all.prefix(mostListed).enumerated().map { number, one in
+            let name = one.gadget.name.map { " \($0)" } ?? ""
+            let what = one.hasSpoken ? "\(count(one.connections, "connection")), \(count(one.answers, "ATT PDU")) from it" : one.gadget.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "only seen"
+            return "\(number + 1) is \(one.label)\(name) (\(what))"
+        }
+        if all.count > mostListed { lines.append("and \(all.count - mostListed) more") }
+        return lines.joined(separator: "; ")
+    }
+
+    /// What was made, then what is missing.
+    private static func words(_ found: ObservedGadget, _ output: String) -> [String] {
+        let gadget = found.gadget
+        let discovered = gadget.characteristics.filter { $0.source == .discovered }.count
+        let values = gadget.conversations.reduce(0) { $0 + $1.exchanges.reduce(0) { $0 + ($1.values?.count ?? 0) } }
+        let name = gadget.name.map { " \($0)" } ?? ""
+        return [
+            "\(found.label)\(name) to \(output == "-" ? "standard output" : output): \(count(gadget.services.count, "service")), "
+                + "\(count(gadget.characteristics.count, "characteristic")) (\(discovered) discovered); "
+                + "\(count(gadget.exchangeCount, "request")) and \(count(values, "value")) in \(count(gadget.conversations.count, "conversation"))"
+        ] + gadget.gaps.map { "  gap: \($0)" }
+    }
+}

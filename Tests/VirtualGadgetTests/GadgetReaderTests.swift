@@ -1,0 +1,204 @@
+import Bluetooth
+import Replay
+import Testing
+import VirtualGadget
+
+/// What becomes of which PDUs.
+@Suite struct GadgetReaderTests {
+    private typealias Exchange = Gadget.Exchange
+
+    @Test func `the table as it was discovered`() throws {
+        var talk = Talk()
+        talk.discover()
+        let gadget = try talk.gadget()
+        let battery = Gadget.Characteristic(
+            uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify], descriptors: [.init(uuid: 0x2902, handle: 4)])
+        let own = Gadget.Characteristic(uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write], descriptors: [.init(uuid: 0x2901, handle: 7)])
+        #expect(gadget.services == [Gadget.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])])
+        #expect(gadget.address == Talk.address)
+        #expect(gadget.conversations == [])
+        #expect(gadget.gaps == [
+            "no advertisement of it is in the capture", "no exchange of the MTU is in the capture: 23", "the values of 2 readable characteristics were never read",
+        ])
+    }
+
+    @Test func `secondary services, includes, and UUIDs of 128 bits`() throws {
+        var talk = Talk()
+        talk.ask([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28])
+        talk.answer([0x11, 6, 1, 0, 4, 0, 0x0F, 0x18])
+        talk.ask([0x10, 1, 0, 0xFF, 0xFF, 0x01, 0x28])
+        talk.answer([0x11, 20, 5, 0, 8, 0] + Array(1...16))
+        talk.ask([0x08, 1, 0, 0xFF, 0xFF, 0x02, 0x28])
+        talk.answer([0x09, 6, 2, 0, 5, 0, 8, 0])
+        talk.ask([0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28])
+        talk.answer([0x09, 21, 6, 0, 0x02, 7, 0] + Array(17...32))
+        let gadget = try talk.gadget()
+        #expect(gadget.services.map(\.secondary) == [nil, true])
+        #expect(gadget.services.first?.includes == [Gadget.Include(handle: 2, start: 5, end: 8)])
+        #expect(gadget.services.last?.uuid == BluetoothUUID(littleEndian: Array(1...16)))
+        #expect(gadget.characteristics.map(\.uuid) == [BluetoothUUID(littleEndian: Array(17...32))])
+    }
+
+    @Test func `requests, answers, errors, values and their times`() throws {
+        var talk = Talk()
+        talk.discover()
+        talk.ask([0x0A, 3, 0])
+        talk.answer([0x0B, 77], after: 30)
+        talk.ask([0x12, 4, 0, 1, 0])
+        talk.answer([0x13], after: 45)
+        talk.answer([0x1B, 3, 0, 76], after: 100)
+        talk.ask([0x0A, 6, 0])
+        talk.answer([0x1B, 3, 0, 75], after: 1)
+        talk.answer([0x01, 0x0A, 6, 0, 0x05], after: 2)
+        talk.ask([0x52, 6, 0, 0xAA, 0xBB])
+        talk.answer([0x1D, 3, 0, 74], after: 250)
+        talk.ask([0x1E])
+        talk.ask([0x0A, 3, 0])
+        talk.answer([0x0B, 74])
+        let gadget = try talk.gadget()
+        #expect(gadget.conversations == [
+            Gadget.Conversation([
+                Exchange(.read, handle: 3, response: .init(value: [77], afterMs: 30)),
+                Exchange(
+                    .write, handle: 4, value: [1, 0], response: .init(afterMs: 45),
+                    values: [.init(handle: 3, value: [76], afterMs: 145), .init(handle: 3, value: [75], afterMs: 156)]),
+                Exchange(.read, handle: 6, response: .init(error: 5, afterMs: 3)),
+                Exchange(.command, handle: 6, value: [0xAA, 0xBB], values: [.init(handle: 3, value: [74], afterMs: 250)]),
+                Exchange(.read, handle: 3, response: .init(value: [74], afterMs: 5)),
+            ])
+        ])
+        #expect(gadget.characteristics.first?.value == [74])
+    }
+
+    @Test func `long values, read in pieces and written in pieces`() throws {
+        var talk = Talk()
+        talk.discover()
+        let long = (0..<50).map { UInt8($0) }
+        talk.ask([0x0A, 6, 0])
+        talk.answer([0x0B] + long[..<22])
+        talk.ask([0x0C, 6, 0, 22, 0])
+        talk.answer([0x0D] + long[22..<44])
+        talk.ask([0x0C, 6, 0, 44, 0])
+        talk.answer([0x0D] + long[44...])
+        talk.ask([0x16, 6, 0, 0, 0] + long[..<18])
+        talk.answer([0x17, 6, 0, 0, 0] + long[..<18])
+        talk.ask([0x16, 6, 0, 18, 0] + long[18..<30])
+        talk.answer([0x17, 6, 0, 18, 0] + long[18..<30])
+        talk.ask([0x18, 1])
+        talk.answer([0x19], after: 7)
+        // By type, as names are read; filled to the brim, so that it goes on.
+        talk.ask([0x08, 1, 0, 0xFF, 0xFF, 0x01, 0xFF])
+        talk.answer([0x09, 21, 6, 0] + long[..<19])
+        talk.ask([0x0C, 6, 0, 19, 0])
+        talk.answer([0x01, 0x0C, 6, 0, 0x0B])
+        let exchanges = try talk.gadget().conversations.flatMap(\.exchanges)
+        #expect(exchanges == [
+            Exchange(.read, handle: 6, response: .init(value: Octets(long), afterMs: 5)),
+            Exchange(.write, handle: 6, value: Octets(Array(long[..<30])), response: .init(afterMs: 7)),
+            Exchange(.read, handle: 6, response: .init(value: Octets(Array(long[..<19])), afterMs: 5)),
+        ])
+    }
+
+    @Test func `without discovery the table is put together, and says so`() throws {
+        var talk = Talk()
+        talk.ask([0x12, 0x25, 0, 1, 0])
+        talk.answer([0x13])
+        talk.answer([0x1B, 0x24, 0, 9])
+        talk.ask([0x52, 0x21, 0, 7, 7])
+        let gadget = try talk.gadget()
+        #expect(gadget.services == [
+            Gadget.Service(
+                uuid: nil, handle: 0x1F, end: .max, source: .seen,
+                characteristics: [
+                    Gadget.Characteristic(uuid: nil, declaration: 0x20, handle: 0x21, properties: .writeWithoutResponse, source: .seen),
+                    Gadget.Characteristic(
+                        uuid: nil, declaration: 0x23, handle: 0x24, properties: .notify, source: .seen,
+                        descriptors: [.init(uuid: 0x2902, handle: 0x25, source: .seen)]),
+                ])
+        ])
+        #expect(gadget.gaps.contains("no discovery of its services is in the capture: they are put together from what was said"))
+        #expect(gadget.gaps.contains("2 of 2 characteristics were seen and not discovered"))
+    }
+
+    @Test func `what comes before any request belongs to the connection`() throws {
+        var talk = Talk()
+        talk.answer([0x1B, 3, 0, 1], after: 0)
+        talk.answer([0x1B, 3, 0, 2], after: 1000)
+        #expect(try talk.gadget().conversations == [
+            Gadget.Conversation([Exchange(.connect, values: [.init(handle: 3, value: [1]), .init(handle: 3, value: [2], afterMs: 1000)])])
+        ])
+    }
+
+    @Test func `several connections, one gadget; several peripherals, several gadgets`() throws {
+        var talk = Talk()
+        talk.discover()
+        talk.ask([0x0A, 3, 0])
+        talk.answer([0x0B, 1])
+        talk.connect(2)
+        talk.ask([0x0A, 3, 0])
+        talk.answer([0x0B, 2])
+        talk.connect(3, peer: BluetoothAddress(0xC0FF_EE00_0002))
+        talk.ask([0x0A, 8, 0])
+        talk.answer([0x0B, 3])
+        let found = try talk.gadgets()
+        #expect(found.map(\.label) == ["C0:FF:EE:00:00:01", "C0:FF:EE:00:00:02"])
+        #expect(found.map(\.gadget.conversations.count) == [2, 1])
+        #expect(found.first?.gadget.characteristics.first?.value == [2])
+    }
+
+    @Test func `advertisement, scan response, name, MTU and encryption`() throws {
+        var talk = Talk()
+        let (data, response): ([UInt8], [UInt8]) = ([2, 1, 6, 3, 3, 0x0F, 0x18], [3, 9, 0x48, 0x69])
+        talk.advertise(data)
+        talk.advertise(response, isScanResponse: true)
+        talk.ask([0x02, 0xF7, 0])
+        talk.answer([0x03, 0xB9, 0])
+        talk.encrypt()
+        let gadget = try talk.gadget()
+        #expect(gadget.advertisement?.bytes == data && gadget.scanResponse?.bytes == response)
+        #expect(gadget.name == "Hi" && gadget.mtu == 185)
+        #expect(gadget.gaps.first == "1 connection went on encrypted: what was said from then on could not be seen")
+    }
+
+    /// A host that is the peripheral, and one that is asked by its peripheral (a phone's own services).
+    @Test func `who is the gadget`() throws {
+        var talk = Talk(isCentral: false)
+        talk.add([0x0A, 3, 0], .received, 1)
+        talk.add([0x0B, 1], .sent, 1)
+        #expect(try talk.gadgets().map(\.label) == ["the capturing host (no address)"])
+        var phone = Talk()
+        phone.add([0x0A, 3, 0], .received, 1)
+        phone.add([0x0B, 1], .sent, 1)
+        #expect(try phone.gadgets().allSatisfy { !$0.hasSpoken })
+    }
+
+    /// Tables that contradict themselves: every handle once, in order, or told.
+    @Test(arguments: [
+        // Characteristics that stand inside each other.
+        [[0x09, 7, 2, 0, 2, 9, 0, 1, 0xFF, 3, 0, 2, 4, 0, 2, 0xFF]],
+        // The same handle twice, with another UUID.
+        [[0x09, 7, 2, 0, 2, 3, 0, 1, 0xFF], [0x09, 7, 2, 0, 2, 3, 0, 2, 0xFF]],
+        // Value before declaration, handle 0, an item too many bytes long.
+        [[0x09, 7, 5, 0, 2, 3, 0, 1, 0xFF], [0x09, 7, 0, 0, 2, 1, 0, 1, 0xFF], [0x09, 9, 1, 0, 2, 2, 0, 1, 0xFF, 0, 0]],
+        // The first handle of all.
+        [[0x09, 7, 1, 0, 2, 2, 0, 1, 0xFF]],
+    ] as [[[UInt8]]])
+    func contradictions(answers: [[UInt8]]) throws {
+        var talk = Talk()
+        for answer in answers {
+            talk.ask([0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28])
+            talk.answer(answer)
+        }
+        let gadget = try talk.gadget()
+        #expect(gadget.gaps.contains { $0.contains("left out") || $0.contains("changed") } || gadget.services.isEmpty)
+    }
+
+    @Test func `services that overlap, and one that goes to the end`() throws {
+        var talk = Talk()
+        talk.ask([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28])
+        talk.answer([0x11, 6, 1, 0, 8, 0, 0x0F, 0x18, 5, 0, 0xFF, 0xFF, 0x0A, 0x18, 9, 0, 0xFF, 0xFF, 0x0B, 0x18])
+        let gadget = try talk.gadget()
+        #expect(gadget.services.map(\.end) == [4, 8, .max])
+        #expect(gadget.gaps.contains { $0.contains("overlap") })
+    }
+}

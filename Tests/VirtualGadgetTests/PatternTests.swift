@@ -1,0 +1,22 @@
+import Testing
+import VirtualGadget
+
+/// Bytes and patterns as they stand in a document.
+@Suite struct PatternTests {
+    @Test(arguments: [
+        ("", [UInt8](), true), ("", [1], false), ("*", [], true), ("*", [1, 2], true), ("a5", [0xA5], true), ("a5", [0xA5, 0], false),
+        ("A5 ?? 01", [0xA5, 7, 1], true), ("A5 ?? 01", [0xA5, 7, 2], false), ("a5*", [0xA5], true), ("a5*", [0xA5, 1, 2], true), ("a5*", [], false),
+    ])
+    func matches(pattern: String, value: [UInt8], expected: Bool) throws {
+        #expect(try #require(BytePattern(pattern)).matches(value) == expected)
+    }
+
+    @Test(arguments: ["a", "xx", "a?", "*a5", "a5 * 00", "a5?"])
+    func noPattern(text: String) { #expect(BytePattern(text) == nil) }
+
+    @Test func octets() {
+        #expect(Octets(text: "01 02fF")?.bytes == [1, 2, 255])
+        #expect(Octets([1, 2, 255]).description == "0102ff")
+        for text in ["0", "0g", "é1"] { #expect(Octets(text: text) == nil) }
+    }
+}
