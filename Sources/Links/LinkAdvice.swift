@@ -6,7 +6,7 @@ public struct LinkAdvice: Sendable {
         /// bluetoothd.
         case radio
         /// A program at the other end of a socket.
-        case socket(path: String)
+        case socket(name: String, path: String)
         /// A recording answers.
         case recording(file: String)
         /// An address, straight on the radio.
@@ -23,7 +23,7 @@ public struct LinkAdvice: Sendable {
     public init(linkName: String, hasRadio: Bool) {
         switch try? LinkName(linkName) {
         case .bluez: way = .radio
-        case .unix(let path): way = .socket(path: path)
+        case .unix(let path), .stream(let path): way = .socket(name: linkName, path: path)
         case .capture(let file): way = .recording(file: file)
         case .l2cap(let address): way = .channel(address: address)
         case nil: way = hasRadio ? .radio : .cable
@@ -35,7 +35,7 @@ public struct LinkAdvice: Sendable {
         let usual = Self.radio(code)
         return switch way {
         case .radio: usual
-        case .socket(let path): Self.socket(code, path)
+        case .socket(let name, let path): Self.socket(code, name, path)
         case .recording(let file): Self.recording(code, file)
         case .channel(let address): Self.channel(code, address) ?? usual
         case .cable: code == .protocolViolation || code == .refused ? usual : "Poll again."
@@ -88,10 +88,10 @@ public struct LinkAdvice: Sendable {
         }
     }
 
-    private static func socket(_ code: LinkError.Code, _ path: String) -> String {
+    private static func socket(_ code: LinkError.Code, _ name: String, _ path: String) -> String {
         switch code {
         case .notFound, .connectFailed, .timeout:
-            "See that a bottle runs at the other end (waterh-emulator run --link unix:\(path)), and try again."
+            "See that a bottle runs at the other end (waterh-emulator run --link \(name)), and try again."
         case .inProgress: "A bottle takes one connection: stop the other program that talks to it, or wait."
         case .disconnected: "See what the program at the other end says, and poll again: what was received is stored, the rest is still in the bottle."
         case .permissionDenied: "Look who may use \(path) (ls -l)."

@@ -24,6 +24,7 @@ public enum LinkFactory {
     ) throws(LinkError) -> any CentralLink {
         switch name {
         case .unix(let path): SocketCentralLink(try UnixSocket(path: path), instruments: instruments)
+        case .stream(let path): SocketCentralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
         case .bluez(let adapter):
             BlueZCentralLink(
                 adapter: adapter, notifications: notifications == .socket ? .socket : .signals, held: HeldConnections(folder: runtimeFolder),
@@ -46,6 +47,7 @@ public enum LinkFactory {
         if let plan = instruments.faults, let refusal = refusal(of: plan, on: name) { throw LinkError(.outOfStep, refusal) }
         switch name {
         case .unix(let path): return SocketPeripheralLink(try UnixSocket(path: path), instruments: instruments)
+        case .stream(let path): return SocketPeripheralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
         case .bluez(let adapter): return bluez(adapter, notifications, instruments)
         case .l2cap(let adapter): return try L2CAPPeripheralLink(adapter, instruments: instruments)
         case .capture: throw LinkError(.noAdapter, "the link \(name) is not available here; unix:PATH needs no adapter")

@@ -50,7 +50,7 @@ extension Run {
     var hasRadio: Bool {
         switch link {
         case .bluez, .l2cap: true
-        case .unix, .capture: false
+        case .unix, .stream, .capture: false
         }
     }
 

@@ -19,7 +19,7 @@ struct PlayCommand: AsyncParsableCommand {
     @Argument(help: "A capture of any format.")
     var file: String
 
-    @Option(help: ArgumentHelp("unix:PATH, bluez, bluez:hci1 or l2cap:hci1.", valueName: "link"))
+    @Option(help: ArgumentHelp("unix:PATH, stream:PATH, bluez, bluez:hci1 or l2cap:hci1.", valueName: "link"))
     var link: LinkArgument = LinkArgument(.bluez(adapter: nil))
 
     @Option(help: "How many times as fast as recorded.")
@@ -77,7 +77,7 @@ struct PlayCommand: AsyncParsableCommand {
     }
 
     private var advice: String? {
-        if case .unix = link.name { nil } else { "Without an adapter use --link unix:PATH." }
+        if case .unix = link.name { nil } else if case .stream = link.name { nil } else { "Without an adapter use --link unix:PATH." }
     }
 
     /// The one bottle that is to answer.

@@ -19,7 +19,17 @@ struct VerifyCommand: ParsableCommand {
     @Flag(help: "Write the expectations anew.")
     var update = false
 
+    @Option(help: ArgumentHelp("Write the result as JUnit's XML, too: a test case for each capture.", valueName: "file"))
+    var junit: String?
+
+    @Flag(help: "Print the result as TAP (Test Anything Protocol, version 13).")
+    var tap = false
+
     private static let suffix = ".expected.jsonl"
+
+    func validate() throws {
+        guard !update || (junit == nil && !tap) else { throw ValidationError("--update compares nothing; leave out --junit and --tap") }
+    }
 
     func run() throws {
         let run = CaptureRun()
@@ -27,13 +37,21 @@ struct VerifyCommand: ParsableCommand {
         guard !files.isEmpty else {
             throw CommandFailure(.badInput, "there is no capture in \(directory)", advice: "Name the folder that holds the captures.")
         }
-        var wrong = 0
+        // Before hours of reading, not after them.
+        let place = try junit.map { try OutputFile($0, mode: CaptureRun.mode) }
+        var report = TestReport(suite: "waterh-replay verify")
         for name in files {
+            let begun = ContinuousClock.now
             let differences = try update ? renew(name, run) : check(name)
-            if !differences.isEmpty { wrong += 1 }
-            for difference in differences { run.out.put(text: "\(name): \(difference)\n") }
+            report.cases.append(.init(name: name, seconds: (ContinuousClock.now - begun) / .seconds(1), failures: differences))
+            if !tap { for difference in differences { run.out.put(text: "\(name): \(difference)\n") } }
         }
-        run.out.put(text: update ? "\(count(files.count, "expectation")) written\n" : "\(count(files.count, "capture")), \(wrong == 0 ? "all as expected" : "\(wrong) not as expected")\n")
+        let wrong = report.cases.count { !$0.failures.isEmpty }
+        if let place {
+            try place.write(Array(report.junit.utf8))
+            try place.commit()
+        }
+        run.out.put(text: tap ? report.tap : update ? "\(count(files.count, "expectation")) written\n" : "\(count(files.count, "capture")), \(wrong == 0 ? "all as expected" : "\(wrong) not as expected")\n")
         try run.finish()
         if wrong > 0 { throw ExitCode(ExitStatus.badInput.rawValue) }
     }

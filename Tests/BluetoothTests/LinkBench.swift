@@ -82,7 +82,10 @@ extension Inbox where Event: Equatable {
 
 /// The links that must behave alike.
 enum LinkKind: String, CaseIterable {
-    case memory, socket
+    case memory, socket, stream
+
+    /// Of a socket.
+    var socketKind: UnixSocket.Kind { self == .stream ? .stream : .unix }
 }
 
 /// A socket path of this test's own, short enough for any system.
@@ -106,8 +109,8 @@ struct LinkBench {
         case .memory:
             (central, peripheral) = MemoryLink.pair(central: centralInstruments, peripheral: peripheralInstruments)
             peer = PeerID("memory")
-        case .socket:
-            let socket = try UnixSocket(path: temporarySocket())
+        case .socket, .stream:
+            let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)
             central = SocketCentralLink(socket, instruments: centralInstruments)
             peripheral = SocketPeripheralLink(socket, patience: .seconds(30), instruments: peripheralInstruments)
             peer = PeerID(socket.path)

@@ -119,7 +119,7 @@ import Testing
     /// A consumer that takes nothing for a while: the other end waits, nothing is lost, nothing piles up.
     @Test(arguments: LinkKind.allCases)
     func slowConsumerPushesBack(kind: LinkKind) async throws {
-        let socket = try UnixSocket(path: temporarySocket())
+        let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)
         let ends: (central: any CentralLink, peripheral: any PeripheralLink) =
             kind == .memory
             ? MemoryLink.pair() : (SocketCentralLink(socket), SocketPeripheralLink(socket))

@@ -7,8 +7,8 @@ import Testing
 private final class RawCentral: Sendable {
     let descriptor: Int32
 
-    init(_ path: String) throws {
-        descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
+    init(_ path: String, kind: UnixSocket.Kind = .unix) throws {
+        descriptor = socket(AF_UNIX, Int32((kind == .stream ? SOCK_STREAM : SOCK_SEQPACKET).rawValue), 0)
         let connected = try UnixSocket(path: path).withAddress { connect(descriptor, $0, $1) }
         #expect(connected == 0)
         var limit = timeval(tv_sec: 10, tv_usec: 0)
@@ -40,9 +40,9 @@ private final class RawCentral: Sendable {
 
 @Suite struct SocketLinkTests {
     private func open(
-        _ path: String, patience: Duration = .seconds(2), log: @escaping @Sendable (String) -> Void = { _ in }
+        _ path: String, kind: UnixSocket.Kind = .unix, patience: Duration = .seconds(2), log: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> (SocketPeripheralLink, Inbox<PeripheralEvent>) {
-        let link = SocketPeripheralLink(try UnixSocket(path: path), patience: patience, instruments: LinkInstruments(log: log))
+        let link = SocketPeripheralLink(try UnixSocket(path: path, kind: kind), patience: patience, instruments: LinkInstruments(log: log))
         let events = Inbox(link.events)
         try await link.open(smallBottle)
         return (link, events)
@@ -105,6 +105,40 @@ private final class RawCentral: Sendable {
         let error = try await events.next("scanFailed") { if case .scanFailed(let error) = $0 { error } else { nil } }
         #expect(error.sentence == "\(path) is no socket")
         await central.close()
+    }
+
+    @Test func onAStreamAPDUMayComeInPieces() async throws {
+        let path = temporarySocket()
+        let (link, _) = try await open(path, kind: .stream)
+        let central = try RawCentral(path, kind: .stream)
+        for byte in BasicFrames.frame(bytes("02 05 02")) { central.send([byte]) }
+        #expect(await central.receive() == BasicFrames.frame(bytes("03 05 02")))
+        await link.close()
+    }
+
+    @Test func aStreamThatIsNoATTIsHungUpOn() async throws {
+        let path = temporarySocket()
+        let (link, events) = try await open(path, kind: .stream)
+        let central = try RawCentral(path, kind: .stream)
+        central.send(Array("GET / HTTP/1.1".utf8))
+        #expect(await central.receive() == nil)
+        let next = try RawCentral(path, kind: .stream)
+        next.send(BasicFrames.frame(bytes("02 05 02")))
+        #expect(await next.receive() == BasicFrames.frame(bytes("03 05 02")))
+        _ = try await events.next("disconnected") { if case .disconnected = $0 { true } else { nil } }
+        await link.close()
+    }
+
+    @Test func aPacketSocketIsNoStream() async throws {
+        let path = temporarySocket()
+        let (link, _) = try await open(path)
+        let central = SocketCentralLink(try UnixSocket(path: path, kind: .stream))
+        let events = Inbox(central.events)
+        central.perform(.connect(PeerID(path), limit: .seconds(5)))
+        let failure = try await events.next("failure") { if case .connectFailed(let error) = $0 { error } else { nil } }
+        #expect("\(failure)".contains("no stream socket"), "\(failure)")
+        await central.close()
+        await link.close()
     }
 
     @Test func directoryThatIsNotThere() async throws {

@@ -1,7 +1,9 @@
 import Dispatch
 import Glibc
 
-/// One connected (or connecting) SEQPACKET socket on a queue: one message is one ATT PDU. Never blocks, never polls.
+/// One connected (or connecting) socket on a queue, which carries ATT PDUs. Never blocks, never polls.
+///
+/// On a SEQPACKET socket one message is one PDU. On a stream socket each PDU stands in an L2CAP basic frame (`BasicFrames`).
 ///
 /// All state belongs to the queue; that is what makes it safe to send.
 final class PacketSocket: @unchecked Sendable {
@@ -24,6 +26,8 @@ final class PacketSocket: @unchecked Sendable {
     private static let turn = 64
 
     private let descriptor: Int32
+    /// What has come of frames; `nil` where the socket keeps messages apart by itself.
+    private var frames: BasicFrames?
     private let onEvent: (Event) -> Void
     private let reader: any DispatchSourceRead
     private let writer: any DispatchSourceWrite
@@ -43,6 +47,7 @@ final class PacketSocket: @unchecked Sendable {
     init(descriptor: Int32, isConnecting: Bool, queue: DispatchQueue, onEvent: @escaping (Event) -> Void) {
         self.descriptor = descriptor
         self.isConnecting = isConnecting
+        frames = Self.isStream(descriptor) ? BasicFrames() : nil
         self.onEvent = onEvent
         reader = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         writer = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
@@ -64,8 +69,9 @@ final class PacketSocket: @unchecked Sendable {
     /// Sends a PDU, or keeps it until the system takes it.
     func send(_ bytes: [UInt8]) {
         guard !isClosed, !isDeaf else { return }
+        var bytes = frames == nil ? bytes : BasicFrames.frame(bytes)
         guard outbox.isEmpty, !isConnecting else { return keep(bytes) }
-        switch transmit(bytes) {
+        switch transmit(&bytes) {
         case nil: break
         case EAGAIN, ENOBUFS:
             keep(bytes)
@@ -120,8 +126,8 @@ final class PacketSocket: @unchecked Sendable {
             update()
             onEvent(.connected)
         }
-        while !isClosed, let next = outbox.first {
-            switch transmit(next) {
+        while !isClosed, !outbox.isEmpty {
+            switch transmit(&outbox[0]) {
             case nil: outbox.removeFirst()
             case EAGAIN, ENOBUFS: return
             default: return turnDeaf()
@@ -134,11 +140,16 @@ final class PacketSocket: @unchecked Sendable {
         update()
     }
 
-    private func transmit(_ bytes: [UInt8]) -> Int32? {
+    /// What a stream did not take of it stays in `bytes`.
+    private func transmit(_ bytes: inout [UInt8]) -> Int32? {
         while true {
             let sent = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-            if sent >= 0 { return nil }
-            if errno != EINTR { return errno }
+            if sent >= 0 {
+                guard frames != nil, sent < bytes.count else { return nil }
+                bytes.removeFirst(sent)
+            } else if errno != EINTR {
+                return errno
+            }
         }
     }
 
@@ -147,8 +158,9 @@ final class PacketSocket: @unchecked Sendable {
         for _ in 0..<Self.turn where wantsToRead && !isClosed {
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             if count > 0 {
-                onEvent(.received(Array(buffer[..<count])))
+                guard take(buffer[..<count]) else { return end(EPROTO) }
             } else if count == 0 {
+                guard frames == nil else { return end(nil) }
                 // An empty message, or the end: the system says which.
                 guard !hasHungUp() else { return end(nil) }
                 onEvent(.received([]))
@@ -164,6 +176,30 @@ final class PacketSocket: @unchecked Sendable {
                 return end(errno)
             }
         }
+    }
+
+    /// Hands on what has come whole; `false` where it can be no ATT.
+    private func take(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard frames != nil else {
+            onEvent(.received(Array(bytes)))
+            return true
+        }
+        frames?.append(bytes)
+        // Nothing is asked of a socket that a handler has closed.
+        while !isClosed {
+            switch frames?.next() {
+            case .pdu(let pdu): onEvent(.received(pdu))
+            case .tooLong: return false
+            case .incomplete, nil: return true
+            }
+        }
+        return true
+    }
+
+    private static func isStream(_ descriptor: Int32) -> Bool {
+        var type: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == Int32(SOCK_STREAM.rawValue)
     }
 
     /// The other end takes nothing any more; it may have said something before it left, so the end comes with the reading.

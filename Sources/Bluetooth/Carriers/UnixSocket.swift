@@ -1,14 +1,23 @@
 import Glibc
 
-/// A place in the file system where a SEQPACKET socket listens: the `unix:` link's way to connect and to be connected to.
+/// A place in the file system where a socket listens: the `unix:` and `stream:` links' way to connect and to be connected to.
 public struct UnixSocket: Sendable {
+    /// How PDUs are told apart on the socket.
+    public enum Kind: String, Sendable {
+        /// SEQPACKET: one message is one ATT PDU.
+        case unix
+        /// A stream, for languages without SEQPACKET sockets: each PDU in an L2CAP basic frame (`BasicFrames`).
+        case stream
+    }
+
     public let path: String
+    public let kind: Kind
 
     /// The system's limit for such a path, in bytes.
     public static let longestPath = 107
 
     /// Refuses paths that no socket can have.
-    public init(path: String) throws(LinkError) {
+    public init(path: String, kind: Kind = .unix) throws(LinkError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw LinkError(.notFound, "a socket needs a path")
         }
@@ -17,12 +26,13 @@ public struct UnixSocket: Sendable {
                 .notFound, "the socket path '\(path)' has \(path.utf8.count) bytes; the system takes \(Self.longestPath): use a shorter one")
         }
         self.path = path
+        self.kind = kind
     }
 
-    static func open() throws(LinkError) -> Int32 {
-        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    func open() throws(LinkError) -> Int32 {
+        let type = Int32((kind == .stream ? SOCK_STREAM : SOCK_SEQPACKET).rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, type, 0)
-        guard descriptor >= 0 else { throw system(.system, "no socket could be made", errno) }
+        guard descriptor >= 0 else { throw Self.system(.system, "no socket could be made", errno) }
         return descriptor
     }
 
@@ -53,7 +63,7 @@ public struct UnixSocket: Sendable {
 }
 
 extension UnixSocket: SocketDialer {
-    public var name: String { "unix:\(path)" }
+    public var name: String { "\(kind):\(path)" }
     public var hasRadio: Bool { false }
 
     public func look() throws(LinkError) -> Advertisement {
@@ -65,7 +75,7 @@ extension UnixSocket: SocketDialer {
     }
 
     public func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
-        let descriptor = try Self.open()
+        let descriptor = try open()
         let error = withAddress { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
         switch error {
         case 0: return .connected(descriptor)
@@ -83,7 +93,7 @@ extension UnixSocket: SocketDialer {
         case ENOENT: Self.system(.notFound, "there is no socket \(path): start the peripheral first", error, isTransient: true)
         case ECONNREFUSED: Self.system(.connectFailed, "nobody listens on \(path) any more: start the peripheral again", error, isTransient: true)
         case EACCES, EPERM: Self.system(.permissionDenied, "the socket \(path) may not be used by this user", error)
-        case EPROTOTYPE, ENOTSOCK: Self.system(.connectFailed, "\(path) is no SEQPACKET socket; something else than a peripheral listens there", error)
+        case EPROTOTYPE, ENOTSOCK: Self.system(.connectFailed, "\(path) is no \(kind == .unix ? "SEQPACKET" : "stream") socket; something else than a peripheral of this link listens there", error)
         default: Self.system(.connectFailed, "\(path) could not be connected to", error, isTransient: true)
         }
     }
@@ -93,7 +103,7 @@ extension UnixSocket: SocketListener {
     /// Binds and listens. A file that a dead process left is replaced; one where somebody listens is not.
     public func listen() throws(LinkError) -> Int32 {
         try clear()
-        let descriptor = try Self.open()
+        let descriptor = try open()
         let error = withAddress { bind(descriptor, $0, $1) == 0 && Glibc.listen(descriptor, 8) == 0 ? 0 : errno }
         guard error == 0 else {
             Glibc.close(descriptor)
@@ -113,7 +123,7 @@ extension UnixSocket: SocketListener {
         guard Self.isSocket(file) else {
             throw LinkError(.inProgress, "\(path) exists and is no socket: remove it or use another path")
         }
-        let descriptor = try Self.open()
+        let descriptor = try open()
         let error = withAddress { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
         Glibc.close(descriptor)
         switch error {

@@ -4,6 +4,8 @@ public enum LinkName: Hashable, Sendable {
     case bluez(adapter: String?)
     /// A Unix SOCK_SEQPACKET socket, one ATT PDU a message.
     case unix(path: String)
+    /// A Unix stream socket, each ATT PDU in an L2CAP basic frame: for languages without SEQPACKET.
+    case stream(path: String)
     /// ATT straight on an L2CAP LE socket, CID 4: an adapter name for the peripheral, an address for the central.
     case l2cap(String)
     /// A recorded bottle that answers.
@@ -13,7 +15,7 @@ public enum LinkName: Hashable, Sendable {
     public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         public let text: String
         public var description: String {
-            "'\(text)' is no link: use bluez, bluez:hci1, unix:PATH, l2cap:hci1, l2cap:ADDRESS or capture:FILE"
+            "'\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS or capture:FILE"
         }
     }
 
@@ -24,6 +26,7 @@ public enum LinkName: Hashable, Sendable {
         case ("bluez", nil): self = .bluez(adapter: nil)
         case ("bluez", let adapter?) where !adapter.isEmpty: self = .bluez(adapter: adapter)
         case ("unix", let path?) where !path.isEmpty: self = .unix(path: path)
+        case ("stream", let path?) where !path.isEmpty: self = .stream(path: path)
         case ("l2cap", let place?) where !place.isEmpty: self = .l2cap(place)
         case ("capture", let file?) where !file.isEmpty: self = .capture(file: file)
         default: throw Malformed(text: text)
@@ -37,6 +40,7 @@ extension LinkName: CustomStringConvertible {
         case .bluez(nil): "bluez"
         case .bluez(let adapter?): "bluez:\(adapter)"
         case .unix(let path): "unix:\(path)"
+        case .stream(let path): "stream:\(path)"
         case .l2cap(let place): "l2cap:\(place)"
         case .capture(let file): "capture:\(file)"
         }

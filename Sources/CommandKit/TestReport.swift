@@ -1,0 +1,79 @@
+import Foundation
+
+/// What a run of checks found, for the machines that show such things: JUnit's XML, as continuous integration reads it, and the Test Anything
+/// Protocol, version 13.
+public struct TestReport: Sendable {
+    /// One check.
+    public struct Case: Sendable {
+        public var name: String
+        /// How long it took, in seconds.
+        public var seconds: Double
+        /// What was wrong, a sentence each; none where it is as it should be.
+        public var failures: [String]
+
+        public init(name: String, seconds: Double, failures: [String]) {
+            self.name = name
+            self.seconds = seconds
+            self.failures = failures
+        }
+    }
+
+    /// What they have in common, as `waterh-replay verify`.
+    public var suite: String
+    public var cases: [Case] = []
+
+    public init(suite: String) {
+        self.suite = suite
+    }
+
+    /// One `testsuite` with a `testcase` for each check; what XML cannot hold stands as U+FFFD.
+    public var junit: String {
+        let suite = Self.attribute(suite)
+        var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        text += "<testsuite name=\"\(suite)\" tests=\"\(cases.count)\" failures=\"\(cases.count { !$0.failures.isEmpty })\" time=\"\(Self.time(cases.reduce(0) { $0 + $1.seconds }))\">\n"
+        for each in cases {
+            text += "  <testcase classname=\"\(suite)\" name=\"\(Self.attribute(each.name))\" time=\"\(Self.time(each.seconds))\""
+            guard let first = each.failures.first else {
+                text += "/>\n"
+                continue
+            }
+            text += ">\n    <failure message=\"\(Self.attribute(first))\">\(Self.escaped(each.failures.joined(separator: "\n")))</failure>\n  </testcase>\n"
+        }
+        return text + "</testsuite>\n"
+    }
+
+    /// A plan, then a line for each check, with what was wrong as comments below it.
+    public var tap: String {
+        var lines = ["TAP version 13", "1..\(cases.count)"]
+        for (number, each) in cases.enumerated() {
+            lines.append("\(each.failures.isEmpty ? "ok" : "not ok") \(number + 1) - \(Self.line(each.name))")
+            lines += each.failures.map { "# " + Self.line($0) }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func time(_ seconds: Double) -> String { String(format: "%.3f", seconds) }
+
+    /// A `#` would begin a directive, a line break a line.
+    private static func line(_ text: String) -> String {
+        String(text.map { $0.isNewline ? " " : $0 }).replacingOccurrences(of: "#", with: "\\#")
+    }
+
+    private static func attribute(_ text: String) -> String {
+        escaped(text).replacingOccurrences(of: "\"", with: "&quot;").replacingOccurrences(of: "\n", with: "&#10;")
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\t", "\n": result.unicodeScalars.append(scalar)
+            default: result.unicodeScalars.append(scalar.value < 0x20 || scalar.value & 0xFFFE == 0xFFFE ? "\u{FFFD}" : scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,48 @@
+import Bluetooth
+import Testing
+
+/// ATT on a stream: what comes in pieces, and what is no ATT.
+@Suite struct BasicFramesTests {
+    private let pdus: [[UInt8]] = [[0x02, 0x05, 0x02], [], [UInt8](repeating: 0x1B, count: BasicFrames.longest), [0x13]]
+
+    @Test func aFrameIsLengthChannelAndPDU() {
+        #expect(BasicFrames.frame([0x02, 0x05, 0x02]) == [3, 0, 4, 0, 0x02, 0x05, 0x02])
+        #expect(BasicFrames.frame([UInt8](repeating: 7, count: 300)).prefix(4) == [0x2C, 0x01, 4, 0])
+    }
+
+    @Test func cutAtEveryByteTheSamePDUsCome() {
+        let stream = pdus.flatMap(BasicFrames.frame)
+        for cut in 0...stream.count {
+            var frames = BasicFrames()
+            var found: [[UInt8]] = []
+            for part in [stream[..<cut], stream[cut...]] {
+                frames.append(part)
+                while case .pdu(let pdu) = frames.next() { found.append(pdu) }
+            }
+            #expect(found == pdus, "cut at \(cut)")
+            #expect(frames.next() == .incomplete)
+        }
+    }
+
+    @Test func byteByByteNothingIsLost() {
+        var frames = BasicFrames()
+        var found: [[UInt8]] = []
+        for byte in pdus.flatMap(BasicFrames.frame) {
+            frames.append([byte])
+            while case .pdu(let pdu) = frames.next() { found.append(pdu) }
+        }
+        #expect(found == pdus)
+    }
+
+    @Test func otherChannelsAreSkipped() {
+        var frames = BasicFrames()
+        frames.append([2, 0, 6, 0, 0xAA, 0xBB] + BasicFrames.frame([0x0B]))
+        #expect(frames.next() == .pdu([0x0B]))
+    }
+
+    @Test func aLengthThatNoPDUHasIsTold() {
+        var frames = BasicFrames()
+        frames.append([0xFF, 0xFF, 4, 0, 1])
+        #expect(frames.next() == .tooLong(65535))
+    }
+}
