@@ -16,6 +16,7 @@ extension DesktopNotifications {
         }
         if notification.urgency != .critical, await isUndisturbed(server) { return false }
         guard await begins(notification, server) else {
+            if memory.hasJustShown(notification) { return true }
             outlets.log("Being shown already: \(notification.kind.id) (\(notification.id)).")
             return false
         }

@@ -173,9 +173,9 @@ public actor DesktopNotifications: NotificationSink {
         guard let connection else { return }
         let known = owner.map { "\(connection.id)/\($0)" }
         guard server == nil || server?.owner != known else { return }
+        if let known { memory.keepOnly(owner: known) } else if let server { memory.lose(owner: server.owner) }
         server = nil
         wake()
-        memory.keepOnly(owner: known)
         // Who only shows and ends has nobody to press what stays.
         guard owner != nil, let appeared = outlets.appeared else { return }
         Task {

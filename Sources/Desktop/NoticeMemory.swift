@@ -63,8 +63,10 @@ public final class NoticeMemory: Sendable {
     func notices(owner: String) -> [Notice] { all().notices.values.filter { $0.owner == owner } }
 
     /// Whether a person was shown this a moment ago; it may be closed by now. What went with its server has to be shown again.
-    func hasJustShown(_ announcement: Announcement) -> Bool {
-        guard let notice = all().notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost else { return false }
+    func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
+
+    private func hasJustShown(_ announcement: Announcement, _ held: Contents) -> Bool {
+        guard let notice = held.notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost else { return false }
         return Self.words(notice.announcement) == Self.words(announcement) && (now() - notice.shownAt).magnitude < Self.repetition
     }
 
@@ -85,10 +87,15 @@ public final class NoticeMemory: Sendable {
     /// It is over: where the server that showed it has gone, it does not come again. What is shown stays known, to whoever can take it away.
     func end(_ id: String) { change { $0.notices[id]?.isLost = false } }
 
-    /// Another server, or none: the numbers of the last one mean nothing any more, and what was to stay until it is over is lost.
-    func keepOnly(owner: String?) {
+    /// That server is there now: the numbers of every other mean nothing any more, and what was to stay until it is over is lost.
+    func keepOnly(owner: String) { lose { $0 != owner } }
+
+    /// That server has gone. Another may be there already, and one of our programs on it: what it shows is not lost.
+    func lose(owner: String) { lose { $0 == owner } }
+
+    private func lose(_ isGone: (String) -> Bool) {
         change { held in
-            for (id, notice) in held.notices where notice.owner != nil && notice.owner != owner {
+            for (id, notice) in held.notices where notice.owner.map(isGone) ?? false {
                 held.notices[id]?.owner = nil
                 held.notices[id]?.isLost = notice.kind.isResident
             }
@@ -106,9 +113,10 @@ public final class NoticeMemory: Sendable {
 
     /// From here on this program shows it, and no other.
     /// - Parameter gone: who had begun, and is not there any more.
-    /// - Returns: `false` where another has begun meanwhile, or this program is at it already.
+    /// - Returns: `false` where another has begun meanwhile, or has come to its end, or this program is at it already.
     func begin(_ announcement: Announcement, by program: String, owner: String, within seconds: Double, insteadOf gone: String?) -> Bool {
         change { held in
+            guard !hasJustShown(announcement, held) else { return false }
             if let other = shower(of: announcement, owner, seconds, held), other != gone { return false }
             held.showings = held.showings.filter { (now() - $0.value.since).magnitude < seconds }
             held.showings[announcement.id] = Showing(owner: owner, by: program, words: Self.words(announcement), since: now())
