@@ -12,7 +12,7 @@ import Testing
 
         /// Runs a part whose runs come to these ends, one after the other.
         /// - Parameter runs: for each run what became of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x` never ended.
-        func part(_ runs: [String], onceMore: Bool = true) async throws {
+        func part(_ runs: [String], onceMore: Bool = true, lanes: [String] = []) async throws {
             let runner = folder.file("runner")
             let script = """
                 #!/usr/bin/env python3
@@ -40,7 +40,7 @@ import Testing
                 """
             try Data(script.utf8).write(to: folder.url("runner"))
             try? FileManager.default.removeItem(at: folder.url("state"))
-            let options = onceMore ? ["--once-more"] : []
+            let options = (onceMore ? ["--once-more"] : []) + lanes.map { "--lane=" + $0 }
             let result = try await suite(["tests", "a part"] + options + [report, "--", try python().path, runner])
             #expect(result.exitCode == 0, "\(result.error)")
         }
@@ -76,6 +76,32 @@ import Testing
         let verdict = try await bench.verdict()
         #expect(verdict.exitCode == 1)
         #expect(verdict.output.contains("flaky, as in the run before"))
+    }
+
+    @Test(arguments: [
+        (["pf", "pf", "pf"], 1, "1 passed, 1 failed"), (["pf", "pf", "pp"], 0, "flaky (red, then green alone): T/b()"), (["pp", "pp"], 0, "2 passed"),
+    ])
+    func whatEveryLaneFoundIsTold(runs: [String], status: Int32, line: String) async throws {
+        let bench = try Bench()
+        try await bench.part(runs, lanes: ["T/a", "T/b"])
+        let verdict = try await bench.verdict()
+        #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
+    }
+
+    /// A test that no lane takes would never run.
+    @Test func everyTestOfInputsAndOutputsIsInOneLane() async throws {
+        let bench = Program.repository + "/hardware/bench"
+        let script = "eval \"$(grep -E '^(peers|inputs_and_outputs|lanes)=' \(bench))\"; printf '%s\\n' \"$inputs_and_outputs\" \"${lanes[@]}\""
+        let shell = try #require(Program(system: "bash"))
+        let expressions = try await shell.run(["-c", script]).lines.map { try Regex(String($0)) }
+        #expect(expressions.count == 4)
+        for target in ["Command", "BlueZ", "Bluetooth", "MQTT", "MQTTSurface", "TrackerDesk", "Gateway", "House"] {
+            for suite in ["A", "G", "H", "T", "U", "Z", "a", "`"] {
+                let test = "\(target)Tests.\(suite)Tests/isTrue()"
+                let isOurs = try expressions[0].prefixMatch(in: test) != nil
+                #expect(try expressions.dropFirst().count { try $0.prefixMatch(in: test) != nil } == (isOurs ? 1 : 0), "\(test)")
+            }
+        }
     }
 
     @Test func aPartThatIsNoTestIsNamedWithItsExitCode() async throws {

@@ -1,6 +1,7 @@
 """The parts of `hardware/bench test`, each with its time, and the verdict at the end.
 
-suite.py tests LABEL [--once-more] REPORT -- swift test …   a part that consists of Swift tests
+suite.py tests LABEL [--once-more] [--lane=FILTER]… REPORT -- swift test …
+                                                            a part that consists of Swift tests
 suite.py part LABEL [--once-more] REPORT -- COMMAND…        any other part
 suite.py time LABEL SECONDS REPORT                          a part that went well already
 suite.py verdict REPORT                                     what stands at the end
@@ -10,12 +11,16 @@ A red part does not end the run: it notes what was red, for the verdict, which e
 With --once-more up to four red tests run again, alone: a time limit that a busy processor missed has nothing to do with us. Green then,
 a test is flaky: it is named, and remembered; flaky in two runs in a row is red. A part with --once-more runs again where its exit code
 says that nothing but limits of time was missed (75).
+
+With --lane the command runs once for each filter, all of them side by side: for tests that wait more than they count. Each lane's output is
+printed whole when it has ended.
 """
 import collections
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,8 +45,18 @@ def record(label):
 class Events:
     """What Swift Testing's event stream says of one run."""
 
-    def __init__(self, path):
+    def __init__(self, path=None):
         self.passed, self.failed, self.skipped, self.begun = set(), {}, {}, set()
+        if path is not None:
+            self.read(path)
+
+    def add(self, other):
+        self.passed |= other.passed
+        self.failed |= other.failed
+        self.skipped |= other.skipped
+        self.begun |= other.begun
+
+    def read(self, path):
         suites = set()
         for line in path.read_text(errors="replace").splitlines():
             try:
@@ -76,8 +91,33 @@ def name(test):
 def run(command, folder):
     events = pathlib.Path(folder) / "events.jsonl"
     events.unlink(missing_ok=True)
-    status = subprocess.run(command + ["--event-stream-output-path", str(events), "--event-stream-version", "0"]).returncode
+    status = subprocess.run(command + told(events)).returncode
     return status, Events(events) if events.exists() else None
+
+
+def told(events):
+    return ["--event-stream-output-path", str(events), "--event-stream-version", "0"]
+
+
+def run_lanes(command, lanes, folder):
+    """The same command with each filter, side by side. A lane that did not begin is as bad as a run that did not."""
+    running = []
+    for number, lane in enumerate(lanes):
+        output = open(pathlib.Path(folder) / f"output-{number}", "w+b")
+        events = pathlib.Path(folder) / f"events-{number}.jsonl"
+        running.append((subprocess.Popen(command + ["--filter", lane] + told(events), stdout=output, stderr=subprocess.STDOUT), output, events))
+    worst, whole = 0, Events()
+    for process, output, events in running:
+        status = process.wait()
+        output.seek(0)
+        shutil.copyfileobj(output, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        output.close()
+        worst = worst or status
+        if not events.exists():
+            return status or 1, None
+        whole.add(Events(events))
+    return worst, whole
 
 
 def without_filter(command):
@@ -102,10 +142,10 @@ def note(report, entry, seconds):
         file.write(json.dumps(entry | {"seconds": seconds}) + "\n")
 
 
-def tests(label, once_more, command):
+def tests(label, once_more, lanes, command):
     entry, flaky = blank(label), set()
     with tempfile.TemporaryDirectory() as folder:
-        status, events = run(command, folder)
+        status, events = run_lanes(command, lanes, folder) if lanes else run(command, folder)
         if events is None:
             entry["failed"] = {label: [f"it ended with exit code {status} before a test began"]}
             return entry
@@ -204,11 +244,12 @@ def main(arguments):
         return 2
     middle = arguments.index("--")
     kind, label, *options, report = arguments[:middle]
+    lanes = [option.removeprefix("--lane=") for option in options if option.startswith("--lane=")]
     command = arguments[middle + 1:]
     print(f"== {label}", flush=True)
     begun = time.monotonic()
     if kind == "tests":
-        entry = tests(label, "--once-more" in options, command)
+        entry = tests(label, "--once-more" in options, lanes, command)
     else:
         entry = part(label, "--once-more" in options, command)
     note(report, entry, time.monotonic() - begun)
