@@ -42,6 +42,33 @@ final class CaptureRun {
         }
     }
 
+    /// Reads one capture, and while it is followed whatever is added to it or takes its place, until nobody reads the output.
+    @discardableResult
+    func read(_ path: String, following: Bool, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
+        guard following else { return try read(path, body) }
+        while true {
+            let growth: FileGrowth
+            do {
+                growth = try FileGrowth(path, output: STDOUT_FILENO)
+            } catch {
+                throw CommandFailure(.failed, error.description)
+            }
+            growth.onWait = { [self] in
+                progress.clear()
+                try out.flush()
+            }
+            let isWhole = try read(path) { file in
+                file.growth = growth
+                try body(&file)
+            }
+            switch growth.end {
+            case .replaced?: note("\(path) is another file now: it is read from its beginning")
+            case .cut(let size)?: note("\(path) was cut to \(size) bytes: it is read from its beginning")
+            case .grown?, .unread?, nil: return isWhole
+            }
+        }
+    }
+
     /// Says something that a person should know, in one line on standard error.
     func note(_ sentence: String) {
         try? out.flush()

@@ -11,13 +11,15 @@ struct CommandsCommand: ParsableCommand {
 
     @OptionGroup var attribution: AttributionArguments
     @OptionGroup var filter: FilterArguments
+    @OptionGroup var following: FollowArguments
+    @OptionGroup var colors: ColorArguments
 
     @Flag(help: "One JSON object a line.")
     var json = false
 
     func run() throws {
         let run = CaptureRun()
-        let lines = CommandLines(run.out)
+        let lines = CommandLines(run.out, isColoured: colors.isColoured)
         let isJSON = json
         var found = 0
         let reader = CommandReader(given: attribution.given, bottle: filter.device?.value, filter: filter.filter) { command in
@@ -25,7 +27,7 @@ struct CommandsCommand: ParsableCommand {
             if isJSON { lines.json(command) } else { lines.text(command) }
         }
         let notes = ReadingNotes()
-        let isWhole = try run.read(file) { file in
+        let isWhole = try run.read(file, following: following.follow) { file in
             try reader.read(&file) { event in notes.see(event) }
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }

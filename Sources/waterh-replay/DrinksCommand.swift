@@ -19,6 +19,8 @@ struct DrinksCommand: ParsableCommand {
     @OptionGroup var records: RecordArguments
     @OptionGroup var attribution: AttributionArguments
     @OptionGroup var filter: FilterArguments
+    @OptionGroup var following: FollowArguments
+    @OptionGroup var colors: ColorArguments
 
     @Flag(help: "Every delivery, with whether it is a duplicate; bookkeeping entries too.")
     var raw = false
@@ -26,9 +28,13 @@ struct DrinksCommand: ParsableCommand {
     @Flag(help: "One JSON object a line.")
     var json = false
 
+    func validate() throws {
+        if following.follow, files.count > 1 { throw ValidationError("--follow reads one capture; name only that") }
+    }
+
     func run() throws {
         let run = CaptureRun()
-        let lines = DrinkLines(run.out, isRaw: raw)
+        let lines = DrinkLines(run.out, isRaw: raw, isColoured: colors.isColoured)
         let isJSON = json
         let reader = DrinkReader(options) { delivery in
             if isJSON { lines.json(delivery) } else { lines.text(delivery) }
@@ -38,7 +44,7 @@ struct DrinksCommand: ParsableCommand {
             let notes = ReadingNotes()
             let before = reader.tally
             reader.onRefused = { notes.refuse($0, run) }
-            let isWhole = try run.read(file) { file in
+            let isWhole = try run.read(file, following: following.follow) { file in
                 try reader.read(&file, isLast: index == files.count - 1) { event in notes.see(event) }
             }
             notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: reader.tally.since(before), hadTrouble: !isWhole, run)

@@ -10,12 +10,20 @@ struct StatisticsReport {
 
     static let mostListed = 40
 
-    var text: String {
+    var text: String { lines.joined(separator: "\n") + "\n" }
+
+    /// For a terminal: what is not as it should be stands out.
+    var coloured: String {
+        let odd = Set(statistics.anomalies.map { "  " + TerminalText.safe($0.sentence) })
+        return lines.map { line in odd.contains { line.hasPrefix($0) } ? "\u{1B}[33m\(line)\u{1B}[0m" : line }.joined(separator: "\n") + "\n"
+    }
+
+    private var lines: [String] {
         var lines = [head]
         let total = statistics.total
         guard total.pdus > 0 else {
             lines.append("no ATT PDU is in it, or none that was asked for")
-            return (lines + anomalies).map { TerminalText.safe($0) }.joined(separator: "\n") + "\n"
+            return (lines + anomalies).map { TerminalText.safe($0) }
         }
         lines.append("PDUs: " + total.opcodes.map { "\($0.count) × \($0.opcode)" }.joined(separator: ", "))
         lines += requests
@@ -24,7 +32,7 @@ struct StatisticsReport {
         lines += characteristics
         lines += statistics.clocks.map { clock($0.peer, $0.readings) }
         lines += anomalies
-        return lines.map { TerminalText.safe($0) }.joined(separator: "\n") + "\n"
+        return lines.map { TerminalText.safe($0) }
     }
 
     private var head: String {

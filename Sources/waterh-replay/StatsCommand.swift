@@ -17,6 +17,7 @@ struct StatsCommand: ParsableCommand {
 
     @OptionGroup var filter: FilterArguments
     @OptionGroup var attribution: AttributionArguments
+    @OptionGroup var colors: ColorArguments
 
     @Flag(help: "One JSON object a line, one line a capture.")
     var json = false
@@ -43,7 +44,7 @@ struct StatsCommand: ParsableCommand {
             } else if csv {
                 run.out.put(text: StatisticsTable(report).rows)
             } else {
-                run.out.put(text: (index > 0 ? "\n" : "") + report.text)
+                run.out.put(text: (index > 0 ? "\n" : "") + (colors.isColoured ? report.coloured : report.text))
             }
         }
         try run.finish()

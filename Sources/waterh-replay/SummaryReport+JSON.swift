@@ -18,7 +18,7 @@ extension SummaryReport {
             "adapters": .array(summary.adapters.sorted().map { .int(Int($0)) }),
             "connections": .array(summary.connections.map(json)),
             "addresses": .array(addresses),
-            "gattTables": .array(summary.peers.filter { !$0.table.isEmpty }.map(tableJSON)),
+            "gattTables": .array(summary.peers.filter { !$0.table.isEmpty }.map(Self.tableJSON)),
             "att": [
                 "total": .int(summary.pdus.values.reduce(0, +)),
                 "byName": .object(summary.pdus.sorted { $0.key.rawValue < $1.key.rawValue }.map { .init($0.key.description, .int($0.value)) }),
@@ -78,7 +78,7 @@ extension SummaryReport {
         return advertised + silent
     }
 
-    private func tableJSON(_ peer: BottlePeer) -> JSONValue {
+    static func tableJSON(_ peer: BottlePeer) -> JSONValue {
         [
             "peer": JSONValue(peer.address?.description),
             "services": .array(peer.table.services.values.sorted { $0.start < $1.start }.map { service in

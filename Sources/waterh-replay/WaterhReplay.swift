@@ -12,8 +12,8 @@ struct WaterhReplay: AsyncParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, StatsCommand.self, PlayCommand.self, RecordCommand.self, ConvertCommand.self, DiffCommand.self, VerifyCommand.self,
-            CloneCommand.self,
+            InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, StatsCommand.self, ReportCommand.self, PlayCommand.self, RecordCommand.self,
+            ConvertCommand.self, DiffCommand.self, VerifyCommand.self, CloneCommand.self,
         ])
 
     static func main() async {

@@ -37,9 +37,11 @@ public final class DrinkReader {
     }
 
     private var gate: TrafficGate?
+    private let isGated: Bool
 
     public init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
         self.options = options
+        isGated = !options.filter.isEmptyBesideDevice
         gate = TrafficGate(besideDevice: options.filter)
         self.sink = sink
     }
@@ -88,13 +90,13 @@ public final class DrinkReader {
                 if !isBegun { try begin(at: time, packet.content.level) }
                 if let time {
                     last = time
-                    if gate != nil { gate?.start(at: time) }
+                    if isGated { gate?.start(at: time) }
                 }
                 if level == nil { level = packet.content.level }
                 let conversation = conversation ?? makeConversation()
                 try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
                     see(event)
-                    guard gate?.passes(event, pdu) ?? true else { return }
+                    if isGated, gate?.passes(event, pdu) == false { return }
                     try conversation.receive(event, pdu)
                 }
             }
@@ -107,13 +109,13 @@ public final class DrinkReader {
 
     /// Takes the next event of a capture.
     public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
-        guard gate?.passes(event, bytes) ?? true else { return }
+        if isGated, gate?.passes(event, bytes) == false { return }
         try (conversation ?? makeConversation()).receive(event, bytes)
     }
 
     /// Tells the time of a packet, for moments that count from the first one.
     func start(at time: Duration) {
-        if gate != nil { gate?.start(at: time) }
+        if isGated { gate?.start(at: time) }
     }
 
     /// What the head of a text capture tells.

@@ -14,6 +14,9 @@ public struct CaptureFile {
     /// file that is read next says more.
     public var onHead: ((CaptureFileFacts) -> Void)?
 
+    /// Waits for more at the end of the file, where somebody still writes it.
+    public var growth: FileGrowth?
+
     /// Larger than the longest record, so that a window with room left always gets further.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
@@ -42,7 +45,9 @@ public struct CaptureFile {
         var total = 0
         var isLast = false
         while !isLast {
+            try growth?.aboutToRead()
             let count = try readMore(descriptor, into: &window, at: filled)
+            if count == 0, try growth?.waitForMore(descriptor, after: total) == true { continue }
             isLast = count == 0
             filled += count
             total += count

@@ -4,21 +4,35 @@ import Bluetooth
 ///
 /// Follows the discovery of all connections, so that a PDU's handle can be shown with the characteristic behind it.
 public final class ATTLines {
-    private let out: LineBuffer
-    private let isJSON: Bool
-    private let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
-    private let moments = MomentWriter()
+    let out: LineBuffer
+    let isJSON: Bool
+    let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
+    let moments = MomentWriter()
     private static let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
     /// The peer of the connection seen last, as text.
     private var peerConnection = -1
     private var peer: [UInt8] = []
 
     private var gate: TrafficGate?
+    private let isGated: Bool
 
-    /// - Parameter filter: only these PDUs are written.
-    public init(_ out: LineBuffer, isJSON: Bool, filter: TrafficFilter = TrafficFilter()) {
+    private let chosen: [ATTColumn]?
+    /// For the latency and the handle of answers, where they are asked for.
+    private var pairs = RequestPairs()
+    private let followsRequests: Bool
+    private let isColoured: Bool
+
+    /// - Parameters:
+    ///   - filter: only these PDUs are written.
+    ///   - columns: what is told of each, with tabs in between; `nil`: the usual line.
+    ///   - isColoured: for people, by what a PDU is, with the escapes of a terminal.
+    public init(_ out: LineBuffer, isJSON: Bool, filter: TrafficFilter = TrafficFilter(), columns: [ATTColumn]? = nil, isColoured: Bool = false) {
         self.out = out
         self.isJSON = isJSON
+        self.isColoured = isColoured
+        chosen = columns
+        followsRequests = columns.map { $0.contains(.latency) || $0.contains(.handle) } ?? false
+        isGated = !filter.isEmpty
         gate = filter.isEmpty ? nil : TrafficGate(filter)
     }
 
@@ -33,12 +47,21 @@ public final class ATTLines {
     public func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             seen += 1
-            if gate?.wants(event, pdu) ?? true {
+            var asked: RequestPairs.Request?
+            if followsRequests, case .answer(let request) = pairs.take(observation, pdu) { asked = request }
+            if !isGated || gate?.wants(event, pdu) == true {
                 count += 1
-                if isJSON { json(observation, pdu) } else { text(observation, pdu) }
+                if let chosen {
+                    columns(chosen, observation, pdu, asked: asked)
+                } else if isJSON {
+                    json(observation, pdu)
+                } else {
+                    text(observation, pdu)
+                }
             }
-        } else if gate != nil {
-            _ = gate?.wants(event, pdu)
+        } else {
+            if isGated { _ = gate?.wants(event, pdu) }
+            if followsRequests, case .disconnected(let connection, _) = event { _ = pairs.end(connection.id) }
         }
         try conversation.receive(event, pdu)
     }
@@ -97,12 +120,14 @@ public final class ATTLines {
             out.put("  ")
         }
         putPeer(observation, quoted: false)
+        if isColoured { out.put(bytes: Self.colour(of: pdu.first, observation.direction)) }
         switch observation.direction {
         case .sent: out.put("  sent      ")
         case .received: out.put("  received  ")
         case nil: out.put("  -         ")
         }
         if let opcode = pdu.first { out.put(bytes: Self.names[Int(opcode)]) }
+        if isColoured { out.put("\u{1B}[0m") }
         if let type = conversation.typeText(of: pdu, observation) {
             out.put("  ")
             out.put(bytes: type)
@@ -111,6 +136,15 @@ public final class ATTLines {
         out.put(hex: pdu)
         out.endLine()
     }
+
+    /// Red what is refused, blue what the host sends, green what comes.
+    private static func colour(of opcode: UInt8?, _ direction: TrafficDirection?) -> [UInt8] {
+        opcode == 0x01 ? red : direction == .sent ? blue : green
+    }
+
+    private static let red = Array("\u{1B}[31m".utf8)
+    private static let blue = Array("\u{1B}[34m".utf8)
+    private static let green = Array("\u{1B}[32m".utf8)
 
     private func putPeer(_ observation: ATTObservation, quoted: Bool) {
         if peerConnection != observation.connection.id {

@@ -5,7 +5,13 @@ public final class CommandLines {
     private let out: LineBuffer
     private let moments = MomentWriter()
 
-    public init(_ out: LineBuffer) { self.out = out }
+    private let isColoured: Bool
+
+    /// - Parameter isColoured: for people, with the escapes of a terminal: what the command means stands out.
+    public init(_ out: LineBuffer, isColoured: Bool = false) {
+        self.out = out
+        self.isColoured = isColoured
+    }
 
     /// A line of `waterh-replay commands --json`.
     public func json(_ command: ObservedCommand) {
@@ -35,7 +41,11 @@ public final class CommandLines {
         out.put(text: command.bottle.label)
         out.put("  frame ")
         out.put(number: command.frame)
-        out.put(text: "  \(command.meaning)  [")
+        out.put("  ")
+        if isColoured { out.put("\u{1B}[1m") }
+        out.put(text: command.meaning)
+        if isColoured { out.put("\u{1B}[0m") }
+        out.put("  [")
         out.put(hex: command.bytes)
         out.put("]\n")
     }

@@ -4,13 +4,16 @@ import BottleProtocol
 public final class DrinkLines {
     private let out: LineBuffer
     private let isRaw: Bool
+    private let isColoured: Bool
     private let moments = MomentWriter()
     /// `"bottle":"A4:C1:38:01:02:03"` of the bottle that spoke last.
     private var prefix: [UInt8] = []
     private var label: [UInt8] = []
     private var prefixOwner: BottlePeer?
 
-    public init(_ out: LineBuffer, isRaw: Bool) {
+    /// - Parameter isColoured: for people, with the escapes of a terminal: suspect ones amber, what does not count grey.
+    public init(_ out: LineBuffer, isRaw: Bool, isColoured: Bool = false) {
+        self.isColoured = isColoured
         self.out = out
         self.isRaw = isRaw
     }
@@ -56,6 +59,8 @@ public final class DrinkLines {
     public func text(_ delivery: borrowing Delivery) {
         if prefixOwner !== delivery.bottle { turn(to: delivery.bottle) }
         let record = delivery.record
+        let isPlain = !isColoured || !(record.isSuspect || delivery.isDuplicate || !record.isDrink)
+        if !isPlain { if record.isSuspect { out.put("\u{1B}[33m") } else { out.put("\u{1B}[90m") } }
         if record.isDatePossible { putDate(delivery, quote: false, between: UInt8(ascii: " ")) } else { out.put("no possible date   ") }
         let amount = record.amountMl
         for limit in [10_000, 1000, 100, 10] where amount < limit { out.put(byte: UInt8(ascii: " ")) }
@@ -71,6 +76,7 @@ public final class DrinkLines {
         if !record.isDrink { put(record.flag, after: "  bookkeeping, no drink (flag ", ")") }
         if let suspicion = record.suspicion { out.put(text: "  suspect: \(suspicion)") }
         if delivery.isDuplicate { out.put("  duplicate") }
+        if !isPlain { out.put("\u{1B}[0m") }
         out.endLine()
     }
 

@@ -33,6 +33,8 @@ public final class CaptureStatistics {
     public private(set) var widestStep: (frame: Int, by: Duration)?
     /// Answers whose request is not in the capture.
     public private(set) var orphans = 0
+    /// The course of it, where that is wanted.
+    public let timeline: Timeline?
 
     private var places: [Int: Int] = [:]
     private var last: ConnectionStatistics?
@@ -56,7 +58,9 @@ public final class CaptureStatistics {
     /// - Parameters:
     ///   - filter: only these PDUs are counted. Requests and answers are brought together before that.
     ///   - given: where a bottle's characteristics are, for captures that hide the discovery.
-    public init(_ filter: TrafficFilter = TrafficFilter(), given: GivenHandles = GivenHandles()) {
+    ///   - timeline: takes each PDU that is counted.
+    public init(_ filter: TrafficFilter = TrafficFilter(), given: GivenHandles = GivenHandles(), timeline: Timeline? = nil) {
+        self.timeline = timeline
         gate = TrafficGate(filter)
         isFiltered = !filter.isEmpty
         let clockBook = ClockBook()
@@ -73,7 +77,7 @@ public final class CaptureStatistics {
     public func read(_ file: inout CaptureFile, onPacket: ((CapturePacket) -> Void)? = nil) throws {
         let path = file.path
         file.onHead = { [self] in learn($0) }
-        conversation.lookAhead = { Foresight(path) }
+        lookAhead(in: path)
         defer { finish() }
         try file.forEachEvent { packet in
             self.start(at: packet.time?.sinceEpoch)
@@ -82,6 +86,9 @@ public final class CaptureStatistics {
             try self.receive(event, bytes)
         }
     }
+
+    /// Names the file that the events come from: it can be read ahead for its discovery.
+    func lookAhead(in path: String) { conversation.lookAhead = { Foresight(path) } }
 
     /// Tells the time of a packet, for moments that count from the first one.
     public func start(at time: Duration?) { gate.start(at: time) }
@@ -138,7 +145,8 @@ public final class CaptureStatistics {
         let attribute = handle.flatMap { find($0, opcode, observation) }
         attribute?.counts.take(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
         if opcode == 0x12 || opcode == 0x16 || opcode == 0x52 || opcode == 0xD2 { attribute?.note(write: opcode, frame: observation.frame) }
-        follow(step, observation, connection, attribute, opcode)
+        let latency = follow(step, observation, connection, attribute, opcode)
+        timeline?.take(observation, pdu, handle: handle, latency: latency)
         if opcode == 0x01, pdu.byteCount >= 5 {
             let code = pdu.byte(4)
             total.take(error: code)
@@ -149,16 +157,18 @@ public final class CaptureStatistics {
         if let connection { look(at: pdu, opcode, observation, connection) }
     }
 
+    /// - Returns: from the request to this answer.
     private func follow(
         _ step: RequestPairs.Step, _ observation: ATTObservation, _ connection: ConnectionStatistics?, _ attribute: CharacteristicStatistics?, _ opcode: UInt8
-    ) {
+    ) -> Duration? {
         switch step {
         case .request(let request, let unanswered):
             byRequest[request.opcode, default: TrafficCounts()].take(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
-            guard let unanswered else { return }
+            guard let unanswered else { return nil }
             miss(unanswered, at: observation.time, observation.connection, opcode)
             connection?.impatient += 1
             if connection?.firstImpatient == nil { connection?.firstImpatient = observation.frame }
+            return nil
         case .answer(let request):
             var latency: Duration?
             if let asked = request.time, let answered = observation.time { latency = answered - asked }
@@ -167,8 +177,11 @@ public final class CaptureStatistics {
             attribute?.counts.answered(after: latency)
             byRequest[request.opcode, default: TrafficCounts()].take(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
             byRequest[request.opcode]?.answered(after: latency)
-        case .orphan: orphans += 1
-        case .other: break
+            return latency
+        case .orphan:
+            orphans += 1
+            return nil
+        case .other: return nil
         }
     }
 
@@ -262,15 +275,8 @@ public final class CaptureStatistics {
         return UInt64(connection.id) | 1 << 50
     }
 
-    /// Where the value begins in PDUs that carry one; 0 in all others.
-    private static let valueStart: [Int] = (0...255).map { opcode in
-        switch opcode {
-        case 0x0B, 0x0D, 0x0F, 0x21: 1
-        case 0x12, 0x1B, 0x1D, 0x23, 0x52, 0xD2: 3
-        case 0x16: 5
-        default: 0
-        }
-    }
+    /// What `TrafficKind.valueStart` says, as a table; what the answer to a part of a long write repeats is no further value.
+    private static let valueStart: [Int] = (0...255).map { $0 == 0x17 ? 0 : TrafficKind.valueStart(UInt8($0)) }
 
     private static func valueBytes(_ pdu: RawSpan, _ opcode: UInt8) -> Int {
         let start = valueStart[Int(opcode)]

@@ -41,6 +41,16 @@ public enum TrafficKind: String, Sendable, CaseIterable {
     /// MTU exchange, Find Information, Find By Type Value, Read By Type, Read By Group Type, and their answers.
     static func isDiscovery(_ opcode: UInt8) -> Bool { (0x02...0x09).contains(opcode) || opcode == 0x10 || opcode == 0x11 }
 
+    /// Where the value begins in a PDU that carries one; 0 in all others.
+    static func valueStart(_ opcode: UInt8) -> Int {
+        switch opcode {
+        case 0x0B, 0x0D, 0x0F, 0x21: 1
+        case 0x12, 0x1B, 0x1D, 0x23, 0x52, 0xD2: 3
+        case 0x16, 0x17: 5
+        default: 0
+        }
+    }
+
     /// By opcode: a set would be asked for every PDU of a large capture.
     static let isRequest: [Bool] = (0...255).map { ATTOpcode(rawValue: $0).response != nil }
     static let isResponse: [Bool] = (0...255).map { ATTOpcode(rawValue: $0).isResponse }

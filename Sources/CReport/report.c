@@ -1,0 +1,14 @@
+#include "report.h"
+
+// C23's #embed, which clang has had since 19 in every mode.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const unsigned char style[] = {
+#embed "pages/report.css"
+};
+static const unsigned char script[] = {
+#embed "pages/report.js"
+};
+
+struct waterh_report_part waterh_report_style(void) { return (struct waterh_report_part){style, sizeof style}; }
+struct waterh_report_part waterh_report_script(void) { return (struct waterh_report_part){script, sizeof script}; }

@@ -1,0 +1,90 @@
+import Bluetooth
+
+// Lines of chosen columns: with tabs between them, or as JSON with these keys in this order.
+
+extension ATTLines {
+    func columns(_ columns: [ATTColumn], _ observation: ATTObservation, _ pdu: RawSpan, asked: RequestPairs.Request?) {
+        if isJSON { out.put("{") }
+        for (index, column) in columns.enumerated() {
+            if index > 0 { if isJSON { out.put(",") } else { out.put("\t") } }
+            if isJSON {
+                out.put(json: column.rawValue)
+                out.put(":")
+            }
+            put(column, observation, pdu, asked)
+        }
+        if isJSON { out.put("}") }
+        out.endLine()
+    }
+
+    private func put(_ column: ATTColumn, _ observation: ATTObservation, _ pdu: RawSpan, _ asked: RequestPairs.Request?) {
+        switch column {
+        case .frame: out.put(number: observation.frame)
+        case .time: putTime(observation.time)
+        case .adapter: out.put(number: Int(observation.connection.adapter))
+        case .connection: out.put(number: Int(observation.connection.handle))
+        case .peer: put(observation.connection.peer?.description)
+        case .direction: put(observation.direction.map { $0 == .sent ? "sent" : "received" })
+        case .name: put(pdu.first.map { ATTOpcode(rawValue: $0).description })
+        case .handle: put(handle(pdu, asked))
+        case .uuid: put(conversation.typeText(of: pdu, observation).map { String(decoding: $0, as: UTF8.self) })
+        case .length: out.put(number: pdu.byteCount)
+        case .latency: putLatency(observation.time, asked?.time)
+        case .value: putValue(pdu)
+        case .pdu:
+            quote()
+            out.put(hex: pdu)
+            quote()
+        }
+    }
+
+    private func quote() {
+        if isJSON { out.put("\"") }
+    }
+
+    private func put(_ text: String?) {
+        if isJSON { out.put(json: text) } else if let text { out.put(text: text) }
+    }
+
+    /// A number in JSON; `0x0013` for people.
+    private func put(_ handle: UInt16?) {
+        guard let handle else { return put(nil as String?) }
+        if isJSON { return out.put(number: Int(handle)) }
+        out.put("0x")
+        out.put(hex: UInt8(handle >> 8))
+        out.put(hex: UInt8(handle & 0xFF))
+    }
+
+    private func handle(_ pdu: RawSpan, _ asked: RequestPairs.Request?) -> UInt16? {
+        asked?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) }
+    }
+
+    private func putTime(_ time: Duration?) {
+        guard let time else { return put(nil as String?) }
+        guard isJSON else { return moments.text(time, out) }
+        quote()
+        MomentWriter.epoch(time, out)
+        quote()
+    }
+
+    /// With three digits: microseconds.
+    private func putLatency(_ time: Duration?, _ asked: Duration?) {
+        guard let time, let asked else { return put(nil as String?) }
+        let latency = time - asked
+        let (seconds, attoseconds) = latency.components
+        guard seconds.magnitude < 1 << 40 else { return put(nil as String?) }
+        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        if microseconds < 0 { out.put("-") }
+        out.put(number: Int(microseconds.magnitude / 1000))
+        out.put(".")
+        out.put(number: UInt(microseconds.magnitude % 1000), width: 3)
+    }
+
+    private func putValue(_ pdu: RawSpan) {
+        let start = pdu.first.map(TrafficKind.valueStart) ?? 0
+        guard start > 0, pdu.byteCount >= start else { return put(nil as String?) }
+        quote()
+        out.put(hex: pdu.extracting(start..<pdu.byteCount))
+        quote()
+    }
+}

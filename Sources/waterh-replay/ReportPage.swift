@@ -1,0 +1,62 @@
+import CommandKit
+import CReport
+
+/// The page of a report: style, data and script in one file that asks for nothing.
+///
+/// Everything that comes from the capture stands in one data block, as JSON in which nothing can end the block; the script shows it as text
+/// and never as markup. The page's own policy lets no other script run and nothing be loaded.
+struct ReportPage {
+    private let pictures: [PictureJSON]
+    private let nonce: String
+
+    /// - Parameter nonce: letters and digits that nobody can foresee.
+    init(_ pictures: [PictureJSON], nonce: String) {
+        self.pictures = pictures
+        self.nonce = nonce
+    }
+
+    var bytes: [UInt8] {
+        let policy = "default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; base-uri 'none'; form-action 'none'"
+        var page = Array("""
+            <!doctype html>
+            <html lang="en">
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <meta name="referrer" content="no-referrer">
+            <meta http-equiv="Content-Security-Policy" content="\(policy)">
+            <title>\(Self.escaped("\(pictures.map(\.name).joined(separator: " and ")): capture report"))</title>
+            <style nonce="\(nonce)">
+
+            """.utf8)
+        page += Self.part(waterh_report_style())
+        page += Array("</style>\n<body><noscript>This page draws itself with the script inside it; allow scripts to see it.</noscript>\n<main id=\"report\"></main>\n".utf8)
+        page += Array("<script type=\"application/json\" id=\"data\">".utf8)
+        page += Self.scriptSafe(JSONValue.array(pictures.map(\.json)).text)
+        page += Array("</script>\n<script nonce=\"\(nonce)\">\n".utf8)
+        page += Self.part(waterh_report_script())
+        page += Array("</script>\n</body>\n</html>\n".utf8)
+        return page
+    }
+
+    private static func part(_ part: waterh_report_part) -> [UInt8] { Array(UnsafeBufferPointer(start: part.bytes, count: Int(part.length))) }
+
+    /// JSON in which `<`, `>` and `&` are escapes: they stand only in strings there, where an escape means the same.
+    static func scriptSafe(_ json: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(json.utf8.count + 64)
+        for byte in json.utf8 {
+            switch byte {
+            case UInt8(ascii: "<"): bytes += "\\u003c".utf8
+            case UInt8(ascii: ">"): bytes += "\\u003e".utf8
+            case UInt8(ascii: "&"): bytes += "\\u0026".utf8
+            default: bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
+    static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
+    }
+}

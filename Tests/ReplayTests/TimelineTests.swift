@@ -1,0 +1,66 @@
+import Bluetooth
+import BottleProtocol
+import Captures
+import Foundation
+import Replay
+import Support
+import Testing
+
+/// The course of a capture: bounded, and nothing is lost in it.
+@Suite struct TimelineTests {
+    private static func read(_ times: [Duration?], pdu: [UInt8] = [0x1B, 0x06, 0x00, 1]) throws -> Timeline {
+        let timeline = Timeline()
+        let statistics = CaptureStatistics(timeline: timeline)
+        let connection = ObservedConnection(id: 1, handle: 0x40, peer: Conversation.bottle)
+        for (index, time) in times.enumerated() {
+            let observation = ATTObservation(frame: index + 1, time: time, connection: connection, direction: index % 3 == 0 ? .sent : .received)
+            try statistics.receive(.att(observation), pdu.span.bytes)
+        }
+        statistics.finish()
+        return timeline
+    }
+
+    @Test(arguments: [1, 100, 5000, 40_000], 0..<3)
+    func everyPDUIsInOnePiece(_ count: Int, _ seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var time = Duration.seconds(1_770_000_000)
+        let times: [Duration?] = (0..<count).map { _ in
+            // Also backwards, and from one end of time to the other.
+            time += .microseconds(Int64.random(in: -2_000_000...20_000_000, using: &random))
+            return Int.random(in: 0..<1000, using: &random) == 0 ? .seconds(Int64.random(in: -100_000_000_000...100_000_000_000, using: &random)) : time
+        }
+        let timeline = try Self.read(times)
+        let pieces = timeline.pieces
+        #expect(pieces.count <= Timeline.mostPieces + 1 && timeline.count == count && timeline.timeless == 0)
+        #expect(pieces.reduce(0) { $0 + $1.piece.sent + $1.piece.received } == count, "seed \(seed)")
+        #expect(pieces.reduce(0) { $0 + $1.piece.sent } == (count + 2) / 3 && pieces.reduce(0) { $0 + $1.piece.bytes } == 4 * count)
+        #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $1.begin - $0.begin >= .nanoseconds(timeline.width) })
+        #expect(timeline.entries.count == min(count, Timeline.mostEntries))
+        if count <= 100 {
+            for time in times { #expect(pieces.contains { $0.begin <= time! && time! < $0.begin + .nanoseconds(timeline.width) } || abs(time!.components.seconds) > 9_000_000_000) }
+        }
+    }
+
+    @Test func laterErrorsAreKept() throws {
+        let timeline = try Self.read([Duration?](repeating: nil, count: Timeline.mostEntries + 2 * Timeline.mostNotable), pdu: [0x01, 0x0A, 0x06, 0x00, 0x02])
+        #expect(timeline.entries.count == Timeline.mostEntries + Timeline.mostNotable && timeline.pieces.isEmpty && timeline.timeless == timeline.count)
+    }
+
+    /// Shipped captures cut at every byte, as files: pictures and no trap.
+    @Test(arguments: ["boost_one-record.hex", "vita_reports-inside-log.pcapng"])
+    func picturesOfAnythingThatIsCut(_ name: String) throws {
+        let folder = try TemporaryFolder()
+        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
+        var most = 0
+        for size in stride(from: 0, through: whole.count, by: name.hasSuffix(".hex") ? 1 : 7) {
+            try Data(whole[..<size]).write(to: folder.url("cut"))
+            var file = CaptureFile(path: folder.file("cut"))
+            let picture = try CapturePicture(&file, options: DrinkReader.Options(hostYear: 2026))
+            most = max(most, picture.drinks.count)
+            #expect(picture.drinks.count <= picture.tally.drinks && picture.days.values.reduce(0) { $0 + $1.drinks } == picture.drinks.count, "cut at \(size)")
+        }
+        var file = CaptureFile(path: RewritingTests.folder + "/" + name)
+        let picture = try CapturePicture(&file, options: DrinkReader.Options(hostYear: 2026))
+        #expect(picture.drinks.count == picture.tally.drinks && most <= picture.drinks.count && picture.trouble == nil)
+    }
+}
