@@ -111,7 +111,7 @@ public final class L2CAPPeripheralLink: PeripheralLink {
     public func perform(_ request: PeripheralRequest) { link.perform(request) }
 
     public func open(_ application: GATTApplication) async throws(LinkError) {
-        listener.advertiser.withLock { $0 = RawAdvertiser(adapter: listener.adapter.index, name: application.name, services: application.advertisedServices) }
+        listener.advertiser.withLock { $0 = RawAdvertiser(adapter: listener.adapter.index, name: application.name, services: application.advertisedServices, given: application.advertisement) }
         try await link.open(application)
     }
 

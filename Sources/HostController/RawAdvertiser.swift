@@ -7,6 +7,8 @@ struct RawAdvertiser: Sendable {
     let adapter: UInt16
     let name: String
     let services: [BluetoothUUID]
+    /// What is shown instead of what name and services make.
+    var given: AdvertisingBytes?
 
     private static let opcodes = (parameters: UInt16(0x2006), data: UInt16(0x2008), response: UInt16(0x2009), enable: UInt16(0x200A))
 
@@ -25,6 +27,7 @@ struct RawAdvertiser: Sendable {
 
     /// Flags (general discoverable, no BR/EDR) and the 16-bit services that fit.
     var advertisingData: [UInt8] {
+        if let given { return Self.fitting(given.data) }
         let shorts = services.compactMap(\.short).prefix(13)
         var data: [UInt8] = [2, 0x01, 0x06]
         if !shorts.isEmpty {
@@ -36,10 +39,23 @@ struct RawAdvertiser: Sendable {
 
     /// The name, cut to the 29 bytes that fit, which makes it a shortened one.
     var scanResponse: [UInt8] {
+        if let given { return Self.fitting(given.scanResponse) }
         var text = name
         while text.utf8.count > 29 { text.removeLast() }
         guard !text.isEmpty else { return [] }
         return [UInt8(1 + text.utf8.count), text == name ? 0x09 : 0x08] + Array(text.utf8)
+    }
+
+    /// The AD structures that fit into 31 bytes, in order.
+    private static func fitting(_ data: [UInt8]) -> [UInt8] {
+        var kept: [UInt8] = []
+        var at = 0
+        while at < data.count, at + 1 + Int(data[at]) <= data.count {
+            let end = at + 1 + Int(data[at])
+            if kept.count + end - at <= 31 { kept += data[at..<end] }
+            at = end
+        }
+        return kept
     }
 
     /// Length and 31 bytes, as the command wants it.

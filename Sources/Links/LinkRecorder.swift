@@ -12,6 +12,7 @@ public final class LinkRecorder: @unchecked Sendable {
     private let queue = DispatchQueue(label: "recorder")
     private let file: FileHandle
     private var peer: BluetoothAddress
+    private var isPeerRandom: Bool
     /// Real time at monotonic zero.
     private let epoch: Duration
     private let log: @Sendable (String) -> Void
@@ -23,8 +24,9 @@ public final class LinkRecorder: @unchecked Sendable {
     /// - Parameters:
     ///   - path: its suffix decides the format, btsnoop where it says nothing. An older file is replaced.
     ///   - peer: the bottle's address; where the link knows it better, `identify` follows.
+    ///   - isPeerRandom: the kind of that address.
     ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
-    public init(path: String, peer: BluetoothAddress, epoch: Duration, log: @escaping @Sendable (String) -> Void) throws {
+    public init(path: String, peer: BluetoothAddress, isPeerRandom: Bool = false, epoch: Duration, log: @escaping @Sendable (String) -> Void) throws {
         let format = CaptureFormat(suffixOf: path) ?? CaptureFormat(.btsnoop, .h4)
         guard format.level == .hci else {
             throw CaptureFileError(path: path, sentence: "cannot be written: \(format) holds no HCI packets; end the name in .btsnoop or .pcapng")
@@ -34,6 +36,7 @@ public final class LinkRecorder: @unchecked Sendable {
         }
         self.file = file
         self.peer = peer
+        self.isPeerRandom = isPeerRandom
         self.epoch = epoch
         self.log = log
         writer = CaptureWriter(format)
@@ -42,7 +45,23 @@ public final class LinkRecorder: @unchecked Sendable {
 
     /// From the next connection on the bottle has this address.
     public func identify(_ peer: BluetoothAddress) {
-        queue.async { self.peer = peer }
+        queue.async {
+            self.peer = peer
+            self.isPeerRandom = false
+        }
+    }
+
+    /// Writes down what the peripheral shows to whoever scans, as if it had been seen at that time.
+    public func observe(_ advertisement: AdvertisingBytes, at time: MonotonicInstant) {
+        queue.async {
+            let time = self.epoch + .nanoseconds(time.nanoseconds)
+            for (data, isScanResponse) in [(advertisement.data, false), (advertisement.scanResponse, true)] where !(isScanResponse && data.isEmpty) {
+                self.frame += 1
+                let advertiser = ObservedAdvertiser(
+                    frame: self.frame, time: time, address: self.peer, isRandom: self.isPeerRandom, isScanResponse: isScanResponse)
+                self.write(.advertised(advertiser), data, time)
+            }
+        }
     }
 
     /// Takes an observation; returns at once.
@@ -59,7 +78,7 @@ public final class LinkRecorder: @unchecked Sendable {
         frame += 1
         let time = epoch + .nanoseconds(observation.at.nanoseconds)
         let connection = ObservedConnection(
-            id: observation.connection, handle: UInt32(0x40 + observation.connection % 0xE00), peer: peer, isPeerRandom: false, isCentral: true)
+            id: observation.connection, handle: UInt32(0x40 + observation.connection % 0xE00), peer: peer, isPeerRandom: isPeerRandom, isCentral: true)
         let (event, bytes): (ConversationEvent, [UInt8]) =
             switch observation.event {
             case .connected: (.connected(connection), [])
@@ -67,6 +86,10 @@ public final class LinkRecorder: @unchecked Sendable {
             case .pdu(let direction, let pdu):
                 (.att(ATTObservation(frame: frame, time: time, connection: connection, direction: direction == .toPeripheral ? .sent : .received)), pdu)
             }
+        write(event, bytes, time)
+    }
+
+    private func write(_ event: ConversationEvent, _ bytes: [UInt8], _ time: Duration) {
         do {
             try synthesiser.receive(event, bytes.span.bytes, frame: frame, time: time) { packet, bytes in
                 if let packet = CapturePacket(packet) { try writer.write(packet, bytes) }

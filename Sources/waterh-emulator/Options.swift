@@ -3,11 +3,13 @@ import Bluetooth
 import BottleProtocol
 import Links
 import VirtualBottle
+import VirtualGadget
 
 extension OfferedProfiles: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 extension RecordDialect: ExpressibleByArgument {}
 extension RecordedAnswers.Mode: ExpressibleByArgument {}
+extension GadgetMachine.Mode: ExpressibleByArgument {}
 
 extension LinkFactory.NotificationWay: ExpressibleByArgument {}
 

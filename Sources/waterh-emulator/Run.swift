@@ -6,6 +6,7 @@ import Emulation
 import Foundation
 import Links
 import VirtualBottle
+import VirtualGadget
 
 /// `waterh-emulator run`: a bottle on a link until it is stopped.
 struct Run: AsyncParsableCommand {
@@ -59,11 +60,21 @@ struct Run: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where 'waterh-emulator control' finds it.", valueName: "unix:PATH"))
     var control: ControlPath?
 
+    @Option(help: ArgumentHelp("Be any peripheral instead of a bottle: a document of 'waterh-replay clone'.", valueName: "file"))
+    var gadget: String?
+
+    @Option(help: ArgumentHelp(
+        "What the gadget answers: once (each recorded answer in its order, then the last), loop (then from the start), strict (only what was recorded, in its order), new (as once; other requests are told, and answered by the file's rules).",
+        valueName: "mode"))
+    var gadgetMode: GadgetMachine.Mode?
+
     @Flag(help: "Say nothing of what happens on the link.")
     var quiet = false
 
     func validate() throws {
         if case .capture = link { throw ValidationError("capture:FILE answers a gateway; an emulator takes its drinks with --capture FILE") }
+        if gadget == nil, gadgetMode != nil { throw ValidationError("--gadget-mode is for a --gadget FILE") }
+        if gadget != nil, let option = bottleOption { throw ValidationError("\(option) is a bottle's: a --gadget is what its file says") }
         if let name, !(1...248).contains(name.utf8.count) { throw ValidationError("A Bluetooth name has 1 to 248 bytes.") }
         if answers != .model, capture.isEmpty { throw ValidationError("--answers \(answers.rawValue) needs a --capture to answer from") }
         if notifications != nil {
@@ -79,6 +90,7 @@ struct Run: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let gadget { return try await run(gadget) }
         let signals = StopSignals.stream()
         let words = try FaultWords(faults)
         let log = log

@@ -1,6 +1,9 @@
+import Bluetooth
+import Emulation
 import Foundation
 import Support
 import Testing
+import VirtualGadget
 
 /// `waterh-replay clone` and `waterh-emulator run --gadget` as built.
 @Suite struct GadgetCommandTests {
@@ -59,5 +62,93 @@ import Testing
         #expect(result.exitCode == 4 && result.output.hasPrefix("{"))
         let nothing = try await Self.replay.run(["clone", "-", "-o", "-"], input: Array("hello\n".utf8))
         #expect(nothing.exitCode == 4 && nothing.output == "")
+    }
+
+    // MARK: the emulator
+
+    /// Shipped captures, and the real ones where they are.
+    static let captures: [String] = {
+        let shipped = ["boost_draft.btsnoop", "boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_one-record.hex"].map { "\(Program.repository)/captures/\($0)" }
+        let folder = ["/../shared/captures/real", "/../../shared/captures/real"].map { Program.repository + $0 }.first { FileManager.default.fileExists(atPath: $0) }
+        guard let folder else {
+            print("the real captures (../shared/captures/real) are not here: the clones of them are skipped")
+            return shipped
+        }
+        return shipped + ["darkelf-h4.btsnoop", "pongbot-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap", "crackle-lesc-llphdr.pcapng"].map { "\(folder)/\($0)" }
+    }()
+
+    /// Handles and UUIDs as tshark reads them from a file's discovery.
+    private func table(_ path: String, of address: BluetoothAddress?) async throws -> Set<String> {
+        let tshark = try #require(Program(system: "tshark"), "tshark is not installed: run hardware/bench setup")
+        let peer = address.map { " && (bthci_acl.src.bd_addr == \($0) || btle.slave_bd_addr == \($0))" } ?? ""
+        let result = try await tshark.run(
+            ["-r", path, "-Y", "(btatt.opcode == 0x09 || btatt.opcode == 0x11 || btatt.opcode == 0x05)\(peer)", "-T", "fields", "-E", "occurrence=a"]
+                + ["btatt.handle", "btatt.characteristic_value_handle", "btatt.uuid16", "btatt.uuid128", "btatt.characteristic_properties"].flatMap { ["-e", $0] }, limit: 120)
+        var rows: Set<String> = []
+        for line in result.lines {
+            let columns = line.split(separator: "\t", omittingEmptySubsequences: false).map { $0.split(separator: ",").map(String.init) }
+            guard columns.count >= 4 else { continue }
+            for handle in columns[0] + columns[1] { rows.insert(handle) }
+            for uuid in columns[2] + columns[3] { rows.insert(uuid) }
+        }
+        return rows
+    }
+
+    /// Clone, emulate over the socket, repeat all of it, record, clone the recording: the same gadget, and for tshark the same table.
+    @Test(arguments: captures) func `the emulated clone, recorded and cloned again`(capture: String) async throws {
+        let folder = try TemporaryFolder()
+        let (document, link, recording) = (folder.file("g.json"), folder.file("g.sock"), folder.file("r.btsnoop"))
+        let device = capture.contains("pongbot") ? ["--device", "1"] : []
+        let made = try await Self.replay.run(["clone", capture, "-o", document] + device)
+        #expect(made.exitCode == 0, "\(made.error)")
+        let gadget = try GadgetFile.load(document)
+        let emulator = try Program("waterh-emulator").start(["run", "--link", "unix:" + link, "--gadget", document, "--gadget-mode", "strict", "--record", recording])
+        let ready = try await emulator.line { $0.hasPrefix("ready ") }
+        #expect(ready.hasSuffix("mode=strict services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) exchanges=\(gadget.exchangeCount)"), "\(ready)")
+        // Hours of recorded waiting are not repeated.
+        let conversations = Array(gadget.conversations.prefix(2).map { Array($0.exchanges.prefix(40)) })
+        let complaints = try await Task.detached {
+            var complaints: [String] = []
+            for (number, exchanges) in (conversations.isEmpty ? [[]] : conversations).enumerated() {
+                let socket = try RawSocket(link)
+                let host = Host(send: { try socket.send($0) }, receive: { try socket.receive() })
+                try host.exchangeMTU()
+                if number == 0 { try host.discover() }
+                for exchange in exchanges {
+                    var exchange = exchange
+                    if let values = exchange.values, values.last?.afterMs ?? 0 > 500 { exchange.values = values.filter { $0.afterMs <= 500 } }
+                    complaints += try host.repeatExchange(exchange)
+                }
+            }
+            return complaints
+        }.value
+        emulator.send(signal: SIGTERM)
+        let end = try await emulator.finish()
+        #expect(end.exitCode == 0, "\(end.error)")
+        #expect(complaints == [], "\(end.output)\(end.error)")
+        let again = try await Self.replay.run(["clone", recording, "-o", folder.file("again.json")])
+        #expect(again.exitCode == 0, "\(again.error)")
+        let clone = try GadgetFile.load(folder.file("again.json"))
+        func handles(_ gadget: Gadget) -> [String] {
+            gadget.services.map { "\($0.uuid ?? Gadget.placeholder(at: $0.handle)) \($0.handle)-\($0.end)" }
+                + gadget.characteristics.map { "\($0.uuid ?? Gadget.placeholder(at: $0.handle)) \($0.declaration) \($0.handle) \($0.properties.rawValue)" }
+        }
+        #expect(handles(clone) == handles(gadget))
+        // What tshark saw of the table in the capture it sees in the recording, where the capture has packets of its own.
+        guard !capture.hasSuffix(".hex") else { return }
+        let (before, after) = try await (table(capture, of: gadget.address), table(recording, of: nil))
+        #expect(before.subtracting(after) == [], "\(before.count) of the capture, \(after.count) of the recording")
+    }
+
+    @Test func `options that are a bottle's, and files that hold no gadget`() async throws {
+        let folder = try TemporaryFolder()
+        let emulator = Program("waterh-emulator")
+        for (arguments, code, words) in [
+            (["--gadget", "g.json", "--name", "x"], 2, "--name is a bottle's"), (["--gadget-mode", "loop"], 2, "--gadget-mode is for a --gadget FILE"),
+            (["--gadget", folder.file("absent.json")], 1, "cannot be read"), (["--gadget", Self.capture], 4, "is no JSON"),
+        ] {
+            let result = try await emulator.run(["run", "--link", "unix:" + folder.file("s")] + arguments)
+            #expect(result.exitCode == Int32(code) && result.error.contains(words), "\(arguments): \(result.error)")
+        }
     }
 }

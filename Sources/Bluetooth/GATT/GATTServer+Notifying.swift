@@ -7,11 +7,13 @@ extension GATTServer {
             emit(.log("nothing is sent for \(characteristic): there is no such characteristic"))
             return deliveries.append(delivery)
         }
-        let subscribers = bearers.filter { $0.configurations[handle] != nil }.map(\.id)
+        var isForAll = false
+        if case .value(let local) = table[handle]?.content { isForAll = local.notifiesAnybody }
+        let subscribers = bearers.filter { isForAll || $0.configurations[handle] != nil }.map(\.id)
         delivery.awaited = Set(subscribers)
         deliveries.append(delivery)
         for id in subscribers {
-            guard let bearer = index(of: id), let bits = bearers[bearer].configurations[handle] else { continue }
+            guard let bearer = index(of: id), let bits = bearers[bearer].configurations[handle] ?? (isForAll ? 1 : nil) else { continue }
             guard bearers[bearer].outbox.count < Limit.waitingValues else {
                 close(bearer, because: "does not take its notifications; \(Limit.waitingValues) are waiting")
                 continue

@@ -16,7 +16,7 @@ extension GATTServer {
             bytes.append(littleEndian: bearers[bearer].configurations[value] ?? 0)
             return .bytes(bytes)
         case .value(let characteristic):
-            guard characteristic.properties.contains(.read) else { return .refused(.readNotPermitted) }
+            guard characteristic.properties.contains(.read) || characteristic.acceptsAnyRead else { return .refused(.readNotPermitted) }
             return characteristic.constant.map { .bytes($0) } ?? .application(characteristic)
         }
     }
@@ -127,7 +127,7 @@ extension GATTServer {
         on bearer: Int, at now: MonotonicInstant
     ) {
         let token = begin(request, handle, step, on: bearer, at: now)
-        emit(.event(.read(bearers[bearer].id, characteristic.uuid, offset: offset, token: token)))
+        emit(.event(.read(bearers[bearer].id, characteristic.name, offset: offset, token: token)))
     }
 
     /// Opens the transaction that `answer` ends.

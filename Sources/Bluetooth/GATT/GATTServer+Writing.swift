@@ -25,7 +25,7 @@ extension GATTServer {
                 return refuse(.writeRequest, handle, .invalidAttributeValueLength, on: bearer)
             }
             let token = begin(.writeRequest, handle, .write(handle), on: bearer, at: now)
-            emit(.event(.write(bearers[bearer].id, characteristic.uuid, value: value, token: token)))
+            emit(.event(.write(bearers[bearer].id, characteristic.name, value: value, token: token)))
         case .configuration(let valueHandle, let properties):
             if let error = Self.configurationError(value, properties) {
                 return refuse(.writeRequest, handle, error, on: bearer)
@@ -45,7 +45,7 @@ extension GATTServer {
             guard value.count <= ATTPDU.maximumValueLength else {
                 return log("its write without response of \(value.count) bytes is ignored: over 512", on: bearer)
             }
-            emit(.event(.write(bearers[bearer].id, characteristic.uuid, value: value, token: nil)))
+            emit(.event(.write(bearers[bearer].id, characteristic.name, value: value, token: nil)))
         case .configuration(let valueHandle, let properties):
             if let error = Self.configurationError(value, properties) {
                 return log("its subscription without response is ignored: \(error)", on: bearer)
@@ -99,7 +99,7 @@ extension GATTServer {
             case .configuration(let valueHandle, _): configure(valueHandle, write.value, on: bearer)
             case .value(let characteristic):
                 let token = begin(.executeWriteRequest, write.handle, .execute(rest: rest), on: bearer, at: now)
-                return emit(.event(.write(bearers[bearer].id, characteristic.uuid, value: write.value, token: token)))
+                return emit(.event(.write(bearers[bearer].id, characteristic.name, value: write.value, token: token)))
             }
             rest = rest.dropFirst()
         }
@@ -145,9 +145,9 @@ extension GATTServer {
         bearers[bearer].configurations[valueHandle] = bits == 0 ? nil : bits
         guard case .value(let characteristic) = table[valueHandle]?.content, (before == 0) != (bits == 0) else { return }
         // Service Changed is the link's own business: the application does not know of it.
-        guard characteristic.uuid != GATTTable.serviceChanged else { return }
+        guard characteristic.uuid != GATTTable.serviceChanged || characteristic.constant == nil else { return }
         let id = bearers[bearer].id
-        emit(.event(bits == 0 ? .unsubscribed(id, characteristic.uuid) : .subscribed(id, characteristic.uuid)))
+        emit(.event(bits == 0 ? .unsubscribed(id, characteristic.name) : .subscribed(id, characteristic.name)))
     }
 }
 

@@ -56,9 +56,10 @@ public struct GATTServer: Sendable {
     var lastToken: UInt64 = 0
     private var effects: [Effect] = []
 
-    public init(_ application: GATTApplication, maximumMTU: Int = ATTPDU.maximumMTU) throws(LinkError) {
+    /// - Parameter maximumMTU: `nil`: what the application says.
+    public init(_ application: GATTApplication, maximumMTU: Int? = nil) throws(LinkError) {
         table = try GATTTable(application)
-        self.maximumMTU = min(max(maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
+        self.maximumMTU = min(max(maximumMTU ?? application.maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
     }
 
     /// The earliest time at which `tick` has something to do.

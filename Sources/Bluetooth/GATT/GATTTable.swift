@@ -1,4 +1,4 @@
-/// The attributes of a server, handles 1 upwards without gaps, built from what a peripheral shows.
+/// The attributes of a server, built from what a peripheral shows: handles 1 upwards without gaps, unless it names its own.
 ///
 /// GAP (1800) and GATT (1801) services come first, served by the link itself, unless the application brings its own.
 /// Source: Core 5.4, Vol 3 Part G, 3 (service definitions) and Vol 3 Part C, 12 (GAP service).
@@ -15,17 +15,19 @@ public struct GATTTable: Hashable, Sendable {
         case service(BluetoothUUID, end: UInt16)
         /// Bytes that anybody may read: a characteristic declaration, a user description.
         case fixed([UInt8])
-        /// A characteristic's value.
+        /// A characteristic's value, or a descriptor that the machine is asked about.
         case value(LocalCharacteristic)
         /// The Client Characteristic Configuration of the value at that handle.
         case configuration(of: UInt16, CharacteristicProperties)
     }
 
+    /// In order of their handles.
     public let attributes: [Attribute]
     private let valueHandles: [BluetoothUUID: UInt16]
 
     public static let primaryService: BluetoothUUID = 0x2800
     public static let secondaryService: BluetoothUUID = 0x2801
+    public static let include: BluetoothUUID = 0x2802
     public static let characteristic: BluetoothUUID = 0x2803
     public static let userDescription: BluetoothUUID = 0x2901
     public static let clientConfiguration: BluetoothUUID = 0x2902
@@ -35,13 +37,15 @@ public struct GATTTable: Hashable, Sendable {
     public static let appearance: BluetoothUUID = 0x2A01
     public static let serviceChanged: BluetoothUUID = 0x2A05
 
-    /// Refuses what could not be served: a characteristic that occurs twice (its UUID names it), a constant longer
-    /// than 512 bytes, more attributes than there are handles.
+    /// Refuses what could not be served: a characteristic whose name occurs twice, a constant longer than 512 bytes, more
+    /// attributes than there are handles, handles that do not run upwards.
     public init(_ application: GATTApplication) throws(LinkError) {
         var builder = Builder()
         let own = application.services.map(\.uuid)
-        for service in Self.standardServices(name: application.name) where !own.contains(service.uuid) {
-            try builder.add(service)
+        if !application.isWholeTable {
+            for service in Self.standardServices(name: application.name) where !own.contains(service.uuid) {
+                try builder.add(service)
+            }
         }
         for service in application.services { try builder.add(service) }
         attributes = builder.attributes
@@ -50,19 +54,40 @@ public struct GATTTable: Hashable, Sendable {
 
     /// The attribute at a handle.
     public subscript(handle: UInt16) -> Attribute? {
-        let index = Int(handle) - 1
-        return attributes.indices.contains(index) ? attributes[index] : nil
+        let index = place(of: handle)
+        return index < attributes.count && attributes[index].handle == handle ? attributes[index] : nil
     }
 
-    /// Where the value of a characteristic stands.
+    /// Where the value of a characteristic stands, by its name.
     public func valueHandle(of characteristic: BluetoothUUID) -> UInt16? {
         valueHandles[characteristic]
     }
 
+    /// Where a central subscribes to the value at a handle.
+    public func configurationHandle(of value: UInt16) -> UInt16? {
+        attributes[place(of: value)...].first {
+            if case .configuration(of: value, _) = $0.content { true } else { false }
+        }?.handle
+    }
+
     /// The attributes in a range of handles, in order.
     func attributes(in range: ATTHandleRange) -> ArraySlice<Attribute> {
-        let first = min(max(Int(range.first) - 1, 0), attributes.count)
-        return attributes[first..<max(first, min(Int(range.last), attributes.count))]
+        let first = place(of: range.first)
+        let end = range.last == .max ? attributes.count : place(of: range.last + 1)
+        return attributes[first..<max(first, end)]
+    }
+
+    /// Where the first attribute with that handle, or a higher one, stands.
+    private func place(of handle: UInt16) -> Int {
+        // Without gaps there is nothing to look for.
+        let guess = Int(handle) - 1
+        if attributes.indices.contains(guess), attributes[guess].handle == handle { return guess }
+        var (low, high) = (0, attributes.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if attributes[middle].handle < handle { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     private static func standardServices(name: String) -> [LocalService] {
@@ -84,51 +109,99 @@ extension GATTTable {
     private struct Builder {
         var attributes: [Attribute] = []
         var valueHandles: [BluetoothUUID: UInt16] = [:]
+        /// The first handle that may be given.
+        private var next = 1
 
         mutating func add(_ service: LocalService) throws(LinkError) {
-            let size = service.characteristics.reduce(1) { $0 + Self.size(of: $1) }
-            guard let end = UInt16(exactly: attributes.count + size) else {
+            let size = service.characteristics.reduce(1 + service.includes.count) { $0 + Self.size(of: $1) }
+            guard next + size - 1 <= Int(UInt16.max) else {
                 throw LinkError(.outOfStep, "service \(service.uuid) does not fit: a table has at most 65535 attributes")
             }
-            append(primaryService, .service(service.uuid, end: end))
-            for characteristic in service.characteristics { try add(characteristic, of: service) }
+            let handle = try take(service.handle, "service \(service.uuid)")
+            let place = attributes.count
+            attributes.append(Attribute(handle: handle, type: service.isPrimary ? primaryService : secondaryService, content: .fixed([])))
+            for included in service.includes { try add(included) }
+            for characteristic in service.characteristics { try add(characteristic) }
+            let last = UInt16(next - 1)
+            guard (service.end ?? last) >= last else {
+                throw LinkError(.outOfStep, "service \(service.uuid) ends at handle \(service.end ?? 0), and its last attribute has \(last)")
+            }
+            attributes[place] = Attribute(
+                handle: handle, type: attributes[place].type,
+                content: .service(service.uuid, end: service.end ?? last))
+            next = Int(service.end ?? last) + 1
         }
 
         private static func size(of characteristic: LocalCharacteristic) -> Int {
-            2 + (characteristic.canBeSubscribed ? 1 : 0) + (characteristic.userDescription == nil ? 0 : 1)
+            2 + characteristic.descriptors.count + (characteristic.needsConfiguration ? 1 : 0) + (characteristic.userDescription == nil ? 0 : 1)
         }
 
-        private mutating func add(_ local: LocalCharacteristic, of service: LocalService) throws(LinkError) {
-            guard valueHandles[local.uuid] == nil else {
-                throw LinkError(.outOfStep, "characteristic \(local.uuid) occurs twice; its UUID must name it")
+        /// The handle that is wished for, or the next one.
+        private mutating func take(_ wanted: UInt16?, _ what: String) throws(LinkError) -> UInt16 {
+            guard Int(wanted ?? UInt16(clamping: next)) >= next, let handle = wanted ?? UInt16(exactly: next) else {
+                throw LinkError(.outOfStep, "\(what) has the handle \(wanted ?? 0), and handles up to \(next - 1) are given already")
+            }
+            next = Int(handle) + 1
+            return handle
+        }
+
+        private mutating func add(_ included: LocalInclude) throws(LinkError) {
+            var declaration: [UInt8] = []
+            declaration.append(littleEndian: included.start)
+            declaration.append(littleEndian: included.end)
+            // A UUID of 128 bits is left to a read of the service itself (Vol 3 Part G, 3.2).
+            if let short = included.uuid?.short { declaration.append(littleEndian: short) }
+            attributes.append(Attribute(handle: try take(included.handle, "an include"), type: include, content: .fixed(declaration)))
+        }
+
+        private mutating func add(_ local: LocalCharacteristic) throws(LinkError) {
+            guard valueHandles[local.name] == nil else {
+                throw LinkError(.outOfStep, "characteristic \(local.name) occurs twice; its UUID must name it")
             }
             guard local.constant?.count ?? 0 <= ATTPDU.maximumValueLength,
                 local.userDescription?.utf8.count ?? 0 <= ATTPDU.maximumValueLength
             else {
                 throw LinkError(.outOfStep, "a value of characteristic \(local.uuid) is longer than 512 bytes")
             }
-            // The value's handle follows the declaration's own.
-            let valueHandle = nextHandle + 1
+            let declarationHandle = try take(local.declaration, "characteristic \(local.uuid)")
+            let valueHandle = try take(local.handle, "the value of characteristic \(local.uuid)")
             var declaration = [local.properties.rawValue]
             declaration.append(littleEndian: valueHandle)
-            append(characteristic, .fixed(declaration + local.uuid.littleEndian))
-            append(local.uuid, .value(local))
-            valueHandles[local.uuid] = valueHandle
-            if local.canBeSubscribed {
-                append(clientConfiguration, .configuration(of: valueHandle, local.properties))
-            }
-            if let text = local.userDescription { append(userDescription, .fixed(Array(text.utf8))) }
+            attributes.append(Attribute(handle: declarationHandle, type: characteristic, content: .fixed(declaration + local.uuid.littleEndian)))
+            attributes.append(Attribute(handle: valueHandle, type: local.uuid, content: .value(local)))
+            valueHandles[local.name] = valueHandle
+            if local.needsConfiguration { try append(clientConfiguration, .configuration(of: valueHandle, local.properties), nil) }
+            if let text = local.userDescription { try append(userDescription, .fixed(Array(text.utf8)), nil) }
+            for descriptor in local.descriptors { try add(descriptor, of: valueHandle, local) }
         }
 
-        /// `add(service)` has made sure that there is room.
-        private var nextHandle: UInt16 { UInt16(attributes.count + 1) }
+        private mutating func add(_ descriptor: LocalDescriptor, of valueHandle: UInt16, _ local: LocalCharacteristic) throws(LinkError) {
+            guard descriptor.uuid != clientConfiguration else {
+                try append(clientConfiguration, .configuration(of: valueHandle, local.properties), descriptor.handle)
+                return
+            }
+            guard valueHandles[descriptor.name] == nil else {
+                throw LinkError(.outOfStep, "descriptor \(descriptor.name) occurs twice; its name must name it")
+            }
+            var asked = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
+            asked.name = descriptor.name
+            asked.notifiesAnybody = descriptor.notifiesAnybody
+            valueHandles[descriptor.name] = try append(descriptor.uuid, .value(asked), descriptor.handle)
+        }
 
-        private mutating func append(_ type: BluetoothUUID, _ content: Content) {
-            attributes.append(Attribute(handle: nextHandle, type: type, content: content))
+        @discardableResult
+        private mutating func append(_ type: BluetoothUUID, _ content: Content, _ wanted: UInt16?) throws(LinkError) -> UInt16 {
+            let handle = try take(wanted, "descriptor \(type)")
+            attributes.append(Attribute(handle: handle, type: type, content: content))
+            return handle
         }
     }
 }
 
 extension LocalCharacteristic {
     var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
+    /// The link makes one: the application has none of its own, and leaves the handles to the link.
+    var needsConfiguration: Bool {
+        canBeSubscribed && handle == nil && !descriptors.contains { $0.uuid == GATTTable.clientConfiguration }
+    }
 }

@@ -92,9 +92,8 @@ public struct GATTTranscript: Sendable {
 
     private mutating func configure(_ id: CentralID, _ uuid: BluetoothUUID, _ on: Bool, at now: MonotonicInstant) {
         if on { centrals[id]?.subscriptions.insert(uuid) } else { centrals[id]?.subscriptions.remove(uuid) }
-        // The configuration stands right behind the value.
-        guard let handle = table.valueHandle(of: uuid) else { return }
-        exchange(id, .writeRequest(handle: handle + 1, value: [on ? 1 : 0, 0]), .writeResponse, at: now)
+        guard let value = table.valueHandle(of: uuid), let handle = table.configurationHandle(of: value) else { return }
+        exchange(id, .writeRequest(handle: handle, value: [on ? 1 : 0, 0]), .writeResponse, at: now)
     }
 
     private mutating func exchange(_ id: CentralID, _ request: ATTPDU, _ response: ATTPDU, at now: MonotonicInstant) {

@@ -27,6 +27,12 @@ public struct GATTApplication: Hashable, Sendable {
     /// Services named in the advertisement (the retail bottle names none).
     public var advertisedServices: [BluetoothUUID]
     public var services: [LocalService]
+    /// The services are all that there is: a link that serves attributes itself adds no GAP (1800) and GATT (1801) of its own.
+    public var isWholeTable = false
+    /// The ATT MTU offered to centrals, 23–517, where the link and not the system offers it.
+    public var maximumMTU = 517
+    /// Advertising data as it is to be on the air; `nil`: made of name and advertised services.
+    public var advertisement: AdvertisingBytes?
 
     public init(name: String, advertisedServices: [BluetoothUUID] = [], services: [LocalService]) {
         self.name = name
@@ -35,18 +41,82 @@ public struct GATTApplication: Hashable, Sendable {
     }
 }
 
+/// AD structures (`length type data`*) of an advertisement and of the answer to a scan request, at most 31 bytes each.
+public struct AdvertisingBytes: Hashable, Sendable {
+    public var data: [UInt8]
+    public var scanResponse: [UInt8]
+
+    public init(data: [UInt8], scanResponse: [UInt8]) {
+        self.data = data
+        self.scanResponse = scanResponse
+    }
+}
+
 public struct LocalService: Hashable, Sendable {
     public var uuid: BluetoothUUID
     public var characteristics: [LocalCharacteristic]
+    /// Handle of the declaration; `nil`: the next that is free. Handles of our own count on links that serve attributes themselves.
+    public var handle: UInt16?
+    /// Last handle of the service; `nil`: its last attribute's.
+    public var end: UInt16?
+    /// A secondary service is found only through services that include it.
+    public var isPrimary = true
+    public var includes: [LocalInclude] = []
     public init(uuid: BluetoothUUID, characteristics: [LocalCharacteristic]) {
         self.uuid = uuid
         self.characteristics = characteristics
     }
 }
 
-/// A characteristic of ours. Its UUID names it in events and requests, so it occurs once in an application.
+/// A service that another one includes, by its handles.
+public struct LocalInclude: Hashable, Sendable {
+    /// Of the include declaration; `nil`: the next that is free.
+    public var handle: UInt16?
+    public var start: UInt16
+    public var end: UInt16
+    /// `nil`: the declaration does not say (128 bits do not fit there).
+    public var uuid: BluetoothUUID?
+
+    public init(handle: UInt16?, start: UInt16, end: UInt16, uuid: BluetoothUUID?) {
+        self.handle = handle
+        self.start = start
+        self.end = end
+        self.uuid = uuid
+    }
+}
+
+/// A descriptor of ours beside those that the link makes.
+public struct LocalDescriptor: Hashable, Sendable {
+    public var uuid: BluetoothUUID
+    /// Names it in events: reads and writes are asked of the machine. Of 2902, which is always the link's, it names nothing.
+    public var name: BluetoothUUID
+    /// `nil`: the next that is free.
+    public var handle: UInt16?
+    /// As of a characteristic: some firmwares notify even from there.
+    public var notifiesAnybody = false
+
+    public init(uuid: BluetoothUUID, name: BluetoothUUID, handle: UInt16? = nil) {
+        self.uuid = uuid
+        self.name = name
+        self.handle = handle
+    }
+}
+
+/// A characteristic of ours.
 public struct LocalCharacteristic: Hashable, Sendable {
     public var uuid: BluetoothUUID
+    /// How events and requests call it: once in an application. Its UUID, unless that occurs several times.
+    public var name: BluetoothUUID
+    /// Handles of declaration and value; `nil`: the next that are free.
+    public var declaration: UInt16?
+    public var handle: UInt16?
+    /// In order. With 2902 among them the link makes no other one.
+    public var descriptors: [LocalDescriptor] = []
+    /// Its values go to everybody who is connected, subscribed or not: some firmwares notify what they do not offer to. On links that serve
+    /// attributes themselves.
+    public var notifiesAnybody = false
+    /// Reads reach the machine although the properties do not offer them.
+    public var acceptsAnyRead = false
     public var properties: CharacteristicProperties
     /// Text of the Characteristic User Description descriptor (2901); `nil`: there is none.
     public var userDescription: String?
@@ -61,6 +131,7 @@ public struct LocalCharacteristic: Hashable, Sendable {
         acceptsAnyWrite: Bool = false
     ) {
         self.uuid = uuid
+        name = uuid
         self.properties = properties
         self.userDescription = userDescription
         self.constant = constant

@@ -93,6 +93,12 @@ struct TableBuilder {
             leftOut.append(descriptor.handle)
             return false
         }
+        // Somebody has subscribed there, though nothing came of it.
+        if descriptor.uuid == GATTTable.clientConfiguration, services[place].characteristics[index].source == .seen,
+            !services[place].characteristics[index].canBeSubscribed
+        {
+            services[place].characteristics[index].properties.insert(.notify)
+        }
         let known = services[place].characteristics[index].descriptors
         services[place].characteristics[index].descriptors.insert(descriptor, at: known.firstIndex { $0.handle > descriptor.handle } ?? known.count)
         return true

@@ -1,0 +1,38 @@
+/// Finds the recorded exchange for a request: the next of its kind, by the mode.
+struct ExchangeIndex: Sendable {
+    struct Key: Hashable {
+        var request: Gadget.Request
+        var handle: UInt16
+        var value: [UInt8]
+    }
+
+    /// All exchanges, over all connections, in order.
+    let exchanges: [Gadget.Exchange]
+    /// Where each connection begins.
+    let starts: [Int]
+    private var places: [Key: [Int]] = [:]
+    private var used: [Key: Int] = [:]
+
+    init(_ gadget: Gadget) {
+        var exchanges: [Gadget.Exchange] = []
+        var starts: [Int] = []
+        for conversation in gadget.conversations {
+            starts.append(exchanges.count)
+            exchanges += conversation.exchanges
+        }
+        self.exchanges = exchanges
+        self.starts = starts
+        for (place, exchange) in exchanges.enumerated() {
+            guard let handle = exchange.handle else { continue }
+            places[Key(request: exchange.request, handle: handle, value: exchange.value?.bytes ?? []), default: []].append(place)
+        }
+    }
+
+    /// Each once, then the last of them again and again; in a loop the first follows the last. `nil`: never recorded.
+    mutating func take(_ key: Key, isLoop: Bool) -> Gadget.Exchange? {
+        guard let known = places[key], let last = known.indices.last else { return nil }
+        let next = used[key, default: 0]
+        used[key] = next >= last ? (isLoop ? 0 : last) : next + 1
+        return exchanges[known[min(next, last)]]
+    }
+}

@@ -1,0 +1,101 @@
+import Bluetooth
+
+extension Gadget {
+    /// How events and requests of a link call the attribute at a handle: UUIDs may occur several times.
+    static func name(of handle: UInt16) -> BluetoothUUID { BluetoothUUID(high: 0, low: UInt64(handle)) }
+    /// The way back.
+    static func handle(named name: BluetoothUUID) -> UInt16 { UInt16(truncatingIfNeeded: name.low) }
+
+    /// What stands where a UUID is not known: `77617465-7268-HHHH-8000-676164676574`, with the handle in it.
+    public static func placeholder(at handle: UInt16) -> BluetoothUUID {
+        BluetoothUUID(high: 0x7761_7465_7268_0000 | UInt64(handle), low: 0x8000_6761_6467_6574)
+    }
+
+    /// Services that a system's own Bluetooth stack serves: nobody else can show them there.
+    public static let stackServices: Set<BluetoothUUID> = [GATTTable.genericAccess, GATTTable.genericAttribute]
+
+    /// This gadget without the services of those UUIDs, and without what was said about their attributes.
+    public func leavingOut(_ uuids: Set<BluetoothUUID>) -> Gadget {
+        var rest = self
+        var gone: Set<UInt16> = []
+        rest.services.removeAll { service in
+            guard let uuid = service.uuid, uuids.contains(uuid) else { return false }
+            for characteristic in service.characteristics {
+                gone.insert(characteristic.handle)
+                gone.formUnion(characteristic.descriptors.map(\.handle))
+            }
+            return true
+        }
+        for index in rest.conversations.indices {
+            rest.conversations[index].exchanges.removeAll { $0.handle.map(gone.contains) ?? false }
+        }
+        return rest
+    }
+
+    /// What a link is to publish, and what a person should know of it, a sentence each.
+    public func application() -> (application: GATTApplication, remarks: [String]) {
+        var remarks: [String] = []
+        var application = GATTApplication(name: name ?? "", services: [])
+        application.isWholeTable = true
+        application.maximumMTU = mtu ?? ATTPDU.defaultMTU
+        application.advertisement = AdvertisingBytes(data: advertisement?.bytes ?? Self.plainAdvertisement(name), scanResponse: scanResponse?.bytes ?? [])
+        let bold = unoffered
+        for service in services {
+            var local = LocalService(uuid: service.uuid ?? Self.placeholder(at: service.handle), characteristics: [])
+            local.handle = service.handle
+            local.end = service.end
+            local.isPrimary = service.secondary != true
+            local.includes = service.includes.map { LocalInclude(handle: $0.handle, start: $0.start, end: $0.end, uuid: $0.uuid) }
+            for (index, characteristic) in service.characteristics.enumerated() {
+                let next = index + 1 < service.characteristics.count ? Int(service.characteristics[index + 1].declaration) : Int(service.end) + 1
+                var shown = Self.local(characteristic, next: next, &remarks)
+                shown.notifiesAnybody = bold.contains(characteristic.handle)
+                for index in shown.descriptors.indices { shown.descriptors[index].notifiesAnybody = shown.descriptors[index].handle.map(bold.contains) ?? false }
+                let loud = [(shown.uuid, characteristic.handle)] + shown.descriptors.map { ($0.uuid, $0.handle ?? 0) }
+                for (uuid, handle) in loud where bold.contains(handle) { remarks.append("\(uuid) at \(handle) notifies although it does not offer to, as recorded; bluetoothd would not let it") }
+                local.characteristics.append(shown)
+            }
+            application.services.append(local)
+        }
+        return (application, remarks)
+    }
+
+    /// Attributes that sent values although they do not offer to: characteristics, and even descriptors.
+    var unoffered: Set<UInt16> {
+        var mute: Set<UInt16> = []
+        for characteristic in characteristics {
+            if !characteristic.canBeSubscribed, characteristic.configuration == nil { mute.insert(characteristic.handle) }
+            mute.formUnion(characteristic.descriptors.filter { $0.uuid != GATTTable.clientConfiguration }.map(\.handle))
+        }
+        return mute.intersection(conversations.flatMap(\.exchanges).flatMap { $0.values ?? [] }.map(\.handle))
+    }
+
+    private static func local(_ characteristic: Characteristic, next: Int, _ remarks: inout [String]) -> LocalCharacteristic {
+        var local = LocalCharacteristic(
+            uuid: characteristic.uuid ?? placeholder(at: characteristic.handle), properties: characteristic.properties, acceptsAnyWrite: true)
+        local.name = name(of: characteristic.handle)
+        local.declaration = characteristic.declaration
+        local.handle = characteristic.handle
+        local.acceptsAnyRead = true
+        local.descriptors = characteristic.descriptors.map {
+            LocalDescriptor(uuid: $0.uuid ?? placeholder(at: $0.handle), name: name(of: $0.handle), handle: $0.handle)
+        }
+        if characteristic.canBeSubscribed, characteristic.configuration == nil {
+            let free = Int(characteristic.descriptors.last?.handle ?? characteristic.handle) + 1
+            if free < next, let handle = UInt16(exactly: free) {
+                local.descriptors.append(LocalDescriptor(uuid: GATTTable.clientConfiguration, name: name(of: handle), handle: handle))
+                remarks.append("\(local.uuid) at \(characteristic.handle) is subscribed to at \(handle), a guess: the capture does not show where")
+            } else {
+                remarks.append("nobody can subscribe to \(local.uuid) at \(characteristic.handle): no handle is free for it")
+            }
+        }
+        return local
+    }
+
+    /// Flags, and the name as far as it fits: for a gadget whose advertisement the capture does not hold.
+    private static func plainAdvertisement(_ name: String?) -> [UInt8] {
+        var text = name ?? ""
+        while text.utf8.count > 26 { text.removeLast() }
+        return [2, 0x01, 0x06] + (text.isEmpty ? [] : [UInt8(1 + text.utf8.count), text == name ? 0x09 : 0x08] + Array(text.utf8))
+    }
+}

@@ -1,0 +1,74 @@
+import Bluetooth
+
+/// Runs a gadget on a link: the one loop that performs the machine's effects.
+public actor GadgetDriver {
+    private var machine: GadgetMachine
+    private let link: any PeripheralLink
+    private let clock: MonotonicClock
+    private let log: @Sendable (String) -> Void
+    private let tell: @Sendable (String) -> Void
+    private var timer: Task<Void, Never>?
+    private var timerDeadline: MonotonicInstant?
+
+    /// - Parameters:
+    ///   - log: one line for a person who watches.
+    ///   - tell: one line about a request that the recording does not have.
+    public init(
+        _ machine: GadgetMachine, on link: any PeripheralLink, clock: MonotonicClock = .system, log: @escaping @Sendable (String) -> Void = { _ in },
+        tell: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.machine = machine
+        self.link = link
+        self.clock = clock
+        self.log = log
+        self.tell = tell
+    }
+
+    /// Publishes the gadget; returns once connections are accepted.
+    public func open() async throws(LinkError) {
+        try await link.open(machine.application)
+    }
+
+    /// Serves until the link is closed.
+    public func run() async {
+        for await event in link.events { feed(.link(event)) }
+        timer?.cancel()
+    }
+
+    /// Whether it gets on: no deadline of its machine has passed for longer than `grace` without being served.
+    public func isOnTime(grace: Duration) -> Bool {
+        guard let deadline = machine.nextDeadline else { return true }
+        return clock.now() <= deadline.advanced(by: grace)
+    }
+
+    private func feed(_ event: GadgetMachine.Event) {
+        for effect in machine.handle(event, at: clock.now()) {
+            switch effect {
+            case .link(let request): link.perform(request)
+            case .log(let line): log(line)
+            case .told(let line): tell(line)
+            }
+        }
+        setTimer()
+    }
+
+    private func setTimer() {
+        let deadline = machine.nextDeadline
+        guard deadline != timerDeadline else { return }
+        timerDeadline = deadline
+        timer?.cancel()
+        timer = deadline.map { deadline in
+            Task { [weak self, clock] in
+                let wait = max(.zero, clock.now().duration(to: deadline))
+                guard (try? await Task.sleep(for: wait)) != nil else { return }
+                await self?.tick()
+            }
+        }
+    }
+
+    private func tick() {
+        timerDeadline = nil
+        timer = nil
+        feed(.tick)
+    }
+}

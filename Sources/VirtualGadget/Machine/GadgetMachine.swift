@@ -1,0 +1,380 @@
+import Bluetooth
+
+/// A gadget that answers as it was recorded: by request, with the recorded delays. The same face as the virtual bottle.
+///
+/// Discovery, subscriptions as such and the MTU are the link's business, from the table; the machine answers reads and writes and sends
+/// values by itself. One central at a time; while it is connected the gadget is not seen.
+public struct GadgetMachine: Sendable {
+    /// What becomes of a request.
+    public enum Mode: String, Sendable, CaseIterable {
+        /// Each recorded exchange once, in the order in which it was recorded for that request; then the last one again.
+        case once
+        /// After the last exchange for a request the first follows, and what a subscription set going begins anew.
+        case loop
+        /// Only what was recorded, exactly in its order: a connection each. Anything else is refused.
+        case strict
+        /// As `once`; what was never recorded is told, and answered by the document's rules.
+        case new
+    }
+
+    public enum Event: Sendable {
+        case link(PeripheralEvent)
+        case tick
+    }
+
+    public enum Effect: Sendable, Equatable {
+        case link(PeripheralRequest)
+        /// One line for a person who watches.
+        case log(String)
+        /// One line about a request that the recording does not have.
+        case told(String)
+    }
+
+    /// No more answers wait at a time: one central asks one thing at a time, or a few over several bearers.
+    private static let mostPlayers = 64
+    /// Rules that may follow each other after one request.
+    static let longestChain = 64
+    /// Links give up on an answer after 25 s.
+    private static let longestDelay = 20_000
+    private static let stall = Duration.seconds(30)
+    private static let mostUnknown = 1000
+
+    public let gadget: Gadget
+    public let mode: Mode
+    /// What to publish on the link before the first event.
+    public let application: GATTApplication
+    /// What a person should know of how the gadget is shown.
+    public let remarks: [String]
+
+    private var index: ExchangeIndex
+    private let properties: [UInt16: CharacteristicProperties]
+    private let configurations: [UInt16: UInt16]
+    private let uuids: [UInt16: BluetoothUUID]
+    private let values: [UInt16: [UInt8]]
+    /// Their values leave without a subscription.
+    private let unoffered: Set<UInt16>
+
+    private var central: CentralID?
+    private var subscriptions: Set<UInt16> = []
+    /// Values that came unasked in the recording: each characteristic's wait for its subscription.
+    private var unasked: [Gadget.Value] = []
+    private var players: [ValuePlayer] = []
+    private var responses: [(due: MonotonicInstant, token: UInt64, response: PeripheralRequest.Response)] = []
+    private var inFlightUntil: MonotonicInstant?
+    /// Strict: the next exchange, and where its connection ends.
+    private var cursor = 0
+    private var end = 0
+    private var connections = 0
+    private var unknown: Set<ExchangeIndex.Key> = []
+    private var effects: [Effect] = []
+
+    /// - Parameter gadget: one that `check` has found nothing wrong with.
+    public init(_ gadget: Gadget, mode: Mode = .once) {
+        self.gadget = gadget
+        self.mode = mode
+        (application, remarks) = gadget.application()
+        index = ExchangeIndex(gadget)
+        unoffered = gadget.unoffered
+        var properties: [UInt16: CharacteristicProperties] = [:]
+        var configurations: [UInt16: UInt16] = [:]
+        var uuids: [UInt16: BluetoothUUID] = [:]
+        var values: [UInt16: [UInt8]] = [:]
+        for (service, local) in zip(gadget.services, application.services) {
+            for (characteristic, local) in zip(service.characteristics, local.characteristics) {
+                properties[characteristic.handle] = characteristic.properties
+                values[characteristic.handle] = characteristic.value?.bytes
+                uuids[characteristic.handle] = local.uuid
+                // Anybody may read a descriptor, and write to it, as far as anybody knows.
+                for descriptor in characteristic.descriptors {
+                    properties[descriptor.handle] = [.read, .write]
+                    values[descriptor.handle] = descriptor.value?.bytes
+                    uuids[descriptor.handle] = descriptor.uuid
+                }
+                configurations[characteristic.handle] = local.descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle
+            }
+        }
+        (self.properties, self.configurations, self.uuids, self.values) = (properties, configurations, uuids, values)
+    }
+
+    /// The earliest time at which `tick` has something to do.
+    public var nextDeadline: MonotonicInstant? {
+        let next = central == nil ? nil : inFlightUntil ?? players.map(\.due).min()
+        return ([next] + responses.map { $0.due }).compactMap { $0 }.min()
+    }
+
+    public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
+        if case .link(let event) = event { handle(event, at: now) }
+        respondDue(at: now)
+        pump(at: now)
+        defer { effects = [] }
+        return effects
+    }
+
+    private mutating func handle(_ event: PeripheralEvent, at now: MonotonicInstant) {
+        switch event {
+        case .connected(let id): connect(id, at: now)
+        case .disconnected(let id) where id == central: disconnect()
+        case .subscribed(let id, let name) where id == central: subscribe(Gadget.handle(named: name), at: now)
+        case .unsubscribed(let id, let name) where id == central: unsubscribe(Gadget.handle(named: name), at: now)
+        case .read(let id, let name, let offset, let token): read(Gadget.handle(named: name), offset, id, token, at: now)
+        case .write(let id, let name, let value, let token): write(Gadget.handle(named: name), value, id, token, at: now)
+        case .notified: inFlightUntil = nil
+        case .unavailable(let error):
+            disconnect()
+            log("off the air: \(error)")
+        case .available: log("on the air again")
+        case .disconnected, .subscribed, .unsubscribed, .mtuChanged: break
+        }
+    }
+
+    private mutating func log(_ line: String) { effects.append(.log(line)) }
+
+    // MARK: connections
+
+    private mutating func connect(_ id: CentralID, at now: MonotonicInstant) {
+        guard central == nil else {
+            log("\(id) is refused: \(central?.text ?? "somebody") is connected")
+            return effects.append(.link(.disconnect(id)))
+        }
+        central = id
+        connections += 1
+        effects.append(.link(.advertise(false)))
+        log("\(id) connected")
+        // Each connection goes on with the next that was recorded.
+        let number = index.starts.isEmpty ? nil : mode == .loop ? (connections - 1) % index.starts.count : min(connections, index.starts.count) - 1
+        if mode == .strict, connections > index.starts.count {
+            (cursor, end) = (0, 0)
+        } else if let number {
+            cursor = index.starts[number]
+            end = number + 1 < index.starts.count ? index.starts[number + 1] : index.exchanges.count
+        }
+        unasked = index.exchanges[cursor..<end].first { $0.request == .connect }?.values ?? []
+        if unasked.contains(where: { unoffered.contains($0.handle) }) {
+            for handle in unoffered.sorted() { play(ValuePlayer(unasked, at: now, only: handle)) }
+            unasked.removeAll { unoffered.contains($0.handle) }
+        }
+    }
+
+    private mutating func disconnect() {
+        guard let id = central else { return }
+        central = nil
+        subscriptions = []
+        (players, responses, unasked) = ([], [], [])
+        inFlightUntil = nil
+        effects.append(.link(.advertise(true)))
+        log("\(id) disconnected")
+    }
+
+    private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
+        subscriptions.insert(handle)
+        if unasked.contains(where: { $0.handle == handle }) {
+            play(ValuePlayer(unasked, at: now, only: handle))
+            unasked.removeAll { $0.handle == handle }
+        }
+        configure(handle, [[1, 0], [2, 0], [3, 0]], at: now)
+    }
+
+    private mutating func unsubscribe(_ handle: UInt16, at now: MonotonicInstant) {
+        subscriptions.remove(handle)
+        // What its subscription set going ends with it.
+        players.removeAll { $0.owner == handle }
+        configure(handle, [[0, 0]], at: now)
+    }
+
+    /// The link has answered already; what follows of it is the machine's.
+    private mutating func configure(_ handle: UInt16, _ values: [[UInt8]], at now: MonotonicInstant) {
+        guard let place = configurations[handle] else { return }
+        if mode == .strict {
+            skip(before: place, values)
+            guard cursor < end, index.exchanges[cursor].handle == place, values.contains(index.exchanges[cursor].value?.bytes ?? []) else {
+                return mismatch("\(values == [[0, 0]] ? "unsubscribed from" : "subscribed to") \(label(handle))")
+            }
+            cursor += 1
+            return play(index.exchanges[cursor - 1], of: handle, at: now)
+        }
+        for request in [Gadget.Request.write, .command] {
+            for value in values {
+                guard let exchange = index.take(ExchangeIndex.Key(request: request, handle: place, value: value), isLoop: mode == .loop) else { continue }
+                return play(exchange, of: handle, at: now)
+            }
+        }
+    }
+
+    // MARK: requests
+
+    private mutating func read(_ handle: UInt16, _ offset: Int, _ id: CentralID, _ token: UInt64, at now: MonotonicInstant) {
+        let (readNotPermitted, invalidOffset, unlikelyError): (UInt8, UInt8, UInt8) = (0x02, 0x07, 0x0E)
+        guard id == central else { return respond(token, .error(readNotPermitted)) }
+        guard offset == 0 else {
+            // From the middle of what was read before: nothing new is asked for.
+            let value = values[handle] ?? []
+            return respond(token, offset <= value.count ? .value(Array(value[offset...])) : .error(invalidOffset))
+        }
+        let key = ExchangeIndex.Key(request: .read, handle: handle, value: [])
+        switch recorded(key) {
+        case .refused: respond(token, .error(unlikelyError))
+        case .exchange(let exchange): answer(exchange.response, token, fallback: values[handle], at: now)
+        case .rule(let rule):
+            answer(rule.response, token, fallback: values[handle] ?? [], at: now)
+            play(rule, depth: 1, at: now)
+        case nil:
+            if let value = values[handle] { return respond(token, .value(value)) }
+            let mayRead = properties[handle]?.contains(.read) == true
+            tell(key, mayRead ? "refused, because its value is not in the capture" : "refused, it offers no reading")
+            respond(token, .error(mayRead ? unlikelyError : readNotPermitted))
+        }
+    }
+
+    private mutating func write(_ handle: UInt16, _ value: [UInt8], _ id: CentralID, _ token: UInt64?, at now: MonotonicInstant) {
+        let (writeNotPermitted, unlikelyError): (UInt8, UInt8) = (0x03, 0x0E)
+        guard id == central else { return respond(token, .error(writeNotPermitted)) }
+        let key = ExchangeIndex.Key(request: token == nil ? .command : .write, handle: handle, value: value)
+        switch recorded(key) {
+        case .refused: respond(token, .error(unlikelyError))
+        case .exchange(let exchange):
+            answer(exchange.response, token, fallback: [], at: now)
+            play(exchange, at: now)
+        case .rule(let rule):
+            answer(rule.response, token, fallback: [], at: now)
+            play(rule, depth: 1, at: now)
+        case nil:
+            let wanted: CharacteristicProperties = token == nil ? .writeWithoutResponse : .write
+            let mayWrite = properties[handle]?.contains(wanted) == true
+            tell(key, mayWrite ? "accepted, and nothing comes of it" : "refused, it offers no such writing")
+            respond(token, mayWrite ? .value([]) : .error(writeNotPermitted))
+        }
+    }
+
+    private enum Recorded {
+        case exchange(Gadget.Exchange)
+        case rule(Gadget.Rule)
+        case refused
+    }
+
+    /// What there is for a request, by the mode. `nil`: it was never recorded.
+    private mutating func recorded(_ key: ExchangeIndex.Key) -> Recorded? {
+        guard mode == .strict else {
+            if let exchange = index.take(key, isLoop: mode == .loop) { return .exchange(exchange) }
+            guard mode == .new, let rule = gadget.rules.first(where: { $0.fits(key.request, key.handle, key.value) }) else { return nil }
+            tell(key, "answered by \(rule.name.map { "the rule '\($0)'" } ?? "a rule")")
+            return .rule(rule)
+        }
+        skip(before: key.handle, [key.value])
+        guard cursor < end, index.exchanges[cursor].request == key.request, index.exchanges[cursor].handle == key.handle,
+            index.exchanges[cursor].value?.bytes ?? [] == key.value
+        else {
+            mismatch(words(key))
+            return .refused
+        }
+        cursor += 1
+        return .exchange(index.exchanges[cursor - 1])
+    }
+
+    /// Past what is no request: a connection, and a subscription that changes nothing, which no link tells of.
+    private mutating func skip(before handle: UInt16, _ values: [[UInt8]]) {
+        while cursor < end {
+            guard let place = index.exchanges[cursor].handle else {
+                cursor += 1
+                continue
+            }
+            guard let value = configurations.first(where: { $0.value == place })?.key else { return }
+            let bytes = index.exchanges[cursor].value?.bytes ?? []
+            let isThis = place == handle && values.contains(bytes)
+            guard !isThis, subscriptions.contains(value) == (bytes.first != 0) else { return }
+            cursor += 1
+        }
+    }
+
+    // MARK: answers
+
+    private mutating func answer(_ response: Gadget.Response?, _ token: UInt64?, fallback: [UInt8]?, at now: MonotonicInstant) {
+        guard let token else { return }
+        let unlikelyError: UInt8 = 0x0E
+        let answer: PeripheralRequest.Response =
+            if let error = response?.error { .error(error) } else if let value = response?.value?.bytes ?? fallback { .value(value) } else { .error(unlikelyError) }
+        responses.append((now.advanced(by: .milliseconds(min(response?.afterMs ?? 0, Self.longestDelay))), token, answer))
+    }
+
+    private mutating func respond(_ token: UInt64?, _ response: PeripheralRequest.Response) {
+        if let token { effects.append(.link(.respond(token: token, response))) }
+    }
+
+    private mutating func respondDue(at now: MonotonicInstant) {
+        for waiting in responses where waiting.due <= now { respond(waiting.token, waiting.response) }
+        responses.removeAll { $0.due <= now }
+    }
+
+    /// - Parameter owner: the characteristic whose subscription set it going.
+    private mutating func play(_ exchange: Gadget.Exchange, of owner: UInt16? = nil, at now: MonotonicInstant) {
+        guard let values = exchange.values, !values.isEmpty else { return }
+        play(ValuePlayer(values, at: now, owner: owner, isEndless: mode == .loop && owner != nil))
+    }
+
+    private mutating func play(_ rule: Gadget.Rule, depth: Int, at now: MonotonicInstant) {
+        guard depth <= Self.longestChain else {
+            return log("rules follow each other \(Self.longestChain) times after one request: that is enough")
+        }
+        play(ValuePlayer(rule.values ?? [], at: now, then: rule.then, depth: depth))
+    }
+
+    private mutating func play(_ player: ValuePlayer) {
+        if players.count >= Self.mostPlayers {
+            players.removeFirst()
+            log("more is asked than is answered: the values of the oldest request are left out")
+        }
+        players.append(player)
+    }
+
+    /// Lets the next value go when the one before is through.
+    private mutating func pump(at now: MonotonicInstant) {
+        if let until = inFlightUntil, until <= now {
+            inFlightUntil = nil
+            log("the link did not say in 30 s that a value has left; the next one follows")
+        }
+        while inFlightUntil == nil, let place = players.indices.min(by: { players[$0].due < players[$1].due }), players[place].due <= now {
+            guard let value = players[place].current else {
+                finish(players.remove(at: place), at: now)
+                continue
+            }
+            players[place].advance()
+            // Nobody listens there: it would not leave.
+            guard subscriptions.contains(value.handle) || unoffered.contains(value.handle) else { continue }
+            inFlightUntil = now.advanced(by: Self.stall)
+            effects.append(.link(.notify(Gadget.name(of: value.handle), value: value.value.bytes)))
+        }
+    }
+
+    private mutating func finish(_ player: ValuePlayer, at now: MonotonicInstant) {
+        if let pause = player.pause { return play(player.again(at: now.advanced(by: pause))) }
+        guard let then = player.then, let rule = gadget.rules.first(where: { $0.name == then }) else { return }
+        play(rule, depth: player.depth + 1, at: now)
+    }
+
+    // MARK: words
+
+    private func label(_ handle: UInt16) -> String { uuids[handle].map { "\(handle) (\($0))" } ?? "\(handle)" }
+
+    private func words(_ key: ExchangeIndex.Key) -> String {
+        switch key.request {
+        case .read: "read \(label(key.handle))"
+        case .write: "wrote \(Octets(key.value)) to \(label(key.handle))"
+        case .command: "wrote \(Octets(key.value)) without response to \(label(key.handle))"
+        case .connect: "connected"
+        }
+    }
+
+    /// Once for each request, and only so many.
+    private mutating func tell(_ key: ExchangeIndex.Key, _ outcome: String) {
+        guard unknown.count < Self.mostUnknown, unknown.insert(key).inserted else { return }
+        let line = "the host \(words(key)), which is not in the capture: \(outcome)"
+        effects.append(mode == .new ? .told(line) : .log(line))
+        if unknown.count == Self.mostUnknown { log("\(Self.mostUnknown) requests were not in the capture; further ones are not told") }
+    }
+
+    private mutating func mismatch(_ done: String) {
+        guard cursor < end else { return effects.append(.told("the host \(done); the capture's host asked nothing more here")) }
+        let next = index.exchanges[cursor]
+        let expected = words(ExchangeIndex.Key(request: next.request, handle: next.handle ?? 0, value: next.value?.bytes ?? []))
+        effects.append(.told("the host \(done); the capture's host \(expected) here"))
+    }
+}

@@ -1,0 +1,191 @@
+import Bluetooth
+import Emulation
+import Foundation
+import Testing
+import VirtualGadget
+
+/// What the machine answers, mode by mode.
+@Suite struct GadgetMachineTests {
+    private typealias Exchange = Gadget.Exchange
+
+    /// 2A19 at 3 with 2902 at 4; FF01 at 6, read twice as 1 and 2, and written.
+    private static func gadget(_ exchanges: [Gadget.Exchange], rules: [Gadget.Rule] = []) -> Gadget {
+        var gadget = Gadget(address: BluetoothAddress(1), mtu: 65)
+        let battery = Gadget.Characteristic(
+            uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify], descriptors: [.init(uuid: 0x2902, handle: 4)])
+        let own = Gadget.Characteristic(uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write, .writeWithoutResponse], value: [9])
+        gadget.services = [Gadget.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])]
+        gadget.conversations = [Gadget.Conversation(exchanges)]
+        gadget.rules = rules
+        return gadget
+    }
+
+    private static let reads = [1, 2, 3].map { Exchange(.read, handle: 6, response: .init(value: [$0])) }
+
+    /// What five reads give.
+    @Test(arguments: [(GadgetMachine.Mode.once, ["01", "02", "03", "03", "03"]), (.loop, ["01", "02", "03", "01", "02"]), (.strict, ["01", "02", "03", "14", "14"]), (.new, ["01", "02", "03", "03", "03"])])
+    func readsInTheirOrder(mode: GadgetMachine.Mode, expected: [String]) throws {
+        let world = try World(Self.gadget(Self.reads), mode)
+        let host = world.connect()
+        let found = try (0..<5).map { _ in
+            switch try host.read(6) {
+            case .success(let value): Octets(value).description
+            case .failure(let error): error.description
+            }
+        }
+        #expect(found == expected)
+        #expect(world.told == (mode == .strict ? Array(repeating: "the host read 6 (FF01); the capture's host asked nothing more here", count: 2) : []))
+    }
+
+    @Test func `what was never recorded: the last value, or words and an error`() throws {
+        let world = try World(Self.gadget([]))
+        let host = world.connect()
+        #expect(try host.read(6).get() == [9])
+        #expect(throws: Host.Trouble(description: "14")) { _ = try host.read(3).get() }
+        #expect(try host.request(.writeRequest(handle: 6, value: [5])) == .writeResponse)
+        #expect(try host.request(.writeRequest(handle: 3, value: [5])) == .errorResponse(request: .writeRequest, handle: 3, error: .writeNotPermitted))
+        #expect(try host.read(6).get() == [9])
+        #expect(world.logged.contains("the host wrote 05 to 6 (FF01), which is not in the capture: accepted, and nothing comes of it"))
+        #expect(world.logged.contains("the host read 3 (2A19), which is not in the capture: refused, because its value is not in the capture"))
+    }
+
+    @Test func `strict: another order is an error, and both sides are told`() throws {
+        let subscription = Exchange(.write, handle: 4, value: [1, 0], response: .init(), values: [.init(handle: 3, value: [50], afterMs: 700)])
+        let world = try World(Self.gadget([subscription, Exchange(.write, handle: 6, value: [7], response: .init(afterMs: 20))]), .strict)
+        let host = world.connect()
+        #expect(try host.request(.writeRequest(handle: 6, value: [7])) == .errorResponse(request: .writeRequest, handle: 6, error: .unlikelyError))
+        #expect(world.told == ["the host wrote 07 to 6 (FF01); the capture's host wrote 0100 to 4 (2902) here"])
+        #expect(try host.request(.writeRequest(handle: 4, value: [1, 0])) == .writeResponse)
+        #expect(try host.take(1) == [ATTHandleValue(3, [50])])
+        #expect(try host.request(.writeRequest(handle: 6, value: [7])) == .writeResponse)
+        #expect(world.told.count == 1)
+    }
+
+    @Test func `the recorded time is kept`() throws {
+        let request = Exchange(.command, handle: 6, value: [1], values: [10, 400, 400, 1000].map { .init(handle: 3, value: [UInt8($0 % 250)], afterMs: $0) })
+        let world = try World(Self.gadget([Exchange(.write, handle: 4, value: [1, 0], response: .init()), request]))
+        let host = world.connect()
+        _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
+        #expect(try host.repeatExchange(request) == [])
+        let values = try world.recorded().conversations.flatMap(\.exchanges).last?.values
+        #expect(values?.map(\.afterMs) == [10, 400, 400, 1000])
+    }
+
+    @Test func `in a loop what a subscription set going begins anew, until it ends`() throws {
+        let stream = Exchange(.write, handle: 4, value: [1, 0], response: .init(), values: [100, 200].map { .init(handle: 3, value: [UInt8($0)], afterMs: $0) })
+        let world = try World(Self.gadget([stream]), .loop)
+        let host = world.connect()
+        _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
+        #expect(try host.take(5).map(\.value) == [[100], [200], [100], [200], [100]])
+        _ = try host.request(.writeRequest(handle: 4, value: [0, 0]))
+        #expect(throws: Host.Trouble.self) { _ = try host.take(1) }
+    }
+
+    @Test func `what came unasked waits for the subscription`() throws {
+        let world = try World(Self.gadget([Exchange(.connect, values: [.init(handle: 3, value: [1], afterMs: 5), .init(handle: 3, value: [2], afterMs: 900)])]))
+        let host = world.connect()
+        try world.wait(5000)
+        _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
+        #expect(try host.take(2).map(\.value) == [[1], [2]])
+    }
+
+    @Test func `a characteristic that notifies without offering to does so again`() throws {
+        let request = Exchange(.command, handle: 6, value: [1], values: [.init(handle: 6, value: [2], afterMs: 30)])
+        let world = try World(Self.gadget([request]))
+        #expect(try world.connect().repeatExchange(request) == [])
+        #expect(try world.recorded().conversations.flatMap(\.exchanges) == [request])
+        #expect(world.machine.remarks == ["FF01 at 6 notifies although it does not offer to, as recorded; bluetoothd would not let it"])
+    }
+
+    // MARK: rules
+
+    private static let rules: [Gadget.Rule] = [
+        Gadget.Rule(name: "hello", request: .command, handle: 6, pattern: BytePattern("a5 ?? *"), values: [.init(handle: 3, value: [1], afterMs: 10)], then: "more"),
+        Gadget.Rule(name: "more", request: .connect, values: [.init(handle: 3, value: [2], afterMs: 10)]),
+        Gadget.Rule(name: "no", request: .write, pattern: BytePattern("ff*"), response: .init(error: 0x81, afterMs: 5)),
+        Gadget.Rule(name: "round", request: .write, pattern: BytePattern("ee"), then: "round"),
+        Gadget.Rule(name: "read", request: .read, handle: 3, response: .init(value: [0x4D])),
+    ]
+
+    @Test func `new: rules answer, and what was asked is told`() throws {
+        let world = try World(Self.gadget(Self.reads, rules: Self.rules), .new)
+        let host = world.connect()
+        _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
+        #expect(try host.repeatExchange(Exchange(.command, handle: 6, value: [0xA5, 7, 8], values: [.init(handle: 3, value: [1]), .init(handle: 3, value: [2])])) == [])
+        #expect(try host.request(.writeRequest(handle: 6, value: [0xFF, 1])) == .errorResponse(request: .writeRequest, handle: 6, error: ATTErrorCode(0x81)))
+        #expect(try host.read(3).get() == [0x4D])
+        #expect(try host.read(6).get() == [1])
+        #expect(world.told == [
+            "the host wrote a50708 without response to 6 (FF01), which is not in the capture: answered by the rule 'hello'",
+            "the host wrote ff01 to 6 (FF01), which is not in the capture: answered by the rule 'no'",
+            "the host read 3 (2A19), which is not in the capture: answered by the rule 'read'",
+        ])
+    }
+
+    @Test func `rules that follow themselves come to an end`() throws {
+        let world = try World(Self.gadget([], rules: Self.rules), .new)
+        let host = world.connect()
+        #expect(try host.request(.writeRequest(handle: 6, value: [0xEE])) == .writeResponse)
+        #expect(world.logged.contains("rules follow each other 64 times after one request: that is enough"))
+        #expect(try host.read(3).get() == [0x4D])
+    }
+
+    @Test func `rules count in no other mode`() throws {
+        let world = try World(Self.gadget([], rules: Self.rules), .once)
+        let host = world.connect()
+        #expect(throws: Host.Trouble(description: "14")) { _ = try host.read(3).get() }
+    }
+
+    // MARK: connections and bounds
+
+    @Test func `a second central is sent away, and the gadget is seen again when the first has left`() {
+        var machine = GadgetMachine(Self.gadget([]))
+        let now = MonotonicInstant(nanoseconds: 0)
+        let (one, two) = (CentralID("1"), CentralID("2"))
+        #expect(machine.handle(.link(.connected(one)), at: now).contains(.link(.advertise(false))))
+        #expect(machine.handle(.link(.connected(two)), at: now).contains(.link(.disconnect(two))))
+        #expect(machine.handle(.link(.disconnected(two)), at: now) == [])
+        #expect(machine.handle(.link(.disconnected(one)), at: now).contains(.link(.advertise(true))))
+    }
+
+    @Test func `a thousand characteristics, the same UUID in all of them, values of 512 bytes`() throws {
+        var gadget = Gadget(address: BluetoothAddress(1), mtu: 517)
+        gadget.advertisement = []
+        gadget.services = [Gadget.Service(uuid: 0xFF00, handle: 1, end: .max)]
+        var exchanges: [Gadget.Exchange] = []
+        for number in 0..<1000 {
+            let handle = UInt16(3 + 3 * number)
+            let value = Octets([UInt8](repeating: UInt8(number % 256), count: 512))
+            gadget.services[0].characteristics.append(
+                Gadget.Characteristic(uuid: 0xFF01, declaration: handle - 1, handle: handle, properties: .read, value: value))
+            exchanges.append(Exchange(.read, handle: handle, response: Gadget.Response(value: value)))
+        }
+        gadget.conversations = [Gadget.Conversation(exchanges)]
+        try gadget.check()
+        var clone = try RoundTripTests.replay(gadget, .strict).clone
+        clone.gaps = []
+        #expect(clone.services == gadget.services && clone.conversations == gadget.conversations)
+    }
+
+    @Test func `no services, and services that a stack serves by itself`() throws {
+        let none = Gadget(address: BluetoothAddress(1))
+        let world = try World(none)
+        try world.connect().discover()
+        #expect(try world.recorded().services == [])
+
+        var gadget = Self.gadget(Self.reads)
+        gadget.services[0].uuid = 0x1801
+        let rest = gadget.leavingOut(Gadget.stackServices)
+        #expect(rest.services == [] && rest.exchangeCount == 0)
+    }
+
+    @Test func `where to subscribe is guessed where it is free`() throws {
+        var gadget = Self.gadget([])
+        gadget.services[0].characteristics[0].descriptors = []
+        let (application, remarks) = gadget.application()
+        #expect(application.services[0].characteristics[0].descriptors.map(\.handle) == [4])
+        #expect(remarks == ["2A19 at 3 is subscribed to at 4, a guess: the capture does not show where"])
+        gadget.services[0].characteristics[1].declaration = 4
+        #expect(gadget.application().remarks == ["nobody can subscribe to 2A19 at 3: no handle is free for it"])
+    }
+}
