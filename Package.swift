@@ -76,6 +76,9 @@ let package = Package(
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         target("Importing", ["TrackerCore", "CLibXML2"]),
+        // Captures that are packed. No library is linked: it is opened when it is first needed.
+        .systemLibrary(name: "CArchive", providers: [.apt(["libarchive-dev"])]),
+        target("Archives", ["CArchive", "Captures", "Replay"]),
         // No library is linked: it is opened when it is first needed.
         .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
         target("MQTT", ["CMosquitto"]),
@@ -121,7 +124,7 @@ let package = Package(
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
-        command("waterh-replay", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),
+        command("waterh-replay", ["Archives", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),
         command("waterh-tracker", ["Desktop", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
 
         // Measures what the project promises; not a product.
@@ -136,6 +139,7 @@ let package = Package(
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle"]),
         // From a capture file to ATT PDUs and back, with tshark as the judge.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
+        tests("ArchivesTests", ["Archives", "Captures", "Replay"]),
         tests("TrackerCoreTests", ["TrackerCore", "Importing"], exclude: ["Data"]),
         tests("ImportingTests", ["Importing", "TrackerCore"]),
         tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),

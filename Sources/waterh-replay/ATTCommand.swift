@@ -33,13 +33,16 @@ struct ATTCommand: ParsableCommand {
     func run() throws {
         let run = CaptureRun()
         var seen = 0, shown = 0
-        try run.read(file, following: following.follow) { file in
-            let lines = ATTLines(run.out, isJSON: json, filter: filter.filter, columns: columns, isColoured: colors.isColoured)
-            defer { (seen, shown) = (seen + lines.seen, shown + lines.count) }
-            // Only a filter asks for the time of the first packet.
-            try file.forEachEvent(onPacket: filter.filter.isEmpty ? nil : { packet in lines.start(at: packet.time?.sinceEpoch) }) { event, bytes in
-                try lines.receive(event, bytes)
-                try run.checkOutput()
+        for part in try run.parts(file, following: following.follow) {
+            try run.read(part, following: following.follow) { file in
+                // Each capture has connections of its own.
+                let lines = ATTLines(run.out, isJSON: json, filter: filter.filter, columns: columns, isColoured: colors.isColoured)
+                defer { (seen, shown) = (seen + lines.seen, shown + lines.count) }
+                // Only a filter asks for the time of the first packet.
+                try file.forEachEvent(onPacket: filter.filter.isEmpty ? nil : { packet in lines.start(at: packet.time?.sinceEpoch) }) { event, bytes in
+                    try lines.receive(event, bytes)
+                    try run.checkOutput()
+                }
             }
         }
         if shown == 0, !run.hadTrouble {

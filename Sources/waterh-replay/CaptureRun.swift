@@ -1,3 +1,4 @@
+import Archives
 import ArgumentParser
 import Captures
 import CommandKit
@@ -19,37 +20,60 @@ final class CaptureRun {
         out = LineBuffer { try Self.write($0) }
     }
 
+    /// Opens what the user named: a capture, or everything that is packed in it, in order. What was left out is said.
+    /// - Parameter following: it still grows, and so it is not packed.
+    /// - Returns: nothing where nothing can be read of it; that was said, then.
+    func parts(_ path: String, following: Bool = false) throws -> [CapturePart] {
+        if following { return [CapturePart(path: path)] }
+        do {
+            let opened = try CaptureOpener().open(path)
+            for remark in opened.remarks { note("\(Self.name(path)): \(remark)") }
+            return opened.parts
+        } catch let error as CaptureError {
+            report("\(Self.name(path)): \(error)")
+            return []
+        } catch let error as CaptureFileError {
+            throw CommandFailure(.failed, error.description)
+        }
+    }
+
+    static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
+
     /// Reads one capture. Trouble with its bytes is said in one line, after everything before it was written; other files may follow.
+    /// - Parameter tellsEnd: whether to say, too, why unpacking ended early.
     /// - Returns: whether it was read to its end.
     @discardableResult
-    func read(_ path: String, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
-        var file = CaptureFile(path: path)
-        let name = path == "-" ? "standard input" : path
-        file.onProgress = { [self] read, size in show(name, read, size) }
+    func read(_ part: CapturePart, tellsEnd: Bool = true, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
+        var file = CaptureFile(path: part.path)
+        file.onProgress = { [self] read, size in show(part.name, read, size) }
         defer { progress.clear() }
         do {
             try body(&file)
-            return true
         } catch let error as CaptureError {
             progress.clear()
-            report("\(name): \(error)")
+            // What was packed ends where unpacking ended.
+            report("\(part.name): \(error.kind == .cut ? part.trouble ?? error.description : error.description)")
             return false
         } catch is OutputFile.NobodyReads {
             return true
         } catch let error as CaptureFileError {
             progress.clear()
-            throw CommandFailure(Self.isDirectory(path) ? .badInput : .failed, error.description)
+            throw CommandFailure(Self.isDirectory(part.path) ? .badInput : .failed, CaptureFileError(path: part.name, sentence: error.sentence).description)
         }
+        guard tellsEnd, let trouble = part.trouble else { return true }
+        progress.clear()
+        report("\(part.name): \(trouble); everything before it was read")
+        return false
     }
 
     /// Reads one capture, and while it is followed whatever is added to it or takes its place, until nobody reads the output.
     @discardableResult
-    func read(_ path: String, following: Bool, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
-        guard following else { return try read(path, body) }
+    func read(_ part: CapturePart, following: Bool, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
+        guard following else { return try read(part, body) }
         while true {
             let growth: FileGrowth
             do {
-                growth = try FileGrowth(path, output: STDOUT_FILENO)
+                growth = try FileGrowth(part.path, output: STDOUT_FILENO)
             } catch {
                 throw CommandFailure(.failed, error.description)
             }
@@ -57,13 +81,13 @@ final class CaptureRun {
                 progress.clear()
                 try out.flush()
             }
-            let isWhole = try read(path) { file in
+            let isWhole = try read(part) { file in
                 file.growth = growth
                 try body(&file)
             }
             switch growth.end {
-            case .replaced?: note("\(path) is another file now: it is read from its beginning")
-            case .cut(let size)?: note("\(path) was cut to \(size) bytes: it is read from its beginning")
+            case .replaced?: note("\(part.name) is another file now: it is read from its beginning")
+            case .cut(let size)?: note("\(part.name) was cut to \(size) bytes: it is read from its beginning")
             case .grown?, .unread?, nil: return isWhole
             }
         }

@@ -34,9 +34,9 @@ struct CloneCommand: ParsableCommand {
     func run() throws {
         let run = CaptureRun()
         let reader = GadgetReader()
-        for (index, file) in files.enumerated() {
+        for (index, part) in try files.flatMap({ try run.parts($0) }).enumerated() {
             if index > 0 { reader.beginFile() }
-            try run.read(file) { file in
+            try run.read(part) { file in
                 do {
                     try file.forEachEvent { event, bytes in try reader.receive(event, bytes) }
                 } catch let error as GadgetReaderError {

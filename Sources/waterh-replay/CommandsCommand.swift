@@ -22,16 +22,20 @@ struct CommandsCommand: ParsableCommand {
         let lines = CommandLines(run.out, isColoured: colors.isColoured)
         let isJSON = json
         var found = 0
-        let reader = CommandReader(given: attribution.given, bottle: filter.device?.value, filter: filter.filter) { command in
-            found += 1
-            if isJSON { lines.json(command) } else { lines.text(command) }
-        }
-        let notes = ReadingNotes()
-        let isWhole = try run.read(file, following: following.follow) { file in
-            try reader.read(&file) { event in notes.see(event) }
+        var ending: [() -> Void] = []
+        for part in try run.parts(file, following: following.follow) {
+            let reader = CommandReader(given: attribution.given, bottle: filter.device?.value, filter: filter.filter) { command in
+                found += 1
+                if isJSON { lines.json(command) } else { lines.text(command) }
+            }
+            let notes = ReadingNotes()
+            let isWhole = try run.read(part, following: following.follow) { file in
+                try reader.read(&file) { event in notes.see(event) }
+            }
+            ending.append { notes.say(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadTrouble: !isWhole, run) }
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }
-        notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: DrinkReader.Tally(), hadTrouble: !isWhole, run)
+        for say in ending { say() }
         try run.finish()
     }
 }

@@ -31,10 +31,13 @@ struct ConvertCommand: ParsableCommand {
         var converter = CaptureConverter(to: target)
         // Without a byte nothing is made.
         var destination: OutputFile?
-        try run.read(input) { file in
+        let parts = try run.parts(input)
+        guard let first = parts.first else { return try run.finish() }
+        // One after the other, into one file.
+        try run.read(first, tellsEnd: false) { file in
             converter.onProgress = file.onProgress
             do {
-                try converter.convert(input) { bytes in
+                try converter.convert(parts.map(\.path)) { bytes in
                     destination = try destination ?? OutputFile(output, mode: CaptureRun.mode)
                     try destination?.write(bytes)
                 }
@@ -44,6 +47,7 @@ struct ConvertCommand: ParsableCommand {
                 throw error
             }
         }
+        for part in parts { if let trouble = part.trouble { run.report("\(part.name): \(trouble); everything before it was read") } }
         guard let destination else { return try run.finish() }
         try destination.commit()
         let outcome = converter.outcome

@@ -23,16 +23,21 @@ struct DiffCommand: ParsableCommand {
         let run = CaptureRun()
         var readings: [CaptureReading] = []
         for path in [first, second] {
-            try run.read(path) { _ in
-                let source = try SpooledCapture(path)
-                var reading = try CaptureReading(of: source.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
-                reading.head = ""
-                readings.append(reading)
-                if let trouble = reading.trouble { run.report("\(Self.name(path)): \(trouble)") }
+            var whole: CaptureReading?
+            for part in try run.parts(path) {
+                try run.read(part, tellsEnd: false) { _ in
+                    let source = try SpooledCapture(part.path)
+                    let reading = try CaptureReading(of: source.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+                    if let trouble = part.trouble ?? reading.trouble { run.report("\(part.name): \(trouble)") }
+                    whole = whole ?? CaptureReading()
+                    whole?.commands += reading.commands
+                    whole?.drinks += reading.drinks
+                }
             }
+            if let whole { readings.append(whole) }
         }
         guard readings.count == 2 else { return try run.finish() }
-        let comparison = ReadingComparison(names: ("in \(Self.name(first))", "in \(Self.name(second))"), ignoring: ["frame", "capturedAt"])
+        let comparison = ReadingComparison(names: ("in \(CaptureRun.name(first))", "in \(CaptureRun.name(second))"), ignoring: ["frame", "capturedAt"])
         let differences = comparison.differences(readings[0], readings[1])
         for difference in differences { run.out.put(text: "\(difference)\n") }
         if differences.isEmpty {
@@ -41,6 +46,4 @@ struct DiffCommand: ParsableCommand {
         try run.finish()
         if !differences.isEmpty { throw ExitCode(ExitStatus.badInput.rawValue) }
     }
-
-    private static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 }

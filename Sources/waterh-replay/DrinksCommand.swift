@@ -40,14 +40,15 @@ struct DrinksCommand: ParsableCommand {
             if isJSON { lines.json(delivery) } else { lines.text(delivery) }
             try run.checkOutput()
         }
-        for (index, file) in files.enumerated() {
+        let parts = try files.flatMap { try run.parts($0, following: following.follow) }
+        for (index, part) in parts.enumerated() {
             let notes = ReadingNotes()
             let before = reader.tally
             reader.onRefused = { notes.refuse($0, run) }
-            let isWhole = try run.read(file, following: following.follow) { file in
-                try reader.read(&file, isLast: index == files.count - 1) { event in notes.see(event) }
+            let isWhole = try run.read(part, following: following.follow) { file in
+                try reader.read(&file, isLast: index == parts.count - 1) { event in notes.see(event) }
             }
-            notes.say(file == "-" ? "standard input" : file, peers: reader.peers, tally: reader.tally.since(before), hadTrouble: !isWhole, run)
+            notes.say(part.name, peers: reader.peers, tally: reader.tally.since(before), hadTrouble: !isWhole, run)
         }
         if !json { run.out.put(text: Self.sentence(reader.tally)) }
         try run.finish()

@@ -20,20 +20,24 @@ struct InfoCommand: ParsableCommand {
 
     func run() throws {
         let run = CaptureRun()
-        var summary: CaptureSummary?
-        try run.read(file) { file in
-            var options = DrinkReader.Options(hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
-            options.dialect = records.dialect
-            options.model = records.model
-            options.given = attribution.given
-            options.bottle = filter.device?.value
-            options.filter = filter.filter
-            summary = try CaptureSummary(&file, options: options)
+        let parts = try run.parts(file)
+        for (index, part) in parts.enumerated() {
+            var summary: CaptureSummary?
+            try run.read(part, tellsEnd: false) { file in
+                var options = DrinkReader.Options(hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+                options.dialect = records.dialect
+                options.model = records.model
+                options.given = attribution.given
+                options.bottle = filter.device?.value
+                options.filter = filter.filter
+                summary = try CaptureSummary(&file, options: options)
+            }
+            guard let summary else { continue }
+            let report = SummaryReport(file: part.place, summary: summary)
+            if index > 0, !json { run.out.put(text: "\n") }
+            run.out.put(text: json ? report.json.text + "\n" : report.text)
+            if let trouble = part.trouble ?? summary.trouble { run.report("\(part.name): \(trouble)") }
         }
-        guard let summary else { return try run.finish() }
-        let report = SummaryReport(file: file, summary: summary)
-        run.out.put(text: json ? report.json.text + "\n" : report.text)
-        if let trouble = summary.trouble { run.report("\(file == "-" ? "standard input" : file): \(trouble)") }
         try run.finish()
     }
 }

@@ -1,5 +1,7 @@
+import Archives
 import ArgumentParser
 import Bluetooth
+import Captures
 import CommandKit
 import Emulation
 import Foundation
@@ -82,11 +84,15 @@ struct PlayCommand: AsyncParsableCommand {
 
     /// The one bottle that is to answer.
     private func script() throws -> AnsweringScript {
-        let found: (scripts: [AnsweringScript], trouble: String?)
+        var found: (scripts: [AnsweringScript], trouble: String?) = ([], nil)
         do {
-            found = try AnsweringScript.read(file, given: attribution.given)
+            let opened = try CaptureOpener().open(file)
+            for remark in opened.remarks { Diagnostics.line("\(file): \(remark)") }
+            found = try scripts(opened.parts)
         } catch let error as CaptureFileError {
             throw CommandFailure(.failed, error.description)
+        } catch let error as CaptureError {
+            throw CommandFailure(.badInput, "\(file): \(error)")
         } catch let error as AnsweringScriptError {
             throw CommandFailure(.badInput, error.description, advice: "'waterh-replay info \(file)' tells what is in it.")
         }
@@ -101,6 +107,23 @@ struct PlayCommand: AsyncParsableCommand {
             Diagnostics.warning("\(file) holds \(fitting.count) bottles; \(script.address?.description ?? "the one without an address") answers, name another with --bottle")
         }
         return script
+    }
+
+    /// The scripts of all captures in the file. One without a bottle is passed over where another has one.
+    private func scripts(_ parts: [CapturePart]) throws -> (scripts: [AnsweringScript], trouble: String?) {
+        var found: (scripts: [AnsweringScript], trouble: String?) = ([], nil)
+        var failure: AnsweringScriptError?
+        for part in parts {
+            do {
+                let read = try AnsweringScript.read(part.path, given: attribution.given)
+                found.scripts += read.scripts
+                found.trouble = found.trouble ?? part.trouble ?? read.trouble
+            } catch let error as AnsweringScriptError {
+                failure = failure ?? AnsweringScriptError(sentence: error.sentence.replacingOccurrences(of: part.path, with: part.name))
+            }
+        }
+        if found.scripts.isEmpty, let failure { throw failure }
+        return found
     }
 }
 

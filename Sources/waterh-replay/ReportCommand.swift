@@ -33,12 +33,16 @@ struct ReportCommand: ParsableCommand {
     func run() throws {
         let run = CaptureRun()
         var pictures: [PictureJSON] = []
-        for path in [file] + (other.map { [$0] } ?? []) {
-            try run.read(path) { file in
+        let parts = try ([file] + (other.map { [$0] } ?? [])).flatMap { try run.parts($0) }
+        guard parts.count <= 2 else {
+            throw CommandFailure(.badInput, "there are \(parts.count) captures in that, and a page shows two at most", advice: "Unpack it, and name one or two: \(parts.prefix(8).map(\.name).joined(separator: ", ")).")
+        }
+        for part in parts {
+            try run.read(part, tellsEnd: false) { file in
                 let picture = try CapturePicture(&file, options: options)
-                guard picture.facts.format != nil else { return run.report("\(Self.name(path)): \(picture.trouble ?? "no capture")") }
-                pictures.append(PictureJSON(name: Self.name(path), picture: picture))
-                if let trouble = picture.trouble { run.report("\(Self.name(path)): \(trouble)") }
+                guard picture.facts.format != nil else { return run.report("\(part.name): \(picture.trouble ?? "no capture")") }
+                pictures.append(PictureJSON(name: part.name, picture: picture))
+                if let trouble = part.trouble ?? picture.trouble { run.report("\(part.name): \(trouble)") }
             }
         }
         // Without a capture there is nothing to look at, and an old page stays.
@@ -61,6 +65,4 @@ struct ReportCommand: ParsableCommand {
         options.filter = filter.filter
         return options
     }
-
-    private static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 }

@@ -32,13 +32,13 @@ struct StatsCommand: ParsableCommand {
     func run() throws {
         let run = CaptureRun()
         if csv { run.out.put(text: StatisticsTable.head) }
-        for (index, path) in files.enumerated() {
+        for (index, part) in try files.flatMap({ try run.parts($0) }).enumerated() {
             let statistics = CaptureStatistics(filter.filter, given: attribution.given)
             var packets = 0
-            let isWhole = try run.read(path) { file in try statistics.read(&file) { _ in packets += 1 } }
+            let isWhole = try run.read(part) { file in try statistics.read(&file) { _ in packets += 1 } }
             // What cannot be read at all has nothing to count; the line on standard error says what it is.
             if !isWhole, packets == 0 { continue }
-            let report = StatisticsReport(file: path, packets: packets, statistics: statistics)
+            let report = StatisticsReport(file: part.place, packets: packets, statistics: statistics)
             if json {
                 run.out.put(text: report.json.text + "\n")
             } else if csv {

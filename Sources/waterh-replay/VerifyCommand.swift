@@ -1,4 +1,6 @@
+import Archives
 import ArgumentParser
+import Captures
 import CommandKit
 import Foundation
 import Replay
@@ -78,7 +80,13 @@ struct VerifyCommand: ParsableCommand {
 
     private func reading(_ name: String) throws -> CaptureReading {
         do {
-            return try CaptureReading(of: path(name), hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+            let parts = try CaptureOpener().open(path(name)).parts
+            guard let part = parts.first, parts.count == 1 else {
+                throw CommandFailure(.badInput, "it holds \(parts.count) captures, and an expectation is of one")
+            }
+            return try CaptureReading(of: part.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+        } catch let error as CaptureError {
+            throw CommandFailure(.badInput, error.description)
         } catch let error as CaptureFileError {
             throw CommandFailure(.failed, error.description)
         }

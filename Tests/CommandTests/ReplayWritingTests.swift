@@ -83,8 +83,11 @@ import Testing
         let broken = try await replay.run(["info", "-"], input: whole + [UInt8](repeating: 0xFF, count: 64))
         #expect(broken.exitCode == 4)
         #expect(broken.output.contains(" in \(whole.count) bytes\n"), "\(broken.output)")
-        let packed = try await replay.run(["info", "-"], input: [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3])
-        #expect(packed.output == "standard input: this is a gzip file: unpack it first (gunzip -c FILE)\n")
+        let packed = try await replay.run(["info", "-"], input: [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C, 0, 4])
+        #expect(packed.output == "standard input: this is a 7z file: unpack it first (7z x FILE)\n")
+        let hollow = try await replay.run(["info", "-"], input: [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3])
+        #expect(hollow.exitCode == 4)
+        #expect(hollow.error.hasPrefix("error: standard input: this gzip file is damaged or cut: "), "\(hollow.error)")
         let cut = try await replay.run(["info", "-"], input: Array(whole.prefix(100)))
         #expect(!cut.output.contains("fine to look at"))
     }

@@ -62,6 +62,9 @@ public struct AnsweringScript: Sendable {
 /// No script can be made of this capture.
 public struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
     public var sentence: String
+
+    public init(sentence: String) { self.sentence = sentence }
+
     public var description: String { sentence }
 }
 

@@ -31,20 +31,44 @@ public struct CaptureConverter {
     /// copied to the temporary folder for that.
     ///
     /// - Throws: `CaptureError` after everything before the trouble was written, `CaptureFileError`, whatever `write` throws.
-    public mutating func convert(_ path: String, _ write: ([UInt8]) throws -> Void) throws {
-        let source = try SpooledCapture(path)
-        let survey = Survey(source.path)
-        var file = CaptureFile(path: source.path)
+    public mutating func convert(_ path: String, _ write: ([UInt8]) throws -> Void) throws { try convert([path], write) }
+
+    /// The same of several captures, one after the other. Trouble with the bytes of one is thrown when all were written.
+    public mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
+        let sources = try paths.map { try SpooledCapture($0) }
+        let surveys = sources.map { Survey($0.path) }
+        var head = surveys.first?.head ?? CaptureFileFacts()
+        for survey in surveys.dropFirst() { head.take(survey.head) }
+        var writer = CaptureWriter(format, facts: head)
+        defer { outcome.retimed = writer.retimed }
+        var trouble: CaptureError?
+        for (source, survey) in zip(sources, surveys) {
+            do {
+                try convert(source.path, survey, &writer, write)
+            } catch let error as CaptureError where error.kind != .cannotCarry && paths.count > 1 {
+                trouble = trouble ?? error
+            }
+        }
+        if let trouble { throw trouble }
+    }
+
+    private mutating func convert(
+        _ path: String, _ survey: Survey, _ writer: inout CaptureWriter, _ write: ([UInt8]) throws -> Void
+    ) throws {
+        var file = CaptureFile(path: path)
         file.onProgress = onProgress
-        var writer = CaptureWriter(format, facts: survey.head)
-        defer { outcome.isByConversation = survey.level.map { needsConversation($0, survey) } ?? false }
         let level = survey.level
+        let isByConversation = level.map { needsConversation($0, survey) } ?? false
+        defer { if isByConversation { outcome.isByConversation = true } }
         var conversation: ConversationWriter?
         func flush(_ writer: inout CaptureWriter) throws {
             if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
         }
         var written = 0, leftOut = 0
-        defer { (outcome.written, outcome.leftOut, outcome.retimed) = (written, leftOut, writer.retimed) }
+        defer {
+            outcome.written += written
+            outcome.leftOut += leftOut
+        }
         var reassembler = ConversationReassembler()
         // Which way HCI packets went, for formats that must say it made of one that does not (pcap link type 187).
         var sense = ConversationReassembler()
@@ -91,6 +115,14 @@ public struct CaptureConverter {
 
     private func needsConversation(_ level: CaptureFormat.Level, _ survey: Survey) -> Bool {
         level != format.level || (survey.hasSeveralAdapters && !format.keepsAdapters)
+    }
+}
+
+extension CaptureFileFacts {
+    /// Adds what the head of another part says.
+    fileprivate mutating func take(_ other: CaptureFileFacts) {
+        (name, address, profile) = (name ?? other.name, address ?? other.address, profile ?? other.profile)
+        names.merge(other.names) { first, _ in first }
     }
 }
 

@@ -1,0 +1,40 @@
+import Captures
+
+/// What has come out of an archive so far, held against the limits.
+final class ArchiveBudget {
+    let limits: ArchiveLimits
+    private var bytes = 0
+    private var members = 0
+    /// Bytes of the file that was handed over.
+    private let packed: Int
+    private let begun = ContinuousClock.now
+
+    init(_ limits: ArchiveLimits, packed: Int) {
+        self.limits = limits
+        self.packed = packed
+    }
+
+    /// - Throws: `CaptureError` when a limit is passed.
+    func spend(_ count: Int) throws(CaptureError) {
+        bytes += count
+        guard bytes <= limits.bytes else { throw Self.refusal("more than \(Self.size(limits.bytes)) come out of it") }
+        guard bytes <= limits.freeBytes || bytes / max(1, packed) <= limits.ratio else {
+            throw Self.refusal("more than \(limits.ratio) bytes come out of each of its own, as of a file that was made to fill disks")
+        }
+        guard begun.duration(to: .now) <= limits.time else { throw Self.refusal("unpacking it takes more than \(limits.time.components.seconds) seconds") }
+    }
+
+    func spendMember() throws(CaptureError) {
+        members += 1
+        guard members <= limits.members else { throw Self.refusal("more than \(limits.members) files are in it") }
+        try spend(0)
+    }
+
+    private static func refusal(_ why: String) -> CaptureError {
+        CaptureError(.unsupported, at: 0, "this archive is not read: \(why). Unpack it yourself, and name the capture")
+    }
+
+    private static func size(_ bytes: Int) -> String {
+        bytes >= 1 << 30 ? "\(bytes >> 30) GiB" : bytes >= 1 << 20 ? "\(bytes >> 20) MiB" : "\(bytes) bytes"
+    }
+}

@@ -1,0 +1,23 @@
+/// How much may come out of what somebody hands over: beyond it unpacking ends in words.
+public struct ArchiveLimits: Sendable {
+    /// Bytes in all, over everything inside.
+    public var bytes: Int
+    /// So many bytes may come of each packed one, once more than `freeBytes` came.
+    public var ratio: Int
+    public var freeBytes: Int
+    /// Files inside, archives within archives counted.
+    public var members: Int
+    /// Captures that are read; each is kept open.
+    public var captures: Int
+    /// Archives in one another: 1 for a plain one.
+    public var nesting: Int
+    public var time: Duration
+
+    public init(
+        bytes: Int = 4 << 30, ratio: Int = 200, freeBytes: Int = 256 << 20, members: Int = 50_000, captures: Int = 64, nesting: Int = 2,
+        time: Duration = .seconds(120)
+    ) {
+        (self.bytes, self.ratio, self.freeBytes) = (bytes, ratio, freeBytes)
+        (self.members, self.captures, self.nesting, self.time) = (members, captures, nesting, time)
+    }
+}

@@ -1,0 +1,142 @@
+import Captures
+import Dispatch
+import Glibc
+import Replay
+
+/// Opens whatever somebody names as a capture: a capture as it is; one that is packed (gzip, bzip2, xz, zstd, lz4, .Z); a zip or tar with captures in
+/// it, an Android bug report among them; a text with a packed Bluetooth log (btsnooz) in it.
+///
+/// What is packed is unpacked to files without names in the temporary folder, within limits. A capture that is none of this is not touched.
+public struct CaptureOpener: Sendable {
+    private let limits: ArchiveLimits
+
+    public init(limits: ArchiveLimits = ArchiveLimits()) { self.limits = limits }
+
+    /// What there is to read, in order.
+    public struct Opened: Sendable {
+        /// At least one.
+        public var parts: [CapturePart]
+        /// What a person should know, a sentence each: which files were read, which were not.
+        public var remarks: [String] = []
+    }
+
+    /// - Parameter path: as the user wrote it; `-` is standard input. What cannot be opened is left to its reader, who says why.
+    /// - Throws: `CaptureError` where nothing can be read of what is packed; `CaptureFileError` where there is no place for it, or no library.
+    public func open(_ path: String) throws -> Opened {
+        let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return Self.plain(path) }
+        let source = Source(descriptor, isOwn: path != "-")
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return Self.plain(path) }
+        guard status.st_mode & S_IFMT == S_IFREG else { return try openPipe(source, path) }
+        let start = lseek(descriptor, 0, SEEK_CUR)
+        let look = Self.look(descriptor, start)
+        lseek(descriptor, start, SEEK_SET)
+        return try open(look, source.descriptor, path, size: Int(status.st_size)) ?? Self.plain(path)
+    }
+
+    private static func plain(_ path: String) -> Opened {
+        Opened(parts: [CapturePart(path: path)])
+    }
+
+    /// `nil`: there is nothing to unpack.
+    private func open(_ look: HeadLook, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
+        let unpacker = Unpacker(path, ArchiveBudget(limits, packed: size))
+        switch look {
+        case .packed(let kind): return try unpacker.open(descriptor, kind)
+        case .text: return try unpacker.openText(descriptor)
+        default: return nil
+        }
+    }
+
+    private static func look(_ descriptor: CInt, _ start: Int) -> HeadLook {
+        var look = HeadLook.undecided
+        for length in [1 << 16, HeadLook.longestHead] where look == .undecided {
+            var head = [UInt8](repeating: 0, count: length)
+            let count = head.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, start) }
+            guard count >= 0 else { return .other }
+            look = HeadLook(Array(head.prefix(count)), isLast: count < length)
+        }
+        return look
+    }
+
+    // MARK: what gives its bytes once
+
+    /// A file's end that is closed when it is not needed any more.
+    private final class Source: @unchecked Sendable {
+        let descriptor: CInt
+        private let isOwn: Bool
+
+        init(_ descriptor: CInt, isOwn: Bool) { (self.descriptor, self.isOwn) = (descriptor, isOwn) }
+
+        deinit { if isOwn { close(descriptor) } }
+    }
+
+    private func openPipe(_ source: Source, _ path: String) throws -> Opened {
+        var head: [UInt8] = []
+        var look = HeadLook.undecided
+        var isLast = false
+        while look == .undecided, !isLast {
+            let piece = try Self.piece(source.descriptor, path)
+            isLast = piece.isEmpty
+            head += piece
+            look = HeadLook(head, isLast: isLast)
+        }
+        switch look {
+        case .packed, .text: break
+        default: return Opened(parts: [CapturePart(pipe: try Self.pushBack(head, isLast, source, path), of: path)])
+        }
+        let whole = try SpoolFile(for: path)
+        let budget = ArchiveBudget(limits, packed: .max)
+        try whole.write(head)
+        while !isLast {
+            let piece = try Self.piece(source.descriptor, path)
+            isLast = piece.isEmpty
+            try budget.spend(piece.count)
+            try whole.write(piece)
+        }
+        whole.rewind()
+        return try open(look, whole.descriptor, path, size: whole.size) ?? Opened(parts: [CapturePart(whole, of: path)])
+    }
+
+    private static func piece(_ descriptor: CInt, _ path: String) throws -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if count >= 0 { return Array(buffer.prefix(count)) }
+            guard errno == EINTR else { throw CaptureFileError(path: path, sentence: "cannot be read: \(String(cString: strerror(errno)))") }
+        }
+    }
+
+    /// A pipe that gives the bytes that were looked at, and then the rest as it comes.
+    private static func pushBack(_ head: [UInt8], _ isLast: Bool, _ source: Source, _ path: String) throws -> CInt {
+        var ends: [CInt] = [0, 0]
+        guard pipe(&ends) == 0 else { throw CaptureFileError(path: path, sentence: "cannot be read: \(String(cString: strerror(errno)))") }
+        let (reading, writing) = (ends[0], ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        DispatchQueue(label: "standard input").async {
+            var piece = head
+            var isOver = isLast
+            while put(piece, writing), !isOver {
+                piece = (try? Self.piece(source.descriptor, path)) ?? []
+                isOver = piece.isEmpty
+            }
+            close(writing)
+        }
+        return reading
+    }
+
+    /// - Returns: whether anybody still reads.
+    private static func put(_ bytes: [UInt8], _ descriptor: CInt) -> Bool {
+        bytes.withUnsafeBytes { raw in
+            var rest = raw[...]
+            while !rest.isEmpty {
+                let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                rest = rest.dropFirst(count)
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Glibc
+
+/// One capture of what somebody named: the file itself, or what was inside.
+public final class CapturePart: Sendable {
+    /// What to read. Good as long as this object lives.
+    public let path: String
+    /// As it is shown to people: the file as it was named, and the place inside.
+    public let name: String
+    /// The same as the user wrote it: `-` for standard input.
+    public let place: String
+    /// Why there is no more of it, a sentence; `nil`: it is whole, as far as unpacking goes.
+    public let trouble: String?
+    private let spool: SpoolBox?
+
+    /// A capture as it is.
+    public init(path: String) {
+        (self.path, name, place, trouble, spool) = (path, Self.shown(path), path, nil, nil)
+    }
+
+    /// A file as people read it, and the place inside.
+    static func shown(_ path: String, _ place: String = "") -> String {
+        (path == "-" ? "standard input" : path) + (place.isEmpty ? "" : ": \(place)")
+    }
+
+    /// - Parameter original: as the user wrote it; `inside`: the place in it, empty for the whole.
+    init(_ file: SpoolFile, of original: String, _ inside: String = "", trouble: String? = nil) {
+        (path, name) = (file.path, Self.shown(original, inside))
+        place = inside.isEmpty ? original : name
+        (self.trouble, spool) = (trouble, SpoolBox(descriptor: nil, file: file))
+    }
+
+    /// - Parameter descriptor: a pipe's end, which is this object's from now on.
+    init(pipe descriptor: CInt, of original: String) {
+        (path, name, place) = ("/proc/self/fd/\(descriptor)", Self.shown(original), original)
+        (trouble, spool) = (nil, SpoolBox(descriptor: descriptor, file: nil))
+    }
+}
+
+/// What keeps a path good. Nobody writes to it any more.
+private final class SpoolBox: @unchecked Sendable {
+    private let descriptor: CInt?
+    private let file: SpoolFile?
+
+    init(descriptor: CInt?, file: SpoolFile?) { (self.descriptor, self.file) = (descriptor, file) }
+
+    deinit { if let descriptor { close(descriptor) } }
+}

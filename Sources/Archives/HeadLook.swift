@@ -1,0 +1,46 @@
+import Captures
+
+/// What a file, or a file in an archive, is by its beginning.
+enum HeadLook: Equatable {
+    /// With so many packets in the bytes that were looked at.
+    case capture(packets: Int)
+    case packed(ArchiveKind)
+    /// A capture's kind of file, with something in it that is not read: a sentence.
+    case refused(String)
+    /// Text that is no capture by itself; one may be packed in it.
+    case text
+    case other
+    /// More bytes are needed to tell.
+    case undecided
+
+    /// No format needs to see more.
+    static let longestHead = CaptureReader.longestRecord
+
+    /// - Parameter isLast: no bytes follow.
+    init(_ head: [UInt8], isLast: Bool) {
+        if let kind = ArchiveKind(head) {
+            self = .packed(kind)
+            return
+        }
+        var probe = CaptureReader()
+        var packets = 0
+        do {
+            _ = try probe.read(head.span.bytes, isLast: isLast || head.count >= Self.longestHead) { _, _ in packets += 1 }
+            self = probe.facts.format == nil ? .undecided : .capture(packets: packets)
+        } catch let error as CaptureError {
+            if probe.facts.format != nil {
+                self = .capture(packets: packets)
+            } else if error.kind != .unrecognised {
+                self = .refused(error.sentence)
+            } else {
+                self = Self.isText(head) ? .text : .other
+            }
+        } catch {
+            self = .other
+        }
+    }
+
+    private static func isText(_ head: [UInt8]) -> Bool {
+        !head.isEmpty && !head.prefix(4096).contains { $0 < 0x09 || (0x0E..<0x20).contains($0) && $0 != 0x1B }
+    }
+}

@@ -1,0 +1,104 @@
+/// Finds the packed Bluetooth logs (btsnooz) in the text of a bug report or of `dumpsys`, piece by piece.
+///
+///     --- BEGIN:BTSNOOP_LOG_SUMMARY (8192 bytes in) ---
+///     base64, line by line
+///     --- END:BTSNOOP_LOG_SUMMARY ---
+///
+/// Source: Android's `btif_debug_btsnoop.cc` and its script `btsnooz.py`.
+struct PackedLogScanner {
+    /// One log, unpacked from base64.
+    struct Log {
+        var bytes: [UInt8] = []
+        /// Why there is no more of it.
+        var trouble: String?
+    }
+
+    private(set) var logs: [Log] = []
+    /// Phones keep 256 KiB, before packing.
+    static let longestLog = 16 << 20
+    static let mostLogs = 16
+
+    private var line: [UInt8] = []
+    private var isInside = false
+    private var log = Log()
+    private var bits: UInt32 = 0
+    private var bitCount = 0
+
+    private static let begin = Array("--- BEGIN:BTSNOOP_LOG_SUMMARY".utf8)
+    private static let end = Array("--- END:BTSNOOP_LOG_SUMMARY".utf8)
+    /// Lines are of 64 to 256 characters; more of a line is never looked at.
+    private static let longestLine = 4096
+
+    mutating func take(_ piece: UnsafeRawBufferPointer) {
+        var rest = piece[...]
+        while let first = rest.firstIndex(of: 0x0A) {
+            takePart(rest[..<first])
+            endLine()
+            rest = rest[(first + 1)...]
+        }
+        takePart(rest)
+    }
+
+    /// The text has ended.
+    mutating func finish() {
+        endLine()
+        guard isInside else { return }
+        close(trouble: "the text ends in the middle of the packed log")
+    }
+
+    private mutating func takePart(_ part: Slice<UnsafeRawBufferPointer>) {
+        line += part.prefix(Self.longestLine - line.count)
+    }
+
+    private mutating func endLine() {
+        defer { line.removeAll(keepingCapacity: true) }
+        if !isInside {
+            guard Self.holds(line, Self.begin), logs.count < Self.mostLogs else { return }
+            isInside = true
+            (log, bits, bitCount) = (Log(), 0, 0)
+        } else if Self.holds(line, Self.end) {
+            close(trouble: nil)
+        } else if Self.holds(line, Self.begin) {
+            close(trouble: "another packed log begins in the middle of it")
+            isInside = true
+        } else {
+            takeBase64()
+        }
+    }
+
+    private mutating func close(trouble: String?) {
+        if let trouble, log.trouble == nil { log.trouble = trouble }
+        logs.append(log)
+        (log, bits, bitCount, isInside) = (Log(), 0, 0, false)
+    }
+
+    private mutating func takeBase64() {
+        guard log.trouble == nil else { return }
+        for byte in line {
+            let value: UInt8
+            switch byte {
+            case 0x41...0x5A: value = byte - 0x41
+            case 0x61...0x7A: value = byte - 0x61 + 26
+            case 0x30...0x39: value = byte - 0x30 + 52
+            case UInt8(ascii: "+"), UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
+            case 0x20, 0x09, 0x0D, UInt8(ascii: "="): continue
+            default:
+                log.trouble = "a line of the packed log is no base64"
+                return
+            }
+            bits = bits << 6 | UInt32(value)
+            bitCount += 6
+            guard bitCount >= 8 else { continue }
+            bitCount -= 8
+            log.bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+        }
+        if log.bytes.count > Self.longestLog { log.trouble = "the packed log is longer than any phone's" }
+    }
+
+    /// Whether the line begins with the mark, as far as its first words: some tools put a time before.
+    private static func holds(_ line: [UInt8], _ mark: [UInt8]) -> Bool {
+        guard line.count >= mark.count else { return false }
+        return (0...min(64, line.count - mark.count)).contains { line[$0...].starts(with: mark) }
+    }
+}

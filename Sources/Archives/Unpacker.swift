@@ -1,0 +1,262 @@
+import Captures
+import Glibc
+import Replay
+
+/// Takes the captures out of one file that somebody named.
+final class Unpacker {
+    private let path: String
+    private let budget: ArchiveBudget
+    private var found: [Found] = []
+    private var leftOut: [String] = []
+    private var leftOutCount = 0
+    private var refusals: [String] = []
+    /// So many names of files are told that are no captures, and sentences of what is wrong with one.
+    private static let mostTold = 5
+
+    private struct Found {
+        var part: CapturePart
+        /// The place inside; empty for the file itself.
+        var place: String
+        /// It was packed in a text.
+        var isPackedLog = false
+    }
+
+    init(_ path: String, _ budget: ArchiveBudget) { (self.path, self.budget) = (path, budget) }
+
+    /// - Throws: `CaptureError` where there is no capture inside, or too much of something.
+    func open(_ descriptor: CInt, _ kind: ArchiveKind) throws -> CaptureOpener.Opened {
+        try unpack(descriptor, kind, place: "", depth: 1)
+        dropCopies()
+        guard !found.isEmpty else { throw nothing(kind) }
+        sort()
+        return CaptureOpener.Opened(parts: found.map(\.part), remarks: remarks)
+    }
+
+    /// Looks for packed logs in a text; `nil`: there are none.
+    func openText(_ descriptor: CInt) throws -> CaptureOpener.Opened? {
+        var scanner = PackedLogScanner()
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            try budget.spend(count)
+            buffer.withUnsafeBytes { scanner.take(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+        scanner.finish()
+        guard !scanner.logs.isEmpty else {
+            lseek(descriptor, 0, SEEK_SET)
+            return nil
+        }
+        try take(scanner.logs, place: "")
+        guard !found.isEmpty else { throw CaptureError(.broken, at: 0, refusals.first ?? "the packed log in this text cannot be read") }
+        return CaptureOpener.Opened(parts: found.map(\.part), remarks: refusals)
+    }
+
+    // MARK: archives
+
+    private func unpack(_ descriptor: CInt, _ kind: ArchiveKind, place: String, depth: Int) throws {
+        // The directory of a whole zip leads from file to file; everything else is passed through, where it is counted.
+        let canSkip = kind == .zip && Self.hasDirectory(descriptor)
+        lseek(descriptor, 0, SEEK_SET)
+        let reader = try ArchiveReader(descriptor, kind, path: path)
+        while true {
+            let member: ArchiveReader.Member?
+            do throws(CaptureError) {
+                member = try reader.next()
+            } catch {
+                guard depth > 1 || !found.isEmpty else { throw error }
+                refuse("\(place.isEmpty ? "" : "\(place): ")\(error.sentence); what comes before is read")
+                return
+            }
+            guard let member else { return }
+            try budget.spendMember()
+            let name = member.name.isEmpty ? place : place.isEmpty ? Self.printable(member.name) : "\(place): \(Self.printable(member.name))"
+            guard member.isFile else { continue }
+            if member.isEncrypted {
+                refuse("\(name): it is encrypted: unpack it yourself")
+                continue
+            }
+            let isAlone = member.name.isEmpty
+            try take(MemberBytes(reader, budget), name, isAlone: isAlone, isTop: depth == 1, depth: depth, canSkip: canSkip)
+        }
+    }
+
+    private func take(_ bytes: MemberBytes, _ place: String, isAlone: Bool, isTop: Bool, depth: Int, canSkip: Bool) throws {
+        let head = try bytes.head(HeadLook.longestHead)
+        let isOnly = isAlone && isTop
+        switch HeadLook(head, isLast: bytes.isOver) {
+        // Many a text in an archive begins as a capture might.
+        case .capture(let packets) where packets > 0 || isOnly:
+            guard found.count < budget.limits.captures else {
+                refuse("\(place): more than \(budget.limits.captures) captures are in it; this and later ones are not read")
+                break
+            }
+            let file = try SpoolFile(for: path)
+            try file.write(head)
+            try bytes.forEachPiece { try file.write($0) }
+            add(file, place, trouble: bytes.trouble)
+            return
+        case .packed(let kind):
+            guard depth < budget.limits.nesting else {
+                refuse("\(place): it is packed in more than \(budget.limits.nesting) archives: unpack it yourself")
+                break
+            }
+            let file = try SpoolFile(for: path)
+            try file.write(head)
+            try bytes.forEachPiece { try file.write($0) }
+            file.rewind()
+            do {
+                try unpack(file.descriptor, kind, place: place, depth: depth + 1)
+            } catch let error as CaptureError where error.kind == .broken {
+                refuse("\(place.isEmpty ? "inside" : place): \(error.sentence)")
+            }
+            return
+        case .text:
+            // Alone it is handed on all the same: its reader says what it is.
+            let file = isOnly ? try SpoolFile(for: path) : nil
+            var scanner = PackedLogScanner()
+            try file?.write(head)
+            head.withUnsafeBytes { scanner.take($0) }
+            try bytes.forEachPiece {
+                try file?.write($0)
+                scanner.take($0)
+            }
+            scanner.finish()
+            if !scanner.logs.isEmpty { return try take(scanner.logs, place: place) }
+            if let file { add(file, place, trouble: bytes.trouble) } else { leaveOut(place) }
+            return
+        case .refused(let sentence) where !isOnly:
+            refuse("\(place): \(sentence)")
+        case _ where isOnly:
+            let file = try SpoolFile(for: path)
+            try file.write(head)
+            try bytes.forEachPiece { try file.write($0) }
+            add(file, place, trouble: bytes.trouble)
+            return
+        default:
+            leaveOut(place)
+        }
+        if !canSkip { try bytes.forEachPiece { _ in } }
+    }
+
+    private func add(_ file: SpoolFile, _ place: String, trouble: String?) {
+        file.rewind()
+        found.append(Found(part: CapturePart(file, of: path, place, trouble: trouble), place: place))
+    }
+
+    // MARK: packed logs
+
+    private func take(_ logs: [PackedLogScanner.Log], place: String) throws {
+        for log in logs {
+            guard found.count < budget.limits.captures else { return }
+            do {
+                let (file, trouble) = try unpack(log)
+                let spool = try SpoolFile(for: path)
+                try spool.write(file)
+                spool.rewind()
+                let inside = place.isEmpty ? "packed log" : "\(place): packed log"
+                found.append(Found(part: CapturePart(spool, of: path, inside, trouble: log.trouble ?? trouble), place: place, isPackedLog: true))
+            } catch let error as PackedLogError {
+                refuse((place.isEmpty ? "" : "\(place): ") + error.sentence + (log.trouble.map { "; \($0)" } ?? ""))
+            }
+        }
+    }
+
+    private func unpack(_ log: PackedLogScanner.Log) throws -> (file: [UInt8], trouble: String?) {
+        let deflated = try PackedLog.deflated(log.bytes)
+        var records: [UInt8] = []
+        var trouble: String?
+        try deflated.withUnsafeBytes { bytes in
+            let reader = try ArchiveReader(bytes, .gzip, path: path)
+            // A log without a record is none to libarchive.
+            guard try reader.next() != nil else { return }
+            let member = MemberBytes(reader, budget)
+            try member.forEachPiece { piece in
+                guard records.count + piece.count <= PackedLog.longest else { throw PackedLogError(sentence: "more comes out of the packed log than any phone keeps") }
+                records += piece
+            }
+            if member.trouble != nil { trouble = "the packed log is damaged or cut" }
+        }
+        // Its end is zlib's and no gzip's: what unpacking says of the end tells nothing where the log's own checksum fits.
+        if trouble != nil, Self.adler32(records) == log.bytes.suffix(4).reduce(0, { $0 << 8 | UInt32($1) }) { trouble = nil }
+        let (file, end) = PackedLog.btsnoop(head: Array(log.bytes.prefix(PackedLog.headerLength)), records: records)
+        return (file, end ?? trouble)
+    }
+
+    private static func adler32(_ bytes: [UInt8]) -> UInt32 {
+        var (low, high): (UInt32, UInt32) = (1, 0)
+        for byte in bytes {
+            low = (low + UInt32(byte)) % 65_521
+            high = (high + low) % 65_521
+        }
+        return high << 16 | low
+    }
+
+    // MARK: what is told
+
+    /// A bug report has the phone's log as a file, and often once more in its text.
+    private func dropCopies() {
+        guard found.contains(where: { !$0.isPackedLog && $0.place.contains("btsnoo") }) else { return }
+        for copy in found where copy.isPackedLog { leaveOut("the packed log in \(copy.place)") }
+        found.removeAll(where: \.isPackedLog)
+    }
+
+    /// In the order of the archive, but the log before (`btsnoop_hci.log.last`) before the log.
+    private func sort() {
+        func base(_ place: String) -> Substring { place.hasSuffix(".last") ? place.dropLast(5) : place[...] }
+        var first: [Substring: Int] = [:]
+        for (index, one) in found.enumerated() where first[base(one.place)] == nil { first[base(one.place)] = index }
+        let keys = found.enumerated().map { index, one in (first[base(one.place)] ?? index, one.place.hasSuffix(".last") ? 0 : 1, index) }
+        found = keys.sorted(by: <).map { found[$0.2] }
+    }
+
+    private var remarks: [String] {
+        var sentences: [String] = []
+        if found.count > 1 || leftOutCount > 0 {
+            var text = "read from it: " + found.prefix(8).map(\.place).joined(separator: ", ") + (found.count > 8 ? ", and \(found.count - 8) more" : "")
+            if leftOutCount > 0 { text += "; no captures: \(others)" }
+            sentences.append(text)
+        }
+        return sentences + told
+    }
+
+    private var others: String {
+        leftOut.joined(separator: ", ") + (leftOutCount > leftOut.count ? ", and \(leftOutCount - leftOut.count) more" : "")
+    }
+
+    private var told: [String] {
+        refusals.prefix(Self.mostTold) + (refusals.count > Self.mostTold ? ["\(refusals.count - Self.mostTold) more files in it cannot be read"] : [])
+    }
+
+    private func nothing(_ kind: ArchiveKind) -> CaptureError {
+        var text = "this \(kind.title) file holds no capture that is read here"
+        if let first = refusals.first { text += ": \(first)" } else if leftOutCount > 0 { text += ": \(others)" } else { text += ": it is empty" }
+        return CaptureError(.unrecognised, at: 0, text)
+    }
+
+    private func leaveOut(_ place: String) {
+        leftOutCount += 1
+        if leftOut.count < Self.mostTold { leftOut.append(place) }
+    }
+
+    private func refuse(_ sentence: String) {
+        if refusals.count < 1000 { refusals.append(sentence) }
+    }
+
+    /// Names come from anywhere: nothing in them may end a line, and none is endless.
+    private static func printable(_ name: String) -> String {
+        let kept = String(String.UnicodeScalarView(name.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }.prefix(200)))
+        return kept.isEmpty ? "a file without a name" : kept
+    }
+
+    /// Whether a zip has its directory, which stands at its end.
+    private static func hasDirectory(_ descriptor: CInt) -> Bool {
+        let size = lseek(descriptor, 0, SEEK_END)
+        let start = max(0, size - 66_000)
+        var end = [UInt8](repeating: 0, count: max(0, size - start))
+        let count = end.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, start) }
+        guard count >= 22 else { return false }
+        return (0...(count - 22)).reversed().contains { end[$0] == 0x50 && end[$0 + 1] == 0x4B && end[$0 + 2] == 5 && end[$0 + 3] == 6 }
+    }
+}

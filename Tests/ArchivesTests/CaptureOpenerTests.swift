@@ -1,0 +1,346 @@
+import Archives
+import Captures
+import Foundation
+import Replay
+import Support
+import Testing
+
+/// Whatever is at hand: packed captures, bug reports, texts with a packed log; whole, cut, damaged, and made to fill disks.
+@Suite struct CaptureOpenerTests {
+    static let sample = URL(fileURLWithPath: Program.repository + "/captures/boost_two-days.btsnoop")
+
+    static func bytes() throws -> [UInt8] { [UInt8](try Data(contentsOf: sample)) }
+
+    /// Frame, time and bytes of every packet in what a path opens to, part by part; and what was said.
+    struct Opened {
+        var parts: [(name: String, packets: [[UInt8]], trouble: String?)] = []
+        var remarks: [String] = []
+        var failure: String?
+
+        init(_ path: String, limits: ArchiveLimits = ArchiveLimits()) {
+            do {
+                let opened = try CaptureOpener(limits: limits).open(path)
+                remarks = opened.remarks
+                for part in opened.parts {
+                    var packets: [[UInt8]] = []
+                    var file = CaptureFile(path: part.path)
+                    var trouble = part.trouble
+                    do {
+                        try file.forEachPacket { _, bytes in packets.append(bytes.withUnsafeBytes { Array($0) }) }
+                    } catch let error as CaptureError {
+                        trouble = trouble ?? error.description
+                    }
+                    parts.append((part.name, packets, trouble))
+                }
+            } catch {
+                failure = "\(error)"
+            }
+        }
+
+        init(_ bytes: [UInt8], in folder: TemporaryFolder, limits: ArchiveLimits = ArchiveLimits()) throws {
+            let path = folder.file("input")
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            self.init(path, limits: limits)
+            parts = parts.map { (String($0.name.dropFirst(path.count)), $0.packets, $0.trouble) }
+        }
+    }
+
+    static func packets() throws -> [[UInt8]] { try #require(Opened(sample.path).parts.first).packets }
+
+    static func packed(_ bytes: [UInt8], _ program: String) async throws -> [UInt8] {
+        let tool = try #require(Program(system: program), "\(program) is not installed: run hardware/bench setup")
+        let result = try await tool.run(["-c"], input: bytes)
+        return result.outputBytes
+    }
+
+    @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
+    func `a packed capture gives the packets of the plain one`(program: String) async throws {
+        let folder = try TemporaryFolder()
+        let file = try await Self.packed(try Self.bytes(), program)
+        let opened = try Opened(file, in: folder)
+        #expect(opened.failure == nil)
+        #expect(opened.remarks == [])
+        #expect(opened.parts.map(\.packets) == [try Self.packets()])
+        #expect(opened.parts.first?.trouble == nil)
+    }
+
+    /// Everything before the cut, a sentence, and never a trap; the shorter the cut, the fewer the packets.
+    @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
+    func `cut at every byte`(program: String) async throws {
+        let folder = try TemporaryFolder()
+        let whole = try Self.packets()
+        let file = try await Self.packed(Array(try Self.bytes().prefix(600)), program)
+        var most = 0
+        for count in 0..<file.count {
+            let opened = try Opened(Array(file.prefix(count)), in: folder)
+            let packets = opened.parts.first?.packets ?? []
+            #expect(opened.parts.count <= 1)
+            #expect(whole.starts(with: packets), "cut at \(count)")
+            // What follows the data is a checksum: without it the bytes are all there.
+            let isTold = opened.failure != nil || opened.parts.first?.trouble != nil
+            #expect(isTold || packets.count >= most, "cut at \(count): nothing is said")
+            most = max(most, packets.count)
+        }
+    }
+
+    @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4", "zip"])
+    func `damaged at random`(program: String) async throws {
+        let folder = try TemporaryFolder()
+        let file = try await program == "zip" ? Self.zip([("a.btsnoop", Self.bytes()), ("b.txt", Array("hello\n".utf8))]) : Self.packed(try Self.bytes(), program)
+        for seed in UInt64(1)...40 {
+            var generator = SeededGenerator(seed: seed)
+            var damaged = file
+            for _ in 0..<Int.random(in: 1...8, using: &generator) {
+                damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
+            }
+            let opened = try Opened(damaged, in: folder)
+            #expect(opened.failure != nil || !opened.parts.isEmpty, "seed \(seed)")
+        }
+    }
+
+    // MARK: archives
+
+    /// A zip made by Python.
+    static func zip(_ members: [(String, [UInt8])], stored: Bool = false) async throws -> [UInt8] {
+        try await archive(members, """
+            import sys, zipfile
+            with zipfile.ZipFile(sys.argv[1], "w", zipfile.\(stored ? "ZIP_STORED" : "ZIP_DEFLATED")) as z:
+                for n in sys.argv[2:]: z.write(n, n.split("/", 1)[1].replace("|", "/"))
+            """)
+    }
+
+    static func tar(_ members: [(String, [UInt8])], mode: String) async throws -> [UInt8] {
+        try await archive(members, """
+            import sys, tarfile
+            with tarfile.open(sys.argv[1], "\(mode)") as t:
+                for n in sys.argv[2:]: t.add(n, n.split("/", 1)[1].replace("|", "/"))
+            """)
+    }
+
+    private static func archive(_ members: [(String, [UInt8])], _ script: String) async throws -> [UInt8] {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.file("in"), withIntermediateDirectories: true)
+        var names: [String] = []
+        for (name, bytes) in members {
+            let place = "in/" + name.replacingOccurrences(of: "/", with: "|")
+            try Data(bytes).write(to: URL(fileURLWithPath: folder.file(place)))
+            names.append(place)
+        }
+        let python = try #require(Program(system: "python3"))
+        let result = try await python.run(["-c", script, "out"] + names, directory: folder.path)
+        try #require(result.exitCode == 0, "\(result.error)")
+        return [UInt8](try Data(contentsOf: folder.url("out")))
+    }
+
+    static let logs = "FS/data/misc/bluetooth/logs/"
+
+    /// A log's halves as a phone lays them out, among everything else that is in a bug report.
+    static func report(text: String = "== dumpstate: 2026-02-02 22:30:00\n") async throws -> [UInt8] {
+        let bytes = try Self.bytes()
+        let cut = try cutPlace()
+        return try await zip([
+            ("version.txt", Array("2.0".utf8)), ("bugreport-phone-2026-02-02.txt", Array(text.utf8)), ("main_entry.txt", Array("bugreport-phone-2026-02-02.txt".utf8)),
+            ("\(logs)btsnoop_hci.log", Array(bytes[..<16]) + bytes[cut...]), ("\(logs)btsnoop_hci.log.last", Array(bytes[..<cut])),
+            ("FS/data/noise.bin", (0..<2000).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }),
+        ])
+    }
+
+    /// Between two records, in the middle of the first connection.
+    static func cutPlace() throws -> Int {
+        let bytes = try Self.bytes()
+        var at = 16
+        for _ in 0..<30 { at += 24 + bytes[(at + 4)..<(at + 8)].reduce(0) { $0 << 8 | Int($1) } }
+        return at
+    }
+
+    @Test func `a bug report gives its log in the right order, and tells what is left out`() async throws {
+        let folder = try TemporaryFolder()
+        let opened = try Opened(try await Self.report(), in: folder)
+        #expect(opened.failure == nil)
+        #expect(opened.parts.map(\.name) == [": \(Self.logs)btsnoop_hci.log.last", ": \(Self.logs)btsnoop_hci.log"])
+        #expect(opened.parts.flatMap(\.packets) == (try Self.packets()))
+        #expect(opened.remarks.count == 1)
+        #expect(opened.remarks.first?.hasPrefix("read from it: \(Self.logs)btsnoop_hci.log.last, \(Self.logs)btsnoop_hci.log; no captures: version.txt, ") == true, "\(opened.remarks)")
+    }
+
+    @Test(arguments: ["w", "w:gz", "w:xz"])
+    func `tar archives`(mode: String) async throws {
+        let folder = try TemporaryFolder()
+        let file = try await Self.tar([("a.txt", Array("hello\n".utf8)), ("x/b.log", Self.bytes())], mode: mode)
+        let opened = try Opened(file, in: folder)
+        #expect(opened.parts.map(\.name) == [": x/b.log"])
+        #expect(opened.parts.map(\.packets) == [try Self.packets()])
+    }
+
+    @Test func `an archive in an archive is read, one more is not`() async throws {
+        let folder = try TemporaryFolder()
+        let inner = try await Self.packed(try Self.bytes(), "gzip")
+        let one = try await Self.zip([("log.gz", inner)], stored: true)
+        #expect(try Opened(one, in: folder).parts.map(\.packets) == [try Self.packets()])
+        let two = try Opened(try await Self.zip([("one.zip", one), ("plain.log", Self.bytes())]), in: folder)
+        #expect(two.parts.map(\.name) == [": plain.log"])
+        #expect(two.remarks.contains { $0.contains("one.zip: log.gz: it is packed in more than 2 archives") }, "\(two.remarks)")
+        let twice = try await Self.packed(try await Self.packed(try Self.bytes(), "gzip"), "gzip")
+        #expect(try Opened(twice, in: folder).failure?.contains("packed more than once") == true)
+    }
+
+    @Test func `without a capture inside it says what is there`() async throws {
+        let folder = try TemporaryFolder()
+        let ethernet: [UInt8] = [0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0] + [UInt8](repeating: 0, count: 12) + [1, 0, 0, 0]
+        #expect(try Opened(try await Self.zip([("a.txt", [65]), ("b.bin", [0, 1])]), in: folder).failure == "this zip file holds no capture that is read here: a.txt, b.bin")
+        #expect(try Opened(try await Self.zip([]), in: folder).failure == "this zip file holds no capture that is read here: it is empty")
+        #expect(try Opened(try await Self.zip([("net.pcap", ethernet)]), in: folder).failure?.contains("net.pcap: this file holds Ethernet") == true)
+        var encrypted = try await Self.zip([("a.btsnoop", Self.bytes())])
+        for mark in ["PK\u{3}\u{4}", "PK\u{1}\u{2}"] {
+            let at = try #require(encrypted.indices.first { encrypted[$0...].starts(with: Array(mark.utf8)) })
+            encrypted[at + (mark.hasSuffix("\u{4}") ? 6 : 8)] |= 1
+        }
+        #expect(try Opened(encrypted, in: folder).failure?.contains("a.btsnoop: it is encrypted") == true)
+    }
+
+    @Test func `names in an archive cannot play with a terminal`() async throws {
+        let folder = try TemporaryFolder()
+        let opened = try Opened(try await Self.zip([("a\u{1B}[2J\nb.log", Self.bytes())]), in: folder)
+        #expect(opened.parts.map(\.name) == [": a[2Jb.log"])
+    }
+
+    // MARK: bombs
+
+    /// A btsnoop file of empty records that never seems to end.
+    static func bomb(megabytes: Int) async throws -> [UInt8] {
+        let python = try #require(Program(system: "python3"))
+        let result = try await python.run(["-c", """
+            import struct, sys, zlib
+            c = zlib.compressobj(9, zlib.DEFLATED, 31)
+            out = sys.stdout.buffer
+            out.write(c.compress(b"btsnoop\\0" + struct.pack(">II", 1, 1002)))
+            for i in range(\(megabytes)): out.write(c.compress(bytes(24) * 43691))
+            out.write(c.flush())
+            """])
+        return result.outputBytes
+    }
+
+    @Test func `bombs end in words`() async throws {
+        let folder = try TemporaryFolder()
+        let bomb = try await Self.bomb(megabytes: 24)
+        #expect(bomb.count < 100_000)
+        let small = ArchiveLimits(bytes: 16 << 20)
+        #expect(try Opened(bomb, in: folder, limits: small).failure?.contains("more than 16 MiB come out of it") == true)
+        let narrow = ArchiveLimits(ratio: 100, freeBytes: 1 << 20)
+        #expect(try Opened(bomb, in: folder, limits: narrow).failure?.contains("more than 100 bytes come out of each of its own") == true)
+        // The same many times over in one archive counts altogether.
+        let many = try await Self.zip((0..<8).map { ("\($0).gz", bomb) })
+        #expect(try Opened(many, in: folder, limits: ArchiveLimits(bytes: 60 << 20, ratio: 1 << 30)).failure?.contains("more than 60 MiB") == true)
+        #expect(try Opened(bomb, in: folder, limits: ArchiveLimits(time: .zero)).failure?.contains("takes more than 0 seconds") == true)
+        let crowd = try await Self.zip((0..<30).map { ("\($0).txt", [65]) })
+        #expect(try Opened(crowd, in: folder, limits: ArchiveLimits(members: 20)).failure?.contains("more than 20 files are in it") == true)
+        let captures = try await Self.zip((0..<5).map { ("\($0).log", try Self.bytes()) })
+        let few = try Opened(captures, in: folder, limits: ArchiveLimits(captures: 3))
+        #expect(few.parts.count == 3)
+        #expect(few.remarks.contains { $0.contains("more than 3 captures") })
+    }
+
+    // MARK: packed logs
+
+    /// The packets of the sample as an Android phone packs them into its report.
+    static func packedLog(version: UInt8) throws -> (log: [UInt8], records: [UInt8]) {
+        let bytes = try Self.bytes()
+        var records: [UInt8] = []
+        var at = 16, before: UInt64 = 0, time: UInt64 = 0
+        func number(_ at: Int, _ size: Int) -> UInt64 { bytes[at..<(at + size)].reduce(0) { $0 << 8 | UInt64($1) } }
+        func little(_ value: UInt64, _ size: Int) -> [UInt8] { (0..<size).map { UInt8(truncatingIfNeeded: value >> UInt64($0 * 8)) } }
+        while at < bytes.count {
+            let length = Int(number(at + 4, 4)), flags = number(at + 8, 4)
+            time = number(at + 16, 8) - 0x00DC_DDB3_0F2F_8000
+            let type: UInt8 = switch (bytes[at + 24], flags & 1) {
+            case (4, _): 0x10
+            case (1, _): 0x20
+            case (_, 1): 0x11
+            default: 0x21
+            }
+            records += little(UInt64(length), 2) + (version == 2 ? little(number(at, 4), 2) : []) + little(before == 0 ? 0 : time - before, 4) + [type]
+            records += bytes[(at + 25)..<(at + 24 + length)]
+            before = time
+            at += 24 + length
+        }
+        return ([version] + little(time, 8), records)
+    }
+
+    /// The log as text: base64 lines between its marks.
+    static func text(version: UInt8, records: [UInt8]? = nil) async throws -> String {
+        let (head, all) = try packedLog(version: version)
+        let python = try #require(Program(system: "python3"))
+        let deflated = try await python.run(["-c", "import sys, zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read()))"], input: records ?? all)
+        let base64 = Data(head + deflated.outputBytes).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        return "--- BEGIN:BTSNOOP_LOG_SUMMARY (\(all.count) bytes in) ---\n\(base64)\n--- END:BTSNOOP_LOG_SUMMARY ---\n"
+    }
+
+    @Test(arguments: [1, 2] as [UInt8])
+    func `a packed log in the middle of a dumpsys`(version: UInt8) async throws {
+        let folder = try TemporaryFolder()
+        let log = try await Self.text(version: version)
+        for text in ["Bluetooth Status\n  enabled: true\n\n\(log)\nBluetooth Config:\n", log, log.replacingOccurrences(of: "\n", with: "\r\n")] {
+            let opened = try Opened(Array(text.utf8), in: folder)
+            #expect(opened.parts.map(\.name) == [": packed log"])
+            #expect(opened.parts.map(\.packets) == [try Self.packets()], "\(opened.failure ?? "") \(opened.remarks)")
+            #expect(opened.parts.first?.trouble == nil)
+        }
+        // In a bug report that has no other log, also where the report is packed once more.
+        let report = try await Self.zip([("bugreport.txt", Array("== dumpstate\n\(log)".utf8))])
+        #expect(try Opened(report, in: folder).parts.map(\.name) == [": bugreport.txt: packed log"])
+        // One that has the log as a file needs it not twice.
+        let both = try Opened(try await Self.report(text: "== dumpstate\n\(log)"), in: folder)
+        #expect(both.parts.count == 2)
+        #expect(both.remarks.first?.contains("the packed log in bugreport-phone-2026-02-02.txt") == true, "\(both.remarks)")
+    }
+
+    @Test func `a packed log keeps its times`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("log.txt")
+        try (try await Self.text(version: 2)).write(toFile: path, atomically: true, encoding: .utf8)
+        func times(_ path: String) throws -> [CaptureTime?] {
+            var found: [CaptureTime?] = []
+            let opened = try CaptureOpener().open(path)
+            var file = CaptureFile(path: try #require(opened.parts.first).path)
+            try file.forEachPacket { packet, _ in found.append(packet.time) }
+            return found
+        }
+        #expect(try times(path) == (try times(Self.sample.path)))
+    }
+
+    @Test func `a packed log cut anywhere, or damaged, is told in words`() async throws {
+        let folder = try TemporaryFolder()
+        let whole = try Self.packets()
+        let text = Array(try await Self.text(version: 1).utf8)
+        // What comes behind the mark of its end is not needed.
+        for count in stride(from: 60, to: text.count - 8, by: 7) {
+            let opened = try Opened(Array(text.prefix(count)), in: folder)
+            #expect(whole.starts(with: opened.parts.first?.packets ?? []), "cut at \(count)")
+            #expect(opened.failure != nil || opened.parts.first?.trouble != nil, "cut at \(count)")
+        }
+        for seed in UInt64(1)...60 {
+            var generator = SeededGenerator(seed: seed)
+            var damaged = text
+            for _ in 0..<4 { damaged[Int.random(in: 60..<damaged.count, using: &generator)] = UInt8.random(in: 0x20..<0x7F, using: &generator) }
+            let opened = try Opened(damaged, in: folder)
+            #expect(opened.failure != nil || !opened.parts.isEmpty, "seed \(seed)")
+        }
+        // Lengths that lie.
+        for records: [UInt8] in [[0, 0, 0, 0, 0, 0, 0], [255, 255, 0, 0, 0, 0, 0x10, 1], []] {
+            let opened = try Opened(Array(try await Self.text(version: 1, records: records).utf8), in: folder)
+            #expect(opened.parts.map(\.packets) == [[]], "\(records): \(opened.failure ?? "")")
+            #expect((opened.parts.first?.trouble != nil) == !records.isEmpty)
+        }
+    }
+
+    // MARK: what is not packed
+
+    @Test func `a plain capture is not touched`() throws {
+        let opened = try CaptureOpener().open(Self.sample.path)
+        #expect(opened.parts.map(\.path) == [Self.sample.path])
+        #expect(opened.parts.map(\.name) == [Self.sample.path])
+        // What cannot be opened is left to its reader, who says why.
+        #expect(try CaptureOpener().open("/nowhere/at/all").parts.map(\.path) == ["/nowhere/at/all"])
+        #expect(try CaptureOpener().open("/").parts.map(\.path) == ["/"])
+    }
+}

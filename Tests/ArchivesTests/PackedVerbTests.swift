@@ -1,0 +1,71 @@
+import Foundation
+import Support
+import Testing
+
+/// `waterh-replay` as built, on what is packed: each verb says what it says of the plain capture.
+@Suite struct PackedVerbTests {
+    let replay = Program("waterh-replay")
+    static let sample = CaptureOpenerTests.sample.path
+
+    @Test(arguments: [["drinks", "--json"], ["commands", "--json"], ["att", "--json"], ["info", "--json"], ["drinks", "--raw"], ["att"]])
+    func `a packed capture reads as the plain one, as a file and through a pipe`(words: [String]) async throws {
+        let folder = try TemporaryFolder()
+        let file = try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "gzip")
+        try Data(file).write(to: folder.url("a.gz"))
+        let plain = try await replay.run(words + [Self.sample])
+        try #require(plain.exitCode == 0)
+        for (path, input) in [(folder.file("a.gz"), []), ("-", file), ("-", try CaptureOpenerTests.bytes())] {
+            let packed = try await replay.run(words + [path], input: input)
+            #expect(packed.output.replacingOccurrences(of: #""file":"\#(path)""#, with: #""file":"\#(Self.sample)""#) == plain.output)
+            #expect(packed.error == plain.error)
+            #expect(packed.exitCode == 0)
+        }
+    }
+
+    @Test func `a bug report to drinks in one command`() async throws {
+        let folder = try TemporaryFolder()
+        try Data(try await CaptureOpenerTests.report()).write(to: folder.url("bugreport.zip"))
+        let path = folder.file("bugreport.zip")
+        let plain = try await replay.run(["drinks", Self.sample])
+        let report = try await replay.run(["drinks", path])
+        #expect(report.exitCode == 0)
+        // Frames are counted in each of its files.
+        let frames = /frame \d+/
+        #expect(report.output.replacing(frames, with: "frame") == plain.output.replacing(frames, with: "frame"))
+        #expect(report.error.contains("read from it: \(CaptureOpenerTests.logs)btsnoop_hci.log.last"))
+        let info = try await replay.run(["info", path, "--json"])
+        #expect(info.lines.count == 2)
+        for verb in ["commands", "att"] { #expect(try await replay.run([verb, path]).exitCode == 0) }
+        #expect(try await replay.run(["diff", path, path]).exitCode == 0)
+        let converted = try await replay.run(["convert", path, folder.file("whole.btsnoop")])
+        #expect(converted.exitCode == 0, "\(converted.error)")
+        let whole = try await replay.run(["drinks", folder.file("whole.btsnoop")])
+        #expect(whole.output == plain.output)
+        let play = try replay.start(["play", path, "--link", "unix:\(folder.file("b.sock"))", "--flush"])
+        #expect(try await play.line { $0.hasPrefix("ready link=") }.contains("profile=retail"))
+        play.send(signal: SIGINT)
+        _ = try await play.finish()
+    }
+
+    @Test func `an expectation may be of a packed capture`() async throws {
+        let folder = try TemporaryFolder()
+        try Data(try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "xz")).write(to: folder.url("a.xz"))
+        #expect(try await replay.run(["verify", folder.path, "--update"]).exitCode == 0)
+        #expect(try await replay.run(["verify", folder.path]).output == "1 capture, all as expected\n")
+        try Data(try await CaptureOpenerTests.report()).write(to: folder.url("two.zip"))
+        #expect(try await replay.run(["verify", folder.path]).exitCode == 4)
+    }
+
+    @Test func `what ends early says so in one line, with exit code 4`() async throws {
+        let file = try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "gzip")
+        for verb in ["drinks", "commands", "att", "info"] {
+            let cut = try await replay.run([verb, "-"], input: Array(file.prefix(file.count / 2)))
+            #expect(cut.exitCode == 4, "\(verb)")
+            #expect(cut.error.split(separator: "\n").count == 1, "\(verb): \(cut.error)")
+            #expect(cut.error.contains("this gzip file is damaged or cut: "), "\(verb): \(cut.error)")
+            let bomb = try await replay.run([verb, "-"], input: [0x50, 0x4B, 5, 6] + [UInt8](repeating: 0, count: 18))
+            #expect(bomb.error == "error: standard input: this zip file holds no capture that is read here: it is empty\n")
+            #expect(bomb.exitCode == 4)
+        }
+    }
+}
