@@ -14,7 +14,7 @@ struct WaterhReplay: AsyncParsableCommand {
         version: ProgramVersion.text,
         subcommands: [
             InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, StatsCommand.self, ReportCommand.self, PlayCommand.self, RecordCommand.self,
-            ConvertCommand.self, DiffCommand.self, VerifyCommand.self, CloneCommand.self,
+            ConvertCommand.self, DiffCommand.self, VerifyCommand.self, DissectorCommand.self, CloneCommand.self,
         ])
 
     static func main() async {

@@ -144,6 +144,10 @@ import Testing
                 #expect(try Self.text(root.file("usr/share/" + file)).contains(word), "\(file)")
             }
         }
+        #expect(try Self.text(root.file("usr/share/waterh/waterh.lua")).contains("register_postdissector(waterh)"))
+        let libraries = try FileManager.default.contentsOfDirectory(atPath: root.file("usr/lib")).filter { $0.hasSuffix("-linux-gnu") }
+        #expect(libraries.count == 1)
+        for place in libraries { #expect(try Self.text(root.file("usr/lib/\(place)/wireshark/plugins/waterh.lua")).hasPrefix("-- WaterH bottles for Wireshark")) }
         let mode = try FileManager.default.attributesOfItem(atPath: root.file("etc/waterh/waterh.toml"))[.posixPermissions] as? Int
         #expect(mode == 0o640, "passwords may stand in it")
         #expect(try !Self.text(root.file("usr/share/doc/waterh/copyright")).isEmpty)

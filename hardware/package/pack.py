@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tempfile
 import textwrap
@@ -169,6 +170,7 @@ def share_tree(products, share):
     put(os.path.join(share, "icons/hicolor/scalable/apps/waterh.svg"), source=os.path.join(ROOT, "Sources/CDashboard/pages/icon.svg"))
     for capture in sorted(glob.glob(os.path.join(ROOT, "captures/*"))):
         put(os.path.join(share, "waterh/captures", os.path.basename(capture)), source=capture)
+    put(os.path.join(share, "waterh/waterh.lua"), output(os.path.join(products, "waterh-replay"), "dissector", timeout=60))
     doc = os.path.join(share, "doc/waterh")
     put(os.path.join(doc, "README.md.gz"), zipped(read(os.path.join(ROOT, "README.md"))))
     put(os.path.join(doc, "copyright"), copyright_text())
@@ -207,6 +209,10 @@ def tree(products, folder, programs=True):
     put(os.path.join(folder, "lib/udev/rules.d/70-waterh.rules"), installed(read(os.path.join(UNITS, "70-waterh.rules"))))
     put(os.path.join(folder, "etc/waterh/waterh.toml"), source=os.path.join(HERE, "waterh.toml"), mode=0o640)
     put(os.path.join(share, "lintian/overrides/waterh"), source=os.path.join(HERE, "debian/lintian-overrides"))
+    # Wireshark and tshark read it there; without them nobody does.
+    plugins = os.path.join(folder, "usr/lib", sysconfig.get_config_var("MULTIARCH"), "wireshark/plugins")
+    os.makedirs(plugins, exist_ok=True)
+    os.symlink("../../../../share/waterh/waterh.lua", os.path.join(plugins, "waterh.lua"))
     if programs:
         for name in manual.COMMANDS:
             stripped(os.path.join(products, name), os.path.join(folder, "usr/bin", name))

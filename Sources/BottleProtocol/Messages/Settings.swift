@@ -74,14 +74,16 @@ public struct ReminderSetting: Hashable, Sendable {
     public static let standard = Self(mode: 0, wakeHour: 8, wakeMinute: 0, sleepHour: 20, sleepMinute: 0, intervalMinutes: 60)
 
     public var encoded: [UInt8] { [mode, wakeHour, wakeMinute, sleepHour, sleepMinute, intervalMinutes] }
+
+    /// By their number.
+    public static let modeNames = ["off", "periodic", "smart"]
 }
 
 extension ReminderSetting: CustomStringConvertible {
     /// `periodic, 08:00-20:00, every 60 min`.
     public var description: String {
         func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
-        let modes = ["off", "periodic", "smart"]
-        let word = Int(mode) < modes.count ? modes[Int(mode)] : "mode \(mode)"
+        let word = Int(mode) < Self.modeNames.count ? Self.modeNames[Int(mode)] : "mode \(mode)"
         return "\(word), \(two(wakeHour)):\(two(wakeMinute))-\(two(sleepHour)):\(two(sleepMinute)), every \(intervalMinutes) min"
     }
 }

@@ -4,8 +4,11 @@ extension DrinkRecord {
     /// Whether month, day, hour, minute and second can occur together. 29 February needs a leap year where the year is known.
     public var isDatePossible: Bool { firstImpossibleField == nil }
 
+    /// Before there was no such bottle.
+    public static let plausibleYears = 2015...2099
+
     /// Whether the record's own year lies in 2015–2099. Always so in `strict`, whose records carry none.
-    public var isYearPlausible: Bool { year.map { (2015...2099).contains($0) } ?? true }
+    public var isYearPlausible: Bool { year.map { Self.plausibleYears.contains($0) } ?? true }
 
     /// Kept, never counted: an impossible date or an implausible year, as after a power loss of the bottle's clock.
     public var isSuspect: Bool { !isDatePossible || !isYearPlausible }
