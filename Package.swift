@@ -120,7 +120,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
+                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),

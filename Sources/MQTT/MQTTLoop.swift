@@ -10,6 +10,8 @@ final class MQTTLoop: @unchecked Sendable {
         /// Answered once the broker has let us in.
         case connection
         case subscribe([String])
+        /// What others say there, while we are here.
+        case watch([String])
         case publish([MQTTMessage])
         case close
         /// Answered when all is over.
@@ -64,6 +66,8 @@ final class MQTTLoop: @unchecked Sendable {
     private var complaint: String?
     /// The broker seems not to know MQTT 5.
     private var needsOldWords = false
+    /// It is spoken to in MQTT 3.1.1.
+    private var isOld = false
     /// With which reason the broker said good-bye.
     private var dismissal: Int32 = 0
 
@@ -112,6 +116,7 @@ final class MQTTLoop: @unchecked Sendable {
     /// From the first word to the last.
     private func converse(isOld: Bool) -> MQTTFailure {
         let me = Unmanaged.passUnretained(self).toOpaque()
+        self.isOld = isOld
         var end = MQTTFailure(.closed, "The connection was closed.")
         do throws(MQTTFailure) {
             let client = try library.client(for: options, isOld: isOld, owner: me)
@@ -180,6 +185,7 @@ final class MQTTLoop: @unchecked Sendable {
                 closing = closing ?? .now
                 _ = library.functions.disconnect(client)
             case .subscribe(let filters): subscribe(client, filters, answer)
+            case .watch(let filters): subscribe(client, filters, isWatching: true, answer)
             case .publish(let messages): publish(client, messages, answer)
             }
         }
@@ -205,12 +211,17 @@ final class MQTTLoop: @unchecked Sendable {
         }
     }
 
-    private func subscribe(_ client: OpaquePointer, _ filters: [String], _ answer: @escaping Answer) {
+    private func subscribe(_ client: OpaquePointer, _ filters: [String], isWatching: Bool = false, _ answer: @escaping Answer) {
         guard !filters.isEmpty else { return answer(.success(true)) }
         let ticket = Ticket(filters.count, answer)
         for filter in filters {
             var number: Int32 = 0
-            let code = filter.withCString { library.functions.subscribe(client, &number, $0, MQTTMessage.quality) }
+            let code = filter.withCString {
+                // The old version has no word for "not what I say myself".
+                isWatching && !isOld
+                    ? library.functions.subscribe_v5(client, &number, $0, 0, Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue), nil)
+                    : library.functions.subscribe(client, &number, $0, isWatching ? 0 : MQTTMessage.quality)
+            }
             guard code == 0 else { return ticket.end(.failure(failure(code))) }
             tickets[number] = ticket
         }

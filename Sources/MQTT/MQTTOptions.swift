@@ -11,6 +11,8 @@ public struct MQTTOptions: Hashable, Sendable {
     public var key: String?
     /// What the broker says in our name when we are gone without a word.
     public var will: MQTTMessage?
+    /// The broker forgets us with the end of the connection.
+    public var isForNow = false
     /// Seconds without a word after which either side asks whether the other is there.
     public var keepAlive: Int32 = 30
     /// How long the broker may take for each answer.

@@ -25,6 +25,10 @@ public final class MQTTSession: Sendable {
     /// Asks for topics; waits until the broker has agreed.
     public func subscribe(_ filters: [String]) async throws(MQTTFailure) { _ = try await answer(to: .subscribe(filters)) }
 
+    /// Asks for what others say at these topics while we are here: what comes while we are away is not kept for us. A broker that knows no MQTT 5 sends
+    /// back what we say there ourselves, too.
+    public func watch(_ filters: [String]) async throws(MQTTFailure) { _ = try await answer(to: .watch(filters)) }
+
     /// Sends messages in this order, and waits until the broker has all of them.
     /// - Returns: `false` where the broker says that nobody listens there, as those of MQTT 5 do.
     @discardableResult

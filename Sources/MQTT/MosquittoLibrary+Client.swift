@@ -7,13 +7,13 @@ extension MosquittoLibrary {
     ///   - isOld: speaks MQTT 3.1.1, for brokers that know no other.
     ///   - owner: the `MQTTLoop` that hears what the library tells, on its own thread.
     func client(for options: MQTTOptions, isOld: Bool, owner: UnsafeMutableRawPointer) throws(MQTTFailure) -> OpaquePointer {
-        guard let client = functions.new(options.clientID, false, owner) else {
+        guard let client = functions.new(options.clientID, options.isForNow, owner) else {
             throw MQTTFailure(.tooMuch, "The MQTT library makes no client: \(String(cString: strerror(errno)))")
         }
         do throws(MQTTFailure) {
             listen(client)
             try check(functions.int_option(client, MOSQ_OPT_PROTOCOL_VERSION, isOld ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5), "the version of MQTT")
-            if !isOld { try ask(client) }
+            if !isOld { try ask(client, isForNow: options.isForNow) }
             try check(functions.int_option(client, MOSQ_OPT_SEND_MAXIMUM, MQTTLoop.inFlight), "how much may be under way")
             // Small messages go at once, and not when the last one was confirmed.
             try check(functions.int_option(client, MOSQ_OPT_TCP_NODELAY, 1), "that small messages go at once")
@@ -32,11 +32,11 @@ extension MosquittoLibrary {
         return client
     }
 
-    /// What is asked of the broker with the first word: to remember us for ever, and to keep to itself what is too large for us.
-    private func ask(_ client: OpaquePointer) throws(MQTTFailure) {
+    /// What is asked of the broker with the first word: to remember us for ever (or not at all), and to keep to itself what is too large for us.
+    private func ask(_ client: OpaquePointer, isForNow: Bool) throws(MQTTFailure) {
         var properties: OpaquePointer?
         defer { functions.property_free_all(&properties) }
-        try check(functions.property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), .max), "how long we are remembered")
+        try check(functions.property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), isForNow ? 0 : .max), "how long we are remembered")
         try check(functions.property_add_int32(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), UInt32(MQTTMessage.incomingLimit)), "the largest packet")
         // The library has no such call that does not wait for the network. This one notes what is asked before it finds that no host is named, and
         // the connection that is made afterwards asks for it.

@@ -155,9 +155,8 @@ extension SyncClient {
 
     /// The first line of a small file.
     private static func token(inFile path: String) throws -> String {
-        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 8192) else {
-            throw SyncTrouble("The file \(path), which sync.tokenFile names, cannot be read.")
-        }
+        let data: Data
+        do { data = try SmallFile.read(path, limit: 8192) } catch { throw SyncTrouble("The file \(path), which sync.tokenFile names, \(error.words).") }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         let token = line.trimmingCharacters(in: .whitespaces)
         guard Settings.isToken(token) else {

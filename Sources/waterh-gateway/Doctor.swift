@@ -5,6 +5,7 @@ import CommandStore
 import Foundation
 import Gateway
 import Links
+import MQTTSurface
 import Store
 import TrackerCore
 
@@ -23,7 +24,7 @@ struct Doctor: AsyncParsableCommand {
         var findings: [Finding] = []
         for place in places {
             let found = DoctorChecks.store(place) + [DoctorChecks.zone(self.place.namedZone(file), place), DoctorChecks.bottles(OwnBottles.look(place), place.person)]
-            findings += found.map { $0.about(places.count > 1 ? place.person?.name : nil) }
+            findings += (found + (await DoctorChecks.broker(place, file))).map { $0.about(places.count > 1 ? place.person?.name : nil) }
         }
         findings += await DoctorChecks.links(places, link, file)
         let own = places.flatMap { OwnBottles.look($0) }
@@ -127,6 +128,24 @@ enum DoctorChecks {
         }
         let bottle = zones.bottle == zones.day ? "" : "; the bottle's clock shows \(zones.bottle.id), now \(zones.bottle.wall(at: Machine.now()))"
         return Finding("time zone", .good, "\(zones.day.id), now \(zones.day.wall(at: Machine.now()))\(bottle)")
+    }
+
+    /// Whether the broker lets us in, where one is named, and whether the place there is free. Leaves nothing there.
+    static func broker(_ place: StorePlace, _ file: Configuration) async -> [Finding] {
+        guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
+        let isFile = file.mqtt["mqtt.url"] != nil
+        do {
+            let check = try await MQTTOutlet.check(
+                store, overlay: { try Resident.overlay($0, file: file.mqtt, listed: place.person?.name) }, nonce: String(UInt32.random(in: 0...UInt32.max), radix: 36))
+            return switch check {
+            case nil: []
+            case .good(let words): [Finding("mqtt", .good, words)]
+            case .taken(let words): [Finding("mqtt", .bad, words, advice: BrokerAdvice.prefixTaken(isFile: file.mqtt["mqtt.prefix"] != nil, store: place.path))]
+            case .failed(let words, let kind): [Finding("mqtt", .bad, words, advice: BrokerAdvice.line(kind, isFile: isFile, store: place.path))]
+            }
+        } catch {
+            return [Finding("mqtt", .bad, (error as? any Problem)?.sentence ?? "\(error)", advice: BrokerAdvice.line(.wrongUse, isFile: isFile, store: place.path))]
+        }
     }
 
     /// Which bottles a poll drains.

@@ -33,6 +33,8 @@ actor House {
     private var departed: [Departed] = []
     /// What takes back what brokers keep of who is not served any more.
     private var farewells: [(store: StorePlace, work: Task<Void, Never>)] = []
+    /// Who is served right now, as whoever takes leave of another sees it.
+    private let present = PresentStores()
     private var adapters: [String: Adapter] = [:]
     /// Opens a socket for the commands of a person, until it is cancelled.
     private var doors: (@Sendable (_ socket: String, _ person: String) async -> Void)?
@@ -107,6 +109,7 @@ actor House {
         }
         // Nobody is polled for before everybody's bottles are known.
         (entries, self.plan) = (next, plan)
+        present.are(next.map(\.resident.store))
         for entry in joining { await entry.adapter.join(entry.resident) }
         for (key, adapter) in adapters where await adapter.isDeserted {
             adapters[key] = nil
@@ -123,13 +126,14 @@ actor House {
             if !departed.contains(where: { one.store.isSameFile(as: $0.store) }), let share = plan.share(of: one), let gone = Departed(one.store.path, share) { departed.append(gone) }
             let isDue = Farewell.isDue(one.store)
             if isDue, !farewells.contains(where: { one.store.isSameFile(as: $0.store.path) }) {
-                farewells.append((one.store, Task { [log] in await Farewell(plan: one, log: log).run() }))
+                farewells.append((one.store, Task { [log, present] in await Farewell(plan: one, log: log, othersTopics: { present.topics }).run() }))
             }
             // Who has neither a bottle nor anything at a broker is forgotten.
             if isDue || departed.contains(where: { one.store.isSameFile(as: $0.store) }) { remembered.append(.init(name: one.name, store: one.store.path, link: one.store.person?.link)) }
         }
         do { try plan.served?.note(remembered) } catch {
-            log.warning("Whom this service serves cannot be noted, so that who is taken off the list while it is stopped is not let go in order: \(error.localizedDescription)")
+            let why = (error as? CommandFailure)?.sentence ?? "\(error)"
+            log.warning("Whom this service serves cannot be noted, so that who is taken off the list while it is stopped is not let go in order: \(why)")
         }
     }
 

@@ -3,6 +3,8 @@ import CommandKit
 import CommandStore
 import Foundation
 import MQTTSurface
+import Store
+import TrackerCore
 
 struct Identity: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,12 +31,24 @@ struct Identity: AsyncParsableCommand {
         guard FileManager.default.fileExists(atPath: store.path) else {
             throw CommandFailure(.refused, "There is no store yet in \(store.path).", advice: "Name another with --store.")
         }
+        // Also who may only read it may look, and looking changes nothing.
+        guard let choice else { return try show(try store.open(hostZone: nil, for: .looking)) }
         let desk = try Depot(store, zone: place.namedZone(file)).desk()
-        guard try Depot.explained({ try MQTTOutlet.identity(of: desk.store) }) != nil else {
+        try show(desk.store) {
+            do {
+                try MQTTOutlet.settle(desk, at: Machine.home(of: store.path), asNew: choice == .new) { try Resident.overlay($0, file: file.mqtt, listed: store.person?.name) }
+            } catch let problem as any Problem where problem.code == MQTTOutlet.prefixTaken {
+                throw CommandFailure(problem, advice: BrokerAdvice.prefixTaken(isFile: file.mqtt["mqtt.prefix"] != nil, store: store.path))
+            }
+        }
+    }
+
+    private func show(_ store: TrackerStore, after settle: () throws -> Void = {}) throws {
+        guard try Depot.explained({ try MQTTOutlet.identity(of: store) }) != nil else {
             throw CommandFailure(.refused, "This store was never told to a broker: it has no name there.", advice: "Name a broker: waterh-tracker settings set mqtt.url mqtt://HOST")
         }
-        if let choice { try Depot.explained { try MQTTOutlet.settle(desk, at: Machine.home(of: store.path), asNew: choice == .new) } }
-        guard let known = try Depot.explained({ try MQTTOutlet.identity(of: desk.store) }) else { return }
+        try Depot.explained(settle)
+        guard let known = try Depot.explained({ try MQTTOutlet.identity(of: store) }) else { return }
         if json {
             TextOutput.standard.line((["client": .string(known.client), "path": JSONValue(known.path)] as JSONValue).text)
         } else {

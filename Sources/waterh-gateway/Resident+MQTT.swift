@@ -16,31 +16,31 @@ extension Resident {
 
     /// What every connection of a store with brokers is used in, also without a service for it.
     static func surroundings(
-        _ store: TrackerStore, _ plan: @escaping @Sendable () -> PersonPlan, log: Logger, canNotify: @escaping @Sendable () -> Bool = { false }
+        _ store: TrackerStore, _ plan: @escaping @Sendable () -> PersonPlan, log: Logger, canNotify: @escaping @Sendable () -> Bool = { false },
+        othersTopics: @escaping @Sendable () -> Set<String> = { [] }
     ) -> MQTTOutlet.Surroundings {
         let place = store.path
         return MQTTOutlet.Surroundings(
             desk: { try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "mqtt", canNotify: canNotify()) },
-            overlay: { try overlay($0, plan()) }, sharesWaterline: { plan().sharesWaterline }, version: ProgramVersion.text,
+            overlay: { try overlay($0, file: plan().mqtt, listed: plan().listed) }, sharesWaterline: { plan().sharesWaterline }, version: ProgramVersion.text,
             claim: { client in
                 // Where it cannot be seen who has the name, the broker shows it.
                 guard let lock = try? NameLock(Paths.ofSession("\(client).lock")) else { return nil }
                 guard lock.isOurs else {
                     throw Refusal(
                         "mqttNameTaken",
-                        "Another service speaks to brokers as \(client): it keeps this store, or one of which this one is a copy. Only one of them is heard there. Stop the other, or make copies with waterh-tracker backup: they have a name of their own.",
-                        category: .busy)
+                        "Another service speaks to brokers as \(client): it keeps this store, or one of which this one is a copy. \(BrokerAdvice.nameTaken)", category: .busy)
                 }
                 return lock
             },
-            home: { place == ":memory:" ? nil : Machine.home(of: place) }, watch: { place == ":memory:" ? nil : StoreWatch(place) },
+            home: { place == ":memory:" ? nil : Machine.home(of: place) }, watch: { place == ":memory:" ? nil : StoreWatch(place) }, othersTopics: othersTopics,
             say: { word in
+                let advice = BrokerAdvice.about(word, store: place).map { " \($0)" } ?? ""
                 switch word {
                 case .connected(let plan): log.notice("MQTT: connected with \(plan).")
                 case .trouble(let trouble): log.warning("MQTT: \(sentence(trouble)) It is tried again.")
-                case .copied(let words):
-                    log.warning(
-                        "MQTT: \(words) Was it moved here: waterh-gateway identity keep --store \(place). Is it a copy: give it another prefix (mqtt.prefix) first, then waterh-gateway identity new --store \(place).")
+                case .nameShared(let words): log.warning("MQTT: \(sentence(words)) It is tried again.\(advice)")
+                case .copied(let words), .prefixShared(let words): log.warning("MQTT: \(words)\(advice)")
                 case .off: log.notice("MQTT: the settings name no broker any more.")
                 case .stays(let words): log.warning("MQTT: \(words)")
                 case .ignored(let words): log.warning("MQTT: \(words)")
@@ -50,10 +50,10 @@ extension Resident {
 
     /// What the file says goes before the settings; who is listed has a level of their own below the
     /// prefix, whoever named the broker.
-    private static func overlay(_ settings: Settings, _ plan: PersonPlan) throws -> Settings {
+    static func overlay(_ settings: Settings, file: [String: String], listed: String?) throws -> Settings {
         var settings = settings
-        for (name, text) in plan.mqtt { try settings.set(name, to: text) }
-        if let listed = plan.listed {
+        for (name, text) in file { try settings.set(name, to: text) }
+        if let listed {
             try settings.set("mqtt.prefix", to: "\(settings.service.mqttPrefix)/\(PlainName.of(listed))")
         }
         return settings

@@ -25,7 +25,7 @@ struct Run: AsyncParsableCommand {
         FileLimit.raise()
         let supervisor = Supervisor()
         let log = speech.logger(link: try plan.people.first.map { "\(try $0.link.name)" } ?? "", isTalkative: link.verbose || Diagnostics.isLively)
-        if let remark = plan.remark { log.warning("\(remark)") }
+        for remark in plan.remarks { log.warning("\(remark)") }
         let house = House(speech, supervisor, log: log)
         try await house.take(plan)
         let door = await ServicePages(house, plan, log: log)

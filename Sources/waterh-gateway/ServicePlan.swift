@@ -20,7 +20,7 @@ struct ServicePlan: Sendable {
     /// Who is listed, and not served here: their bottles are theirs all the same.
     let neighbours: [PersonEntry]
     /// What whoever started the service has to know: it does not do all that it was told.
-    let remark: String?
+    let remarks: [String]
     /// Whom services of this list have served; `nil` where one store is named.
     let served: ServedPeople?
     /// Who is not listed any more, and was served; their stores are still there.
@@ -36,9 +36,9 @@ struct ServicePlan: Sendable {
                 advice: "Leave --store out, name one of them with --person (\(file.people.map(\.name).joined(separator: ", "))), or another configuration with --config.")
         }
         let other = Machine.variable("WATERH_STORE")
-        remark = file.people.isEmpty ? nil : other.map {
-            "WATERH_STORE (\($0)) is not used: waterh.toml lists people, and each one's day is in the store that stands there (\(file.people.map(\.name).joined(separator: ", "))). Unset it."
-        }
+        var remarks = file.people.isEmpty ? [] : other.map {
+            ["WATERH_STORE (\($0)) is not used: waterh.toml lists people, and each one's day is in the store that stands there (\(file.people.map(\.name).joined(separator: ", "))). Unset it."]
+        } ?? []
         if place.isOne || file.people.isEmpty {
             let store = try place.place(file)
             people = [try PersonPlan(link, place, store, file, keep: keep)]
@@ -56,13 +56,18 @@ struct ServicePlan: Sendable {
         }
         let served = place.isOne ? nil : ServedPeople(of: place.config ?? Paths.configuration)
         let people = people
-        gone = (served?.read() ?? []).compactMap { one in
+        let found = served?.look()
+        served.flatMap { served in found.flatMap(served.remark) }.map { remarks.append($0) }
+        var before: [ServedPeople.One] = []
+        if case .people(let those)? = found { before = those }
+        gone = before.compactMap { one in
             let entry = PersonEntry(name: one.name, store: one.store, link: one.link)
             guard FileManager.default.fileExists(atPath: one.store), !people.contains(where: { $0.store.isSameFile(as: one.store) }) else { return nil }
             return try? PersonPlan(link, place, StorePlace(path: one.store, origin: .configuration, person: entry), file, keep: keep)
         }
+        self.remarks = remarks
         // Who was never one of several has nobody to be told from.
-        self.served = file.people.isEmpty && gone.isEmpty ? nil : served
+        self.served = file.people.isEmpty && gone.isEmpty && found != .damaged ? nil : served
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
         // By its public address it is called, too.
         names = (file.names ?? []) + [file.publicURL.flatMap(OutgoingURL.host)].compactMap(\.self)

@@ -135,6 +135,7 @@ private enum Doctor {
                 name: "settings", ok: refused.isEmpty, detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
                 advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),
             sync(try desk.store.outbox(), try desk.store.syncReport().report),
+        ] + (try outlets(desk)) + [
             Finding(name: "page", ok: true, detail: "a running service shows it at http://\(try desk.store.settings().service.httpListen)/", advice: nil),
             Finding(name: "zone", ok: true, detail: "\(desk.zone.id), now \(desk.dateTime(desk.now))", advice: nil),
             Finding(
@@ -143,6 +144,11 @@ private enum Doctor {
                     bottle.name + (bottle.identities.contains(bottle.name) || bottle.identities.isEmpty ? "" : " = \(bottle.identities.joined(separator: ", "))") + (bottle.batteryPercent.map { " (battery \($0) %)" } ?? "")
                 }.joined(separator: ", "), advice: nil),
         ]
+    }
+
+    /// What stands between the service and a broker, as it was when a service tried last.
+    private static func outlets(_ desk: Desk) throws -> [Finding] {
+        try desk.store.outletTroubles().map { Finding(name: $0.outlet, ok: false, detail: $0.words, advice: "Ask now, with: waterh-gateway doctor --store \(desk.store.path)") }
     }
 
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {

@@ -90,6 +90,7 @@ extension StatusText {
         if snapshot.syncReport.refused > 0 {
             lines.append("\(counted(snapshot.syncReport.refused, "row")) of the sync server not taken: waterh-tracker check --doctor")
         }
+        for trouble in try desk.store.outletTroubles() { lines.append(console.paint("\(trouble.outlet.uppercased()): \(trouble.words)", .amber)) }
         lines += try today(desk)
         lines += try waterline(snapshot, desk)
         return lines

@@ -106,7 +106,7 @@ import Testing
             #expect(copied.exitCode == 0, "\(copied.error)")
         }
         let second = try start(isCopy ? "b.sqlite" : "a.sqlite", "two")
-        let words = isCopy ? "MQTT: This store began as a copy of " : "MQTT: Another service speaks to brokers as waterh-"
+        let words = isCopy ? "MQTT: This store was made from " : "MQTT: Another service speaks to brokers as waterh-"
         #expect(await event { second.error.contains(words) ? true : nil } == true, "\(second.error)")
         #expect(second.error.contains("Another service keeps this store") != isCopy, "\(second.error)")
         #expect(!first.error.contains("hung up") && !second.error.contains("MQTT: connected"), "\(first.error) \(second.error)")
@@ -127,6 +127,136 @@ import Testing
         #expect(await event(within: 60) { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)")
         second.send(signal: SIGTERM)
         _ = try await second.finish(limit: 20)
+    }
+
+    /// A copy gets no name of its own before it has a prefix of its own, wherever the prefix comes from: it would overwrite what its original says.
+    @Test(arguments: ["nowhere", "settings", "file", "list"]) func aCopyKeepsOffTheOriginalsPrefix(_ place: String) async throws {
+        let (broker, folder) = (try await Broker(), try TemporaryFolder())
+        let (original, copy) = (folder.file("a.sqlite"), folder.file("b.sqlite"))
+        func config(_ store: String, _ prefix: String) throws -> String {
+            let mqtt = "[mqtt]\nurl = \"\(broker.url)\"\n" + (place == "file" ? "prefix = \"\(prefix)\"\n" : "")
+            let whose = place == "list" ? "[[person]]\nname = \"\(prefix)\"\nstore = \"\(store)\"\n" : "store = \"\(store)\"\n"
+            try Data("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n\(place == "list" ? mqtt + whose : whose + mqtt)".utf8).write(to: folder.url("waterh.toml"))
+            return folder.file("waterh.toml")
+        }
+        // A state of each one's own: a service of the copy knows nothing of whom the original's served.
+        func serve(_ config: String, as name: String) throws -> RunningProgram {
+            try Program("waterh-gateway").start(["run", "--config", config], environment: ["XDG_STATE_HOME": folder.file("state-\(name)")])
+        }
+        if place == "settings" { try await set(original, ["mqtt.prefix": "water"]) }
+        let service = try serve(config(original, "water"), as: "a")
+        let ear = try broker.listen("#")
+        let prefix = ["nowhere": "hydration", "settings": "water", "file": "water", "list": "hydration/water"][place] ?? ""
+        #expect(await event { ear.payloads(at: "\(prefix)/availability").last == "online" ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        _ = try await service.finish(limit: 20)
+        #expect(try await Program(path: "/bin/sh").run(["-c", "for f in a.sqlite*; do cp $f b${f#a}; done"], directory: folder.path).exitCode == 0)
+        let early = try await Program("waterh-gateway").run(["identity", "new", "--config", config(copy, "water")])
+        #expect(early.exitCode == 3 && early.error.contains("\(prefix)/…") && early.error.contains(place == "file" ? "[mqtt]" : "settings set mqtt.prefix NAME"), "\(early.error)")
+        // Whose it is is still open, and nothing of the original's was touched.
+        #expect(try await Program("waterh-gateway").run(["identity", "--config", config(copy, "water")]).output.contains("a.sqlite"))
+        if place != "file" && place != "list" { try await set(copy, ["mqtt.prefix": "mine"]) }
+        let own = try await Program("waterh-gateway").run(["identity", "new", "--config", config(copy, "mine")])
+        #expect(own.exitCode == 0 && own.output.contains("b.sqlite"), "\(own.error)")
+        let second = try serve(config(copy, "mine"), as: "b")
+        #expect(await event { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)")
+        second.send(signal: SIGTERM)
+        _ = try await second.finish(limit: 20)
+        #expect(ear.payloads(at: "\(prefix)/state").last?.isEmpty == false && ear.payloads(at: "\(prefix)/availability").last == "offline")
+    }
+
+    /// Two services with a store each, at one prefix of one broker: both say so, and so does who looks at either day.
+    @Test func anotherStoreAtTheSamePrefixIsTold() async throws {
+        let (broker, folder) = (try await Broker(), try TemporaryFolder())
+        func start(_ name: String) throws -> RunningProgram {
+            try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(name)).sqlite\"\nlisten = \"off\"\n[mqtt]\nurl = \"\(broker.url)\"\n".utf8).write(to: folder.url("\(name).toml"))
+            return try Program("waterh-gateway").start(["run", "--config", folder.file("\(name).toml")])
+        }
+        let services = [try start("a"), try start("b")]
+        for (name, service) in zip(["a", "b"], services) {
+            #expect(await event { service.error.contains("is published at hydration/…, too") && service.error.contains("settings set mqtt.prefix NAME --store \(folder.file(name)).sqlite") ? true : nil } == true, "\(service.error)")
+            let status = try await Program("waterh-tracker").run(["status", "--store", folder.file(name) + ".sqlite"])
+            #expect(status.output.contains("MQTT: Another store (waterh-"), "\(status.output)")
+            let doctor = try await Program("waterh-tracker").run(["check", "--doctor", "--store", folder.file(name) + ".sqlite"])
+            #expect(doctor.output.contains("look mqtt") && doctor.output.contains("waterh-gateway doctor"), "\(doctor.output)")
+        }
+        for service in services {
+            service.send(signal: SIGTERM)
+            _ = try await service.finish(limit: 20)
+        }
+    }
+
+    /// Another store under a name that is listed, exchanged while service and broker were down: the farewell of the old one takes nothing of the new one's.
+    @Test func aStoreExchangedUnderItsNameIsNotTakenBack() async throws {
+        let (broker, folder) = (try await Broker(), try TemporaryFolder())
+        let config = folder.url("waterh.toml")
+        func start(_ store: String) throws -> RunningProgram {
+            try Data("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n[[person]]\nname = \"anna\"\nstore = \"\(folder.file(store))\"\n[mqtt]\nurl = \"\(broker.url)\"\n".utf8).write(to: config)
+            return try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
+        }
+        var ear = try broker.listen("#")
+        var stores = ["a.sqlite", "b.sqlite"]
+        var service = try start(stores[0])
+        #expect(await event { ear.payloads(at: "hydration/anna/availability").last == "online" ? true : nil } == true, "\(service.error)")
+        for round in 0..<3 {
+            service.send(signal: SIGTERM)
+            _ = try await service.finish(limit: 20)
+            try await broker.stop()
+            stores.swapAt(0, 1)
+            // Each round the old one leaves, whoever of the two comes to the broker first.
+            service = try start(stores[0])
+            #expect(await event { service.error.contains("cannot be reached") ? true : nil } == true, "\(service.error)")
+            try await broker.start()
+            ear = try broker.listen("#")
+            #expect(await event(within: 60) { service.error.contains("is taken back") ? true : nil } == true, "round \(round): \(service.error)")
+            for topic in ["state", "availability", "bridge/info"] {
+                #expect(await event(within: 60) { ear.payloads(at: "hydration/anna/\(topic)").last.map { !$0.isEmpty && $0 != "offline" } == true ? true : nil } == true, "round \(round) \(topic): \(ear.output.suffix(2000)) \(service.error)")
+            }
+        }
+        service.send(signal: SIGTERM)
+        _ = try await service.finish(limit: 20)
+    }
+
+    /// The memory of whom a service serves may be anything: it is told, nothing is waited for, and what was there is kept.
+    @Test(arguments: ["pipe", "folder", "damaged", "socket"]) func aStrangeMemoryOfPeopleIsToldAndKept(_ what: String) async throws {
+        let folder = try TemporaryFolder()
+        let config = folder.url("waterh.toml")
+        try Data("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n[[person]]\nname = \"anna\"\nstore = \"\(folder.file("a.sqlite"))\"\n".utf8).write(to: config)
+        func start() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")]) }
+        let state = folder.url("state/waterh").path
+        func file() -> String? { (try? FileManager.default.contentsOfDirectory(atPath: state))?.first { $0.hasPrefix("people-") && $0.hasSuffix(".json") }.map { "\(state)/\($0)" } }
+        var service = try start()
+        let memory = try #require(await event { file() }, "\(service.error)")
+        service.send(signal: SIGTERM)
+        _ = try await service.finish(limit: 20)
+        let make = ["pipe": "mkfifo $0", "folder": "mkdir $0", "damaged": "printf '[{' > $0", "socket": "cd ${0%/*} && python3 -c 'import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' ${0##*/}"][what] ?? ""
+        #expect(try await Program(path: "/bin/sh").run(["-c", "rm $0; " + make, memory]).exitCode == 0)
+        service = try start()
+        let words = ["pipe": "is a pipe", "folder": "is a folder", "damaged": "is damaged", "socket": "is a socket"][what] ?? ""
+        #expect(await event { service.error.contains("notes whom it serves") && service.error.contains(words) ? true : nil } == true, "\(service.error)")
+        // It goes on: its socket answers.
+        let asked: Bool? = await event(within: 60) { try? await Program("waterh-gateway").run(["nudge", "--config", config.path]).exitCode == 0 ? true : nil }
+        #expect(asked == true, "\(service.error)")
+        if what == "damaged" {
+            #expect((try? String(contentsOfFile: memory + ".damaged", encoding: .utf8)) == "[{")
+            #expect(try String(contentsOfFile: memory, encoding: .utf8).contains("anna"))
+        }
+        #expect(!service.error.contains("NSCocoa") && !service.error.contains("Domain"), "\(service.error)")
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+    }
+
+    /// Who only asks for the name changes nothing, also in a store of an earlier version.
+    @Test func lookingAtTheNameChangesNothing() async throws {
+        let folder = try TemporaryFolder()
+        let store = folder.file("a.sqlite")
+        try await set(store, ["mqtt.prefix": "x"])
+        let older = "INSERT INTO outlet (name, id, position) VALUES ('mqtt', 'abc', 0); ALTER TABLE outlet DROP COLUMN trouble; DELETE FROM migration WHERE name = 'outletTroubles'; PRAGMA user_version"
+        let version = try await Program(path: "/usr/bin/sqlite3").run([store, older])
+        let before = try #require(Int(version.output.trimmingCharacters(in: .whitespacesAndNewlines)), "\(version.error)") - 1
+        _ = try await Program(path: "/usr/bin/sqlite3").run([store, "PRAGMA user_version = \(before)"])
+        #expect(try await identity(store) == "waterh-abc")
+        #expect(try await Program(path: "/usr/bin/sqlite3").run([store, "PRAGMA user_version"]).output == "\(before)\n")
     }
 
     /// Who is not listed any more leaves nothing of the day at the broker.

@@ -86,7 +86,7 @@ struct DiscoveryTests {
             return Set(components.filter { Set($0.value.keys) == ["platform"] }.keys)
         }
         #expect(try bare(day()) == ["goal"])
-        #expect(try bare(day(commands: false)) == ["goal_ml", "reminders", "log_cup", "undo", "log_water", "log_drink"])
+        #expect(try bare(day(commands: false)) == ["goal_ml", "reminders", "bottle_light", "log_cup", "undo", "log_water", "log_drink"])
         #expect(try bare(day(waterline: false)) == ["goal", "session", "log_water", "log_drink"])
         #expect(try bare(bottle()).isEmpty)
         #expect(try bare(bottle(isOnly: false)) == ["flash", "light", "bottle_reminder"])

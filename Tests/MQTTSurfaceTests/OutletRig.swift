@@ -25,8 +25,10 @@ final class OutletRig: Sendable {
 
     static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
-    /// - Parameter limit: how long a reminder waits for the broker.
-    init(_ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil, limit: Duration = .seconds(6)) throws {
+    /// - Parameters:
+    ///   - limit: how long a reminder waits for the broker.
+    ///   - others: topics that are another store's.
+    init(_ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil, limit: Duration = .seconds(6), others: Set<String> = []) throws {
         sink = MQTTSink(limit: limit)
         self.broker = broker
         let store = try store ?? TrackerStore(inMemory: "UTC")
@@ -49,7 +51,7 @@ final class OutletRig: Sendable {
         outlet = MQTTOutlet(
             .init(
                 desk: desk, service: door, sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
-                watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) },
+                watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) }, othersTopics: { others },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), sink: sink)
         boxed.rig = self
     }

@@ -422,6 +422,81 @@ struct OutletTests {
         await again.stop()
     }
 
+    /// Whoever empties what is ours, by accident or as one who goes: who is there says it again, and what is said of Home Assistant's own devices stays deleted.
+    @Test(arguments: ["h/state", "h/availability", "h/bridge/info"]) func whatSomebodyEmptiesIsSaidAgain(_ topic: String) async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        let ear = try broker.listen("#")
+        rig.start()
+        try await rig.connected()
+        _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
+        _ = try #require(await event { ear.payloads(at: topic).last { !$0.isEmpty } })
+        try await broker.publish(topic, "", more: ["-r"])
+        let again: Bool? = await event {
+            let all = ear.payloads(at: topic)
+            return all.contains("") && all.last != "" ? true : nil
+        }
+        #expect(again == true, "\(ear.payloads(at: topic))")
+        #expect(try await kept(broker).contains { $0.hasPrefix("1 \(topic) ") })
+        // Another one's last word is not ours.
+        try await broker.publish("h/availability", "offline", more: ["-r"])
+        #expect(await event { ear.payloads(at: "h/availability").last(where: { !$0.isEmpty }) == "online" && ear.payloads(at: "h/availability").contains("offline") ? true : nil } == true)
+        let device = "homeassistant/device/waterh_\(try rig.store.openOutlet("mqtt", makeID: { "never" }).id)/config"
+        try await broker.publish(device, "", more: ["-r"])
+        _ = try rig.desk().logDrink(.ml(1))
+        _ = await event { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 1 ? true : nil }
+        #expect(ear.payloads(at: device).last == "")
+        #expect(rig.connections == 1)
+        await rig.stop()
+    }
+
+    /// Two stores at one prefix: each says so, also to who looks at the day, until one of them goes.
+    @Test func anotherStoreAtTheSameTopicsIsTold() async throws {
+        let broker = try await Broker()
+        let (first, second) = (try OutletRig(broker), try OutletRig(broker))
+        first.start()
+        try await first.connected()
+        _ = await event { try? first.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
+        second.start()
+        try await second.connected()
+        for rig in [first, second] {
+            let told: Bool? = await event { rig.words.withLock { $0.contains { if case .prefixShared(let words) = $0 { words.contains("at h/…") } else { false } } } ? true : nil }
+            #expect(told == true, "\(rig.words.withLock { $0 })")
+            #expect(try rig.store.outletTroubles().map(\.outlet) == ["mqtt"])
+        }
+        await second.stop()
+        // Who stays is there, alone.
+        #expect(await event { (try? first.store.outletTroubles().isEmpty) == true ? true : nil } == true)
+        let id = try first.store.openOutlet("mqtt", makeID: { "never" }).id
+        let back: Bool? = await event {
+            guard let all = try? await kept(broker) else { return nil }
+            return all.contains("1 h/availability online") && all.contains { $0.hasPrefix("1 h/bridge/info ") && $0.contains(id) } ? true : nil
+        }
+        #expect(back == true)
+        await first.stop()
+        // What is left of who went is nobody.
+        let third = try OutletRig(broker)
+        third.start()
+        try await third.connected()
+        _ = await event { try? third.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
+        #expect(third.words.withLock { $0.count } == 1, "\(third.words.withLock { $0 })")
+        await third.stop()
+    }
+
+    /// Who takes leave of a store clears nothing that is another's by now.
+    @Test func aFarewellSparesWhatIsAnothersByNow() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, others: ["h/state", "h/availability"])
+        rig.start()
+        try await rig.connected()
+        _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
+        await rig.stop()
+        #expect(await rig.outlet.takeBack())
+        let left = try await kept(broker)
+        #expect(Set(left.map { $0.split(separator: " ")[1] }) == ["h/state", "h/availability"], "\(left)")
+        #expect(left.contains("1 h/availability offline"))
+    }
+
     /// Two clients of one name: the broker lets only one of them in, and it is told why.
     @Test func anotherClientOfOurNameIsTold() async throws {
         let broker = try await Broker()
@@ -435,7 +510,7 @@ struct OutletTests {
             try await rig.connected(round + 1)
             await other.close()
         }
-        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .trouble(let words) = $0 { words.contains(MQTTAdvice.otherClient) } else { false } } } ? true : nil }
+        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .nameShared(let words) = $0 { words.contains(MQTTAdvice.otherClient) } else { false } } } ? true : nil }
         #expect(told == true, "\(rig.words.withLock { $0 })")
         await rig.stop()
     }

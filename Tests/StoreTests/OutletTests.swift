@@ -58,6 +58,52 @@ import TrackerCore
         #expect(id == "first")
     }
 
+    /// A container has no number: the file itself tells whether it is the same, under whatever path it lies.
+    @Test func aMachineWithoutANumberIsToldByTheFile() throws {
+        let folder = try TemporaryFolder()
+        func home(_ name: String) -> OutletHome { OutletHome(machine: "\n", path: folder.file(name)) }
+        func shell(_ text: String) throws {
+            let process = Process()
+            (process.executableURL, process.arguments) = (URL(fileURLWithPath: "/bin/sh"), ["-c", "cd \(folder.path) && \(text)"])
+            try process.run()
+            process.waitUntilExit()
+        }
+        do {
+            let original = try TrackerStore(path: folder.file("a"))
+            _ = try original.openOutlet("mqtt") { "first" }
+            for _ in 0..<2 { #expect(try original.standing(of: "mqtt", at: home("a")) == .known) }
+        }
+        // As another machine of no number has it: the same path, and another file.
+        try shell("cp a x && mv a b && mv x a")
+        #expect(try TrackerStore(path: folder.file("a")).standing(of: "mqtt", at: home("a")) == .fromElsewhere(home("a").path))
+        try shell("rm -f a a-wal a-shm")
+        #expect(try TrackerStore(path: folder.file("b")).standing(of: "mqtt", at: home("b")) == .known)
+        // What was noted without anything goes on.
+        let old = try TrackerStore(path: folder.file("c"))
+        _ = try old.openOutlet("mqtt") { "old" }
+        try old.write { try $0.execute(sql: "UPDATE outlet SET home = ' ' || ?", arguments: [home("c").path]) }
+        #expect(try old.standing(of: "mqtt", at: home("c")) == .known && old.standing(of: "mqtt", at: home("c")) == .known)
+    }
+
+    @Test func whatStandsBetweenIsNotedUntilItIsOver() throws {
+        #expect(try store.outletTroubles().isEmpty)
+        try store.noteTrouble("nobody", of: "mqtt")
+        _ = try store.openOutlet("mqtt") { "1" }
+        #expect(try store.outletTroubles().isEmpty)
+        for words in ["It is away.", "It is away.", String(repeating: "x", count: 9000)] {
+            try store.noteTrouble(words, of: "mqtt")
+            #expect(try store.outletTroubles().map(\.words) == [String(words.prefix(2000))])
+        }
+        let mark = try store.changeMark()
+        try store.noteTrouble(String(repeating: "x", count: 9000), of: "mqtt")
+        #expect(try store.changeMark() == mark)
+        try store.closeOutlet("mqtt")
+        #expect(try store.outletTroubles().isEmpty)
+        _ = try store.openOutlet("mqtt") { "1" }
+        try store.noteTrouble(nil, of: "mqtt")
+        #expect(try store.outletTroubles().isEmpty)
+    }
+
     @Test func withoutAnOutletNothingIsNoted() throws {
         _ = try store.logDrink(ml: 100, context())
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)

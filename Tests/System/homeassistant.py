@@ -29,12 +29,13 @@ LIMIT = 60
 # Entity: unit, device class, state class. What has none has None.
 DAY = {
     "sensor.hydration_today": ("mL", "volume", "total"), "sensor.hydration_lifetime": ("L", "water", "total_increasing"), "sensor.hydration_progress": ("%", None, "measurement"),
+    "sensor.hydration_left": ("mL", "volume_storage", "measurement"),
     "sensor.hydration_behind": ("mL", None, "measurement"), "sensor.hydration_urgency": (None, "enum", None), "sensor.hydration_next_drink": (None, "timestamp", None),
     "sensor.hydration_last_drink": (None, "timestamp", None), "sensor.hydration_drinks": (None, None, "total"), "event.hydration_sip": (None, None, None),
     "event.hydration_reminder": (None, None, None), "binary_sensor.hydration_session": (None, None, None),
 }
 DAY_COMMANDS = {
-    "number.hydration_goal_ml": ("mL", None, None), "switch.hydration_reminders": (None, None, None), "button.hydration_log_cup": (None, None, None),
+    "number.hydration_goal_ml": ("mL", None, None), "switch.hydration_reminders": (None, None, None), "switch.hydration_bottle_light": (None, None, None), "button.hydration_log_cup": (None, None, None),
     "button.hydration_undo": (None, None, None), "button.hydration_log_water": (None, None, None), "button.hydration_log_drink": (None, None, None),
 }
 BOTTLE_OWN = {

@@ -32,7 +32,7 @@ actor StateFeed {
     }
 
     /// How often the store is asked whether anything was written, while somebody watches.
-    static let lookEvery = Duration.milliseconds(200)
+    static let lookEvery = Duration.milliseconds(100)
     /// How often the day is told although nothing was written (tracker law B8), seconds by the day's own clock: one that is set, or a
     /// computer that slept, is a reason to tell it at once.
     static let tickSeconds: Double = 60

@@ -84,6 +84,10 @@ extension HomeDevice {
             HomeComponent("sensor", "progress", "Progress", [
                 "unit_of_measurement": .text("%"), "state_class": .text("measurement"), "value_template": .text("{{ value_json.percent }}"), "icon": .text("mdi:cup-water"),
             ]),
+            HomeComponent("sensor", "left", "Left today", [
+                "device_class": .text("volume_storage"), "unit_of_measurement": .text("mL"), "state_class": .text("measurement"),
+                "value_template": .text("{{ [value_json.dailyGoalMl - value_json.dailyTotalMl, 0] | max }}"), "icon": .text("mdi:cup-outline"),
+            ]),
             HomeComponent("sensor", "behind", "Behind", [
                 "unit_of_measurement": .text("mL"), "state_class": .text("measurement"), "value_template": .text("{{ value_json.deficitMl }}"),
                 "icon": .text("mdi:timer-sand"), "expire_after": expires,
@@ -109,6 +113,11 @@ extension HomeDevice {
             HomeComponent("switch", "reminders", "Reminders", isOffered: commands, [
                 "value_template": .text("{{ 'ON' if value_json.remindersEnabled else 'OFF' }}"), "command_topic": .text(topics.command("reminders")),
                 "payload_on": .text("ON"), "payload_off": .text("OFF"), "icon": .text("mdi:bell"), "entity_category": .text("config"),
+            ]),
+            HomeComponent("switch", "bottle_light", "Light of reminders", isOffered: commands, [
+                "value_template": .text("{{ 'ON' if value_json.bottleLight else 'OFF' }}"), "command_topic": .text(topics.command("settings")),
+                "payload_on": .text(#"{"bottle.light": "true"}"#), "payload_off": .text(#"{"bottle.light": "false"}"#), "state_on": .text("ON"), "state_off": .text("OFF"),
+                "icon": .text("mdi:led-on"), "entity_category": .text("config"),
             ]),
             HomeComponent("button", "log_cup", "Log a cup", isOffered: commands, [
                 "command_topic": .text(topics.command("log")), "command_template": press(#", "ml": "cup""#), "icon": .text("mdi:cup"),

@@ -22,10 +22,13 @@ final class CommandInbox: Sendable {
     private let desk: CommandDesk
     private let say: @Sendable (MQTTOutlet.Word) -> Void
     private let changed: @Sendable () -> Void
+    private let own: OwnTopics
 
-    /// - Parameter changed: called when something came that others have to hear of.
-    init(_ plan: MQTTPlan, _ desk: CommandDesk, say: @escaping @Sendable (MQTTOutlet.Word) -> Void, changed: @escaping @Sendable () -> Void) {
-        (self.plan, self.desk, self.say, self.changed) = (plan, desk, say, changed)
+    /// - Parameters:
+    ///   - own: hears what others say at topics of ours.
+    ///   - changed: called when something came that others have to hear of.
+    init(_ plan: MQTTPlan, _ desk: CommandDesk, own: OwnTopics, say: @escaping @Sendable (MQTTOutlet.Word) -> Void, changed: @escaping @Sendable () -> Void) {
+        (self.plan, self.desk, self.own, self.say, self.changed) = (plan, desk, own, say, changed)
         (outside, queue) = AsyncStream.makeStream(of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.outsideLimit))
     }
 
@@ -49,6 +52,7 @@ final class CommandInbox: Sendable {
 
     /// On the connection's thread.
     func take(_ message: MQTTMessage) {
+        guard !own.take(message) else { return }
         state.withLock { $0.received += 1 }
         if let discovery = plan.discovery, message.topic == Self.status(discovery) {
             guard message.text == "online", !message.isRetained else { return }

@@ -22,6 +22,8 @@ public actor MQTTOutlet {
         public var home: @Sendable () -> OutletHome?
         /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all the time.
         public var watch: @Sendable () -> StoreWatch?
+        /// At which topics brokers keep something of others whom the same service tells of.
+        public var othersTopics: @Sendable () -> Set<String>
         public var say: @Sendable (Word) -> Void
         /// From 0 to 1.
         public var chance: @Sendable () -> Double
@@ -30,11 +32,12 @@ public actor MQTTOutlet {
             desk: @escaping @Sendable () throws -> TrackerDesk, overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceDoor? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool, version: String, wrote: @escaping @Sendable () async -> Void = {},
             claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil }, home: @escaping @Sendable () -> OutletHome? = { nil },
-            watch: @escaping @Sendable () -> StoreWatch? = { nil }, say: @escaping @Sendable (Word) -> Void, chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+            watch: @escaping @Sendable () -> StoreWatch? = { nil }, othersTopics: @escaping @Sendable () -> Set<String> = { [] }, say: @escaping @Sendable (Word) -> Void,
+            chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
             (self.desk, self.overlay, self.service, self.sharesWaterline) = (desk, overlay, service, sharesWaterline)
             (self.version, self.wrote, self.claim, self.home, self.watch) = (version, wrote, claim, home, watch)
-            (self.say, self.chance) = (say, chance)
+            (self.othersTopics, self.say, self.chance) = (othersTopics, say, chance)
         }
     }
 
@@ -42,6 +45,10 @@ public actor MQTTOutlet {
     public enum Word: Hashable, Sendable {
         case connected(String)
         case trouble(String)
+        /// Somebody seems to speak to the broker under our name.
+        case nameShared(String)
+        /// Another store is told at the same topics.
+        case prefixShared(String)
         /// The store may be known at brokers from elsewhere: a person has to say which of the two it is.
         case copied(String)
         /// The settings name no broker any more.
@@ -70,6 +77,7 @@ public actor MQTTOutlet {
     private var pause: Task<Void, Never>?
     private var isPoked = false
     private var lastTrouble: String?
+    private var stranger: String?
     private var isOn = false
     private var hasLooked = false
     private var isLeaving = false
@@ -113,10 +121,9 @@ public actor MQTTOutlet {
             } catch {
                 sink.connect(nil)
                 brief = connections > before && ContinuousClock.now - start < Self.briefly ? brief + 1 : 0
-                let isCopy = (error as? any Problem)?.code == Self.copied
-                trouble(MQTTAdvice.words(error, plan, isRepeated: brief > 1), isCopy)
+                trouble(error, plan, isRepeated: brief > 1)
                 // Nobody was asked: a word of the person's is all that it takes.
-                await wait(isCopy ? Self.lookAnyway : backoff.next(chance: around.chance()), while: plan)
+                await wait(Self.isCopy(error) ? Self.lookAnyway : backoff.next(chance: around.chance()), while: plan)
             }
         }
         if isLeaving { tellWhatStays() }
@@ -151,7 +158,7 @@ public actor MQTTOutlet {
                 }
                 try await MQTTVisit.takeBack(self, plan)
             } catch {
-                trouble(MQTTAdvice.words(error, plan), (error as? any Problem)?.code == Self.copied)
+                trouble(error, plan)
                 await wait(backoff.next(chance: around.chance()), while: plan)
             }
         }
@@ -190,6 +197,12 @@ public actor MQTTOutlet {
     /// Waits until there may be something to say.
     func restBetweenLooks() async { await rest(isFollowing ? Self.lookAnyway : Self.lookEvery) }
 
+    /// Who asks a broker for a store, and with which words in a file over the settings; `nil` where none is named.
+    public static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws -> BrokerCheck? {
+        guard let plan = try MQTTPlan(try overlay(store.settings()).service) else { return nil }
+        return await BrokerCheck.ask(plan, for: store, nonce: nonce)
+    }
+
     static func plan(_ around: Surroundings) throws -> MQTTPlan? { try MQTTPlan(try around.overlay(around.desk().store.settings()).service) }
 
     static func open(_ desk: TrackerDesk) throws -> Outlet { try desk.store.openOutlet(name) { newID(desk) } }
@@ -206,15 +219,31 @@ public actor MQTTOutlet {
     /// Whether brokers keep something of the store's.
     public static func leavesSomething(_ store: TrackerStore) throws -> Bool { try !store.keptTopics(of: name).isEmpty }
 
+    /// At which topics brokers keep something of the store's.
+    public static func topics(keptBy store: TrackerStore) throws -> Set<String> { Set(try store.keptTopics(of: name)) }
+
     /// From here on the store is told from this place, as who it was or as somebody else. A service that waits for it goes on.
-    public static func settle(_ desk: TrackerDesk, at home: OutletHome, asNew: Bool) throws {
+    /// - Parameter overlay: what a file says over the settings.
+    public static func settle(_ desk: TrackerDesk, at home: OutletHome, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }) throws {
         guard asNew else { return try desk.store.move(name, to: home) }
         // What brokers keep of the one that they know would be nobody's.
         guard try desk.store.standing(of: name, at: home) != .known else {
             throw Refusal("mqttKnown", "This store is the one that brokers know from here: it keeps its name, and nothing was changed.")
         }
+        let prefix = try overlay(desk.store.settings()).service.mqttPrefix
+        // The two would overwrite each other there, and either would take back what is the other's.
+        guard try !desk.store.keptByOriginal(of: name, at: home).contains(where: { $0.hasPrefix("\(prefix)/") }) else {
+            throw Refusal(
+                prefixTaken, "What this store was made from is published at \(prefix)/…, and so would this one be: it needs a prefix of its own first. Nothing was changed.",
+                values: ["prefix": prefix])
+        }
         try desk.store.beginAnew(name, id: newID(desk), at: home)
     }
+
+    /// The code where two stores would be told at the same topics.
+    public static let prefixTaken = "mqttPrefixTaken"
+
+    private static func isCopy(_ error: any Error) -> Bool { (error as? any Problem)?.code == copied }
 
     /// What a store is refused that may be known at brokers from elsewhere.
     private static let copied = "mqttCopied"
@@ -227,18 +256,20 @@ public actor MQTTOutlet {
         case .known: return
         case .copy(let path):
             throw Refusal(
-                copied, "This store began as a copy of \(path), which is still there and is known at brokers as \(client). Nothing is said there before somebody says which of the two it is.",
+                copied,
+                "This store was made from \(path) (it is a copy, or a backup), which is still there and is known at brokers as \(client). Nothing is said there before somebody says which of the two it is.",
                 values: ["path": path, "client": client])
         case .fromElsewhere(let path):
             throw Refusal(
                 copied,
-                "This store was told to brokers as \(client) from another machine (\(path) there), which may go on with it. Nothing is said there before somebody says whether it was moved here or is a copy.",
+                "This store was told to brokers as \(client) from another machine, or from another disk (\(path) there), which may go on with it. Nothing is said there before somebody says whether it was moved here or is a copy.",
                 values: ["path": path, "client": client])
         }
     }
 
     private func turnOff() throws {
         lastTrouble = nil
+        note(nil)
         let store = try around.desk().store
         let wasOpen = try store.closeOutlet(Self.name, sparing: Self.mostWaiting)
         guard isOn || wasOpen || !hasLooked else { return }
@@ -255,15 +286,32 @@ public actor MQTTOutlet {
 
     func connected(_ plan: MQTTPlan) {
         connections += 1
-        lastTrouble = nil
+        (lastTrouble, stranger) = (nil, nil)
+        note(nil)
         around.say(.connected("\(plan)"))
     }
 
-    private func trouble(_ words: String, _ isCopy: Bool) {
+    private func trouble(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool = false) {
+        let words = MQTTAdvice.words(error, plan, isRepeated: isRepeated)
         guard words != lastTrouble, !Task.isCancelled else { return }
         lastTrouble = words
-        around.say(isCopy ? .copied(words) : .trouble(words))
+        note(words)
+        around.say(Self.isCopy(error) ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
     }
+
+    /// Another store is told where this one is, or is not any more.
+    func meet(_ other: String?, at topics: Topics) {
+        guard other != stranger else { return }
+        stranger = other
+        guard let other else { return note(nil) }
+        let words =
+            "Another store (\(MQTTPlan.client(other))) is published at \(topics.prefix)/…, too: each overwrites what the other says there, and neither is right. Each needs a prefix of its own (mqtt.prefix, in the file prefix)."
+        note(words)
+        around.say(.prefixShared(words))
+    }
+
+    /// Whoever looks at the day sees it, too.
+    private func note(_ words: String?) { try? around.desk().store.noteTrouble(words, of: Self.name) }
 
     /// Waits; a change of the settings ends it.
     private func wait(_ length: Duration, while plan: MQTTPlan?) async {

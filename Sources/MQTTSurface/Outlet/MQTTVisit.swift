@@ -13,6 +13,8 @@ struct MQTTVisit {
     private static let settingsEvery = Duration.seconds(1)
     /// So many drinks are under way at once: what is not confirmed is told again by the next connection.
     private static let batch = 200
+    /// So often between two beats what somebody empties is said again: two programs must not go on for ever.
+    private static let mostRestored = 50
 
     private let owner: MQTTOutlet
     private let around: MQTTOutlet.Surroundings
@@ -20,6 +22,7 @@ struct MQTTVisit {
     private let outlet: Outlet
     private let session: MQTTSession
     private let inbox: CommandInbox
+    private let own: OwnTopics
     private var topics: Topics { plan.topics }
 
     /// What the day was worked out from.
@@ -37,6 +40,8 @@ struct MQTTVisit {
     private var seen: Seen?
     private var lastTick = ContinuousClock.now
     private var lastBeat = ContinuousClock.now
+    /// What was said again since the last beat because somebody had emptied it.
+    private var restored = 0
     private var lastHealth: ContinuousClock.Instant?
     private var lastSettings = ContinuousClock.now
 
@@ -49,7 +54,8 @@ struct MQTTVisit {
         let claim = try around.claim(MQTTPlan.client(outlet.id))
         defer { withExtendedLifetime(claim) {} }
         let desk = CommandDesk(desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
-        let inbox = CommandInbox(plan, desk, say: around.say) {
+        let own = OwnTopics(plan.topics, id: outlet.id) { Task { await owner.poke() } }
+        let inbox = CommandInbox(plan, desk, own: own, say: around.say) {
             Task {
                 await owner.poke()
                 await around.wrote()
@@ -64,7 +70,7 @@ struct MQTTVisit {
             outside.cancel()
         }
         do {
-            var visit = MQTTVisit(owner, plan, outlet, session, inbox)
+            var visit = MQTTVisit(owner, plan, outlet, session, inbox, own)
             try await visit.converse()
             if await owner.isDone(with: plan) {
                 try await visit.takeBack()
@@ -86,11 +92,16 @@ struct MQTTVisit {
         try MQTTOutlet.checkHome(known.id, around)
         let claim = try around.claim(MQTTPlan.client(known.id))
         defer { withExtendedLifetime(claim) {} }
-        let session = try MQTTSession(plan.options(id: known.id)) { _ in }
+        var options = plan.options(id: known.id)
+        // Somebody else may be there by now.
+        options.will = nil
+        let session = try MQTTSession(options) { _ in }
         do {
             _ = try await session.connected()
             let kept = try store.keptTopics(of: MQTTOutlet.name)
-            try await session.publish(kept.map { MQTTMessage($0, [], isRetained: true) })
+            // What is another's by now stays: that one says there what is to be said.
+            let others = around.othersTopics()
+            try await session.publish(kept.filter { !others.contains($0) }.map { MQTTMessage($0, [], isRetained: true) })
             try store.forgetKept(kept, of: MQTTOutlet.name)
         } catch {
             await session.close()
@@ -102,18 +113,20 @@ struct MQTTVisit {
     /// Nothing of ours stays behind.
     private mutating func takeBack() async throws {
         let all = kept.sorted()
+        own.stand([])
         try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)] + all.map { MQTTMessage($0, [], isRetained: true) })
         try around.desk().store.forgetKept(all, of: outlet.name)
         kept = []
     }
 
-    private init(_ owner: MQTTOutlet, _ plan: MQTTPlan, _ outlet: Outlet, _ session: MQTTSession, _ inbox: CommandInbox) {
-        (self.owner, around, self.plan, self.outlet, self.session, self.inbox) = (owner, owner.around, plan, outlet, session, inbox)
+    private init(_ owner: MQTTOutlet, _ plan: MQTTPlan, _ outlet: Outlet, _ session: MQTTSession, _ inbox: CommandInbox, _ own: OwnTopics) {
+        (self.owner, around, self.plan, self.outlet, self.session, self.inbox, self.own) = (owner, owner.around, plan, outlet, session, inbox, own)
     }
 
     private mutating func converse() async throws {
         _ = try await session.connected()
         try await session.subscribe([plan.obeysCommands ? topics.everyCommand : nil, plan.discovery.map(CommandInbox.status)].compactMap(\.self))
+        try await session.watch(own.filters)
         owner.sink.connect(
             MQTTSink.Connection(session: session, topics: topics, desk: around.desk, sharesWaterline: around.sharesWaterline, confirmedLate: around.wrote))
         await owner.connected(plan)
@@ -126,6 +139,8 @@ struct MQTTVisit {
         while !Task.isCancelled {
             if let failure = session.failure { throw failure }
             if inbox.takeHomeIsBack() { (said, told, seen) = ([:], nil, nil) }
+            restore(own.takeEmptied())
+            await owner.meet(own.stranger, at: topics)
             try await tellSips()
             try await tellDay()
             try await tellHealth()
@@ -162,12 +177,12 @@ struct MQTTVisit {
         let now = Seen(mark: try desk.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
         guard isTick || now != seen else { return }
         if isTick { lastTick = .now }
-        if isBeat { lastBeat = .now }
+        if isBeat { (lastBeat, restored) = (.now, 0) }
         let settings = try desk.store.settings()
         var state = StatePayload(
             snapshot: try desk.state(), service: status,
             dayStart: DayCalendar(zone: desk.zone, boundaryHour: settings.boundaryHour).start(of: try desk.today()),
-            lifetimeMl: try desk.store.lifetime(for: outlet.name), remindersEnabled: settings.remindersEnabled)
+            lifetimeMl: try desk.store.lifetime(for: outlet.name), remindersEnabled: settings.remindersEnabled, bottleLight: settings.bottle.light)
         let waterline = WaterlinePayload(session: state.snapshot.waterline)
         if !sharesWaterline { state.snapshot.waterline = nil }
 
@@ -190,6 +205,14 @@ struct MQTTVisit {
         seen = now
     }
 
+    /// What somebody emptied is said again at the next look, which is at once.
+    private mutating func restore(_ emptied: Set<String>) {
+        guard !emptied.isEmpty, restored < Self.mostRestored else { return }
+        restored += emptied.count
+        for topic in emptied { said[topic] = nil }
+        (told, seen) = (nil, nil)
+    }
+
     /// Brings what the broker keeps of ours into step with this: what is other is sent, what is not among it is taken back.
     private mutating func keep(_ pictures: [(topic: String, text: String)], again: Bool, _ store: TrackerStore) async throws {
         let wanted = Set(pictures.map(\.topic))
@@ -197,6 +220,8 @@ struct MQTTVisit {
             try store.noteKept(pictures.map(\.topic), of: outlet.name)
             kept.formUnion(wanted)
         }
+        // Before: what is emptied while it is on its way is heard, too.
+        own.stand(wanted)
         let fresh = pictures.filter { said[$0.topic] != $0.text || (again && $0.topic.hasPrefix(topics.prefix + "/")) }
         try await publish(fresh.map { MQTTMessage($0.topic, $0.text, isRetained: true) })
         for (topic, text) in fresh { said[topic] = text }

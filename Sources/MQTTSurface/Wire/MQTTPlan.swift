@@ -1,5 +1,6 @@
 import Foundation
 import MQTT
+import Store
 import TrackerCore
 
 /// What the settings `mqtt.…` ask for (tracker law Section 11).
@@ -55,9 +56,8 @@ public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func firstLine(of path: String) throws -> String {
-        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 8192) ?? Data() else {
-            throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, cannot be read.")
-        }
+        let data: Data
+        do { data = try SmallFile.read(path, limit: 8192) } catch { throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, \(error.words).") }
         guard !data.isEmpty else { throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, is empty: its first line is to be the password.") }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         guard Settings.isToken(line) else { throw WrongInput("mqttPasswordFile", "The first line of \(path), which mqtt.passwordFile names, is no password.") }

@@ -11,8 +11,10 @@ struct StatePayload: Encodable {
     /// All that was ever drunk, as far as the store knows; it never runs backwards.
     var lifetimeMl: Int
     var remindersEnabled: Bool
+    /// Bottles show with their own light when a drink is due.
+    var bottleLight: Bool
 
-    private enum CodingKeys: String, CodingKey { case service, dayStart, lifetimeMl, lifetimeLitres, remindersEnabled }
+    private enum CodingKeys: String, CodingKey { case service, dayStart, lifetimeMl, lifetimeLitres, remindersEnabled, bottleLight }
 
     func encode(to encoder: any Encoder) throws {
         try snapshot.encode(to: encoder)
@@ -22,12 +24,13 @@ struct StatePayload: Encodable {
         try container.encode(lifetimeMl, forKey: .lifetimeMl)
         try container.encode(Double(lifetimeMl) / 1000, forKey: .lifetimeLitres)
         try container.encode(remindersEnabled, forKey: .remindersEnabled)
+        try container.encode(bottleLight, forKey: .bottleLight)
     }
 
     /// Equal but for the passing of time: nothing to publish (tracker law B8).
     func says(theSameAs other: StatePayload) -> Bool {
         snapshot.says(theSameAs: other.snapshot) && Self.calm(service, other.service) && dayStart == other.dayStart && lifetimeMl == other.lifetimeMl
-            && remindersEnabled == other.remindersEnabled
+            && remindersEnabled == other.remindersEnabled && bottleLight == other.bottleLight
     }
 
     /// The next poll is worked out anew each time it is asked for: a second more or less says nothing.

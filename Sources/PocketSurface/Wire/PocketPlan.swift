@@ -1,5 +1,6 @@
 import Foundation
 import Outgoing
+import Store
 import TrackerCore
 
 /// What the settings `ntfy.…`, `gotify.…` or `webhook.…` ask for (tracker law Section 11).
@@ -69,9 +70,8 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
 
     private static func firstLine(of path: String, _ service: PocketService) throws -> String {
         let name = "\(service.rawValue).\(service.credential)File"
-        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 8192) else {
-            throw WrongInput("\(service.rawValue)TokenFile", "The file \(path), which \(name) names, cannot be read.")
-        }
+        let data: Data
+        do { data = try SmallFile.read(path, limit: 8192) } catch { throw WrongInput("\(service.rawValue)TokenFile", "The file \(path), which \(name) names, \(error.words).") }
         let line = (String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? "").trimmingCharacters(in: .whitespaces)
         guard Settings.isToken(line) else { throw WrongInput("\(service.rawValue)TokenFile", "The first line of \(path), which \(name) names, is no \(service.credential).") }
         return line
@@ -79,7 +79,8 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
 
     private static func template(in path: String) throws -> WebhookTemplate {
         let wrong = { (why: String) in WrongInput("webhookTemplate", "The file \(path), which webhook.templateFile names, \(why).") }
-        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: WebhookTemplate.limit + 1) else { throw wrong("cannot be read") }
+        let data: Data
+        do { data = try SmallFile.read(path, limit: WebhookTemplate.limit + 1) } catch { throw wrong(error.words) }
         guard data.count <= WebhookTemplate.limit, let text = String(validating: data, as: UTF8.self) else { throw wrong("is no text, or larger than 64 KiB") }
         do { return try WebhookTemplate(text) } catch { throw wrong("is no template: \(error)") }
     }

@@ -3,18 +3,25 @@ import TrackerCore
 
 /// From which file of which machine a store is told to others. One who copied it has it twice, and only one of the two is the one that is known there.
 public struct OutletHome: Hashable, Sendable {
-    /// Tells machines apart, and says nothing else of them; empty where a machine has no number.
+    /// Tells machines apart, and says nothing else of them. A machine without a number is told by the file itself: by where it lies on which disk.
     public var machine: String
     /// The file itself, whatever leads to it.
     public var path: String
 
     /// - Parameter number: the machine's own, `/etc/machine-id`, which is nobody's business beyond it.
     public init(machine number: String, path: String) {
-        let number = number.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
-        machine = number.isEmpty ? "" : String(SHA256.hex(("waterh " + number).utf8).prefix(16))
         let resolved = realpath(path, nil)
         defer { free(resolved) }
         self.path = resolved.map { String(cString: $0) } ?? URL(fileURLWithPath: path).standardizedFileURL.path
+        let number = number.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? Self.number(ofFile: self.path)
+        machine = number.map { String(SHA256.hex(("waterh " + $0).utf8).prefix(16)) } ?? ""
+    }
+
+    /// Of a file that is there: the same after a start and under another name, another one for each copy.
+    private static func number(ofFile path: String) -> String? {
+        var (file, disk) = (stat(), statvfs())
+        guard stat(path, &file) == 0, statvfs(path, &disk) == 0 else { return nil }
+        return "file \(disk.f_fsid) \(file.st_ino)"
     }
 
     init?(_ text: String) {

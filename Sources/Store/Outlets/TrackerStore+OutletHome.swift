@@ -11,6 +11,11 @@ extension TrackerStore {
             return .known
         }
         guard known != here else { return .known }
+        // Noted when a machine without a number had nothing else in its place.
+        guard !known.machine.isEmpty || known.path != here.path else {
+            try move(outlet, to: here)
+            return .known
+        }
         guard known.machine == here.machine else { return .fromElsewhere(known.path) }
         guard try isThere(known.path, as: outlet, beside: here.path) else {
             try move(outlet, to: here)
@@ -31,6 +36,15 @@ extension TrackerStore {
             try db.execute(sql: "UPDATE outlet SET home = ?, id = ? WHERE name = ?", arguments: [here.text, id, outlet])
             try db.execute(sql: "DELETE FROM outlet_topic WHERE outlet = ?", arguments: [outlet])
         }
+    }
+
+    /// At which topics the other end may keep something of the one that this store began as: what the two know of it.
+    public func keptByOriginal(of outlet: String, at here: OutletHome) throws -> Set<String> {
+        var topics = Set(try keptTopics(of: outlet))
+        if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine, let original = try? TrackerStore(path: known.path, for: .looking) {
+            topics.formUnion((try? original.keptTopics(of: outlet)) ?? [])
+        }
+        return topics
     }
 
     /// Who an outlet is, also one that is switched off; `nil` where there never was one.

@@ -23,7 +23,7 @@ extension Schema {
         migration: name
         notification: id kind dbusId sentAt sinks
         outbox: seq entity id op payload updatedAt attempts notBefore parked
-        outlet: name id isOpen position lifetimeMl home
+        outlet: name id isOpen position lifetimeMl home trouble
         outlet_topic: outlet topic
         pocket_message: seq outlet id place announcement since state remote isShown key
         preset: id userId name drinkType sizeOz abv standardDrinkEstimate position deleted updatedAt deviceId

@@ -1,0 +1,36 @@
+import Foundation
+import Support
+import Testing
+
+@testable import Store
+
+/// What somebody names as a small file is read with a limit, and nothing is waited for.
+@Suite struct SmallFileTests {
+    @Test(.timeLimit(.minutes(1))) func onlyAnOrdinaryFileIsRead() throws {
+        let folder = try TemporaryFolder()
+        func words(_ name: String) -> String? {
+            do {
+                _ = try SmallFile.read(name, limit: 100)
+                return nil
+            } catch { return error.words }
+        }
+        try Data("abc".utf8).write(to: folder.url("file"))
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: folder.file("file"))
+        for name in ["file", "link"] { #expect(try SmallFile.read(folder.file(name), limit: 100) == Data("abc".utf8)) }
+        #expect(try SmallFile.read(folder.file("file"), limit: 2) == Data("ab".utf8))
+        try Data().write(to: folder.url("empty"))
+        #expect(try SmallFile.read(folder.file("empty"), limit: 2).isEmpty)
+        mkfifo(folder.file("pipe"), 0o600)
+        #expect(words(folder.file("pipe")) == "is a pipe, which may never end")
+        #expect(words(folder.path) == "is a folder")
+        #expect(words("/dev/zero") == "is a device")
+        let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: folder.file("s").utf8.prefix(107)) }
+        let isBound = withUnsafePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) } }
+        if isBound == 0 { #expect(words(folder.file("s")) == "is a socket") }
+        #expect(words(folder.file("none"))?.contains("No such file") == true)
+    }
+}
