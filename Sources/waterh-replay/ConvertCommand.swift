@@ -10,7 +10,8 @@ struct ConvertCommand: ParsableCommand {
         abstract: "Rewrite a capture in another format.",
         discussion: """
             Without --format the output's suffix decides. Between HCI, air and text the conversation is carried over, and packets are
-            made around it; what is no ATT traffic stays behind then. Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))
+            made around it; what is no ATT traffic stays behind then. So it is where --device, --handle, --from, --to or --only choose; the discovery stays,
+            so that the characteristics are known. Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))
             """)
 
     @Argument(help: "The capture to read; - for standard input.")
@@ -22,13 +23,15 @@ struct ConvertCommand: ParsableCommand {
     @Option(help: "The format to write.", completion: .list(CaptureFormat.named.map(\.name)))
     var format: String?
 
+    @OptionGroup var filter: FilterArguments
+
     func run() throws {
         let target = try target()
         if output != "-", Self.isSame(input, output) {
             throw CommandFailure(.wrongUse, "\(input) and \(output) are one file", advice: "Name another file to write.")
         }
         let run = CaptureRun()
-        var converter = CaptureConverter(to: target)
+        var converter = CaptureConverter(to: target, filter: filter.filter)
         // Without a byte nothing is made.
         var destination: OutputFile?
         let parts = try run.parts(input)

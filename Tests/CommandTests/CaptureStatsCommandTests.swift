@@ -118,6 +118,17 @@ import Testing
         #expect(try await replay.run(["drinks", "--json", Self.twoDays, "--only", "requests"]).lines.isEmpty)
     }
 
+    @Test func `convert carries over what was chosen, with the discovery`() async throws {
+        let folder = try TemporaryFolder()
+        for (filter, notifications, drinks) in [(["--only", "notifications"], 15, 40), (["--to", "+0.2"], 7, 40), (["--device", "A4:C1:38:31:D1:D3"], 0, 0)] {
+            let result = try await replay.run(["convert", Self.twoDays, folder.file("some.pcapng")] + filter)
+            #expect(result.exitCode == 0, "\(result.error)")
+            #expect(try await replay.run(["att", folder.file("some.pcapng"), "--only", "notifications"]).lines.count == notifications, "\(filter)")
+            #expect(try await replay.run(["drinks", folder.file("some.pcapng"), "--json"]).lines.count == drinks, "\(filter)")
+            #expect(try await replay.run(["att", folder.file("some.pcapng"), "--only", "commands"]).lines.isEmpty == (filter[0] != "--to"))
+        }
+    }
+
     @Test(arguments: [
         ["--from", "yesterday"], ["--from", "2026-13-01"], ["--from", "2026-02-30"], ["--to", "25:00"], ["--to", "+-3"], ["--to", ""], ["--handle", "0"],
         ["--only", "nothing"], ["--device", "bottle"], ["--from", "2026-01-02", "--to", "2026-01-01"], ["--from", "99999999999999"],

@@ -60,8 +60,8 @@ function day(capture, seconds) {
 
 function table(head, rows, options = {}) {
   const numbers = new Set(options.numbers ?? []);
-  return make("div", { class: "scroll" }, make("table", {},
-    make("thead", {}, make("tr", {}, head.map((title, column) => make("th", { class: numbers.has(column) ? "number" : null }, title)))),
+  return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": options.name ?? "table" }, make("table", {},
+    make("thead", {}, make("tr", {}, head.map((title, column) => make(title ? "th" : "td", { class: numbers.has(column) ? "number" : null }, title)))),
     make("tbody", {}, rows.map((row) => make("tr", { class: row.kind }, (row.cells ?? row).map((cell, column) =>
       make("td", { class: cell instanceof SVGElement ? "chart" : numbers.has(column) ? "number" : options.classes?.[column] }, cell)))))));
 }
@@ -176,7 +176,7 @@ function course(capture, index) {
   const isError = (pdu) => pdu[4] === 1;
 
   const picture = draw("svg", { class: "course", role: "img", tabindex: "0", "aria-label": "PDUs over time; drag to look closer, arrow keys move, plus and minus change the scale" });
-  const list = make("div", { class: "list scroll" });
+  const list = make("div", { class: "list scroll", tabindex: "0", role: "group", "aria-label": `PDUs of ${brief(capture)}` });
   const said = make("p", { class: "soft small", "aria-live": "polite" });
   const search = make("input", { type: "search", placeholder: "search: name, handle, UUID, address, bytes, frame", "aria-label": "search PDUs" });
 

@@ -23,7 +23,13 @@ public struct CaptureConverter {
     /// As `CaptureFile.onProgress`.
     public var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
 
-    public init(to format: CaptureFormat) { self.format = format }
+    private let filter: TrafficFilter
+
+    /// - Parameter filter: where it narrows anything down, the conversation is carried over, of the wanted PDUs and of what tells whose they are.
+    public init(to format: CaptureFormat, filter: TrafficFilter = TrafficFilter()) {
+        self.format = format
+        self.filter = filter
+    }
 
     /// Reads the whole capture and hands over the bytes of the new one, piece by piece.
     ///
@@ -70,15 +76,18 @@ public struct CaptureConverter {
             outcome.leftOut += leftOut
         }
         var reassembler = ConversationReassembler()
+        var gate = TrafficGate(filter)
+        func isWanted(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool { filter.isEmpty || (gate.passes(event, pdu) && concernsDevice(event)) }
         // Which way HCI packets went, for formats that must say it made of one that does not (pcap link type 187).
         var sense = ConversationReassembler()
         do {
             try file.forEachPacket { packet, bytes in
                 let here = level ?? packet.content.level
+                gate.start(at: packet.time?.sinceEpoch)
                 if conversation == nil, let here, needsConversation(here, survey) {
                     conversation = ConversationWriter(format)
                     // Packets say names in advertisements only.
-                    for (name, address) in here == .text ? survey.names : [] {
+                    for (name, address) in here == .text ? survey.names : [] where filter.device == nil || filter.device == address {
                         try conversation?.introduce(address, name, packet) { made, madeBytes in
                             if try writer.write(made, madeBytes) { written += 1 }
                         }
@@ -94,6 +103,7 @@ public struct CaptureConverter {
                     if try writer.write(packet, bytes) { written += 1 } else { leftOut += 1 }
                 } else {
                     try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
+                        guard isWanted(event, pdu) else { return }
                         try conversation?.receive(event, pdu, time: packet.time?.sinceEpoch) { made, madeBytes in
                             if try writer.write(made, madeBytes) { written += 1 }
                         }
@@ -107,6 +117,7 @@ public struct CaptureConverter {
             throw error
         }
         try reassembler.finish { event, pdu in
+            guard isWanted(event, pdu) else { return }
             try conversation?.receive(event, pdu, time: nil) { made, madeBytes in if try writer.write(made, madeBytes) { written += 1 } }
         }
         try conversation?.finish { made, madeBytes in if try writer.write(made, madeBytes) { written += 1 } }
@@ -114,7 +125,21 @@ public struct CaptureConverter {
     }
 
     private func needsConversation(_ level: CaptureFormat.Level, _ survey: Survey) -> Bool {
-        level != format.level || (survey.hasSeveralAdapters && !format.keepsAdapters)
+        level != format.level || !filter.isEmpty || (survey.hasSeveralAdapters && !format.keepsAdapters)
+    }
+}
+
+extension CaptureConverter {
+    /// Whether what is no PDU belongs to the wanted device.
+    private func concernsDevice(_ event: ConversationEvent) -> Bool {
+        guard let device = filter.device else { return true }
+        switch event {
+        case .att(let observation): return observation.connection.peer == device || observation.connection.central == device
+        case .connected(let connection), .encrypted(let connection): return connection.peer == device || connection.central == device
+        case .disconnected(let connection, _): return connection.peer == device || connection.central == device
+        case .dropped(_, let connection): return connection.map { $0.peer == device || $0.central == device } ?? false
+        case .advertised(let advertiser): return advertiser.address == device
+        }
     }
 }
 
