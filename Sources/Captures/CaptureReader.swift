@@ -16,8 +16,11 @@ public struct CaptureReader {
     public var surveyInterfaces: (() -> InterfaceSurvey?)?
     private var parser = Parser.undecided
 
-    private enum Parser {
+    private indirect enum Parser {
         case undecided
+        case utf16(UTF16Parser)
+        case hexDump(HexDumpParser)
+        case tsharkJSON(TsharkJSONParser)
         case btsnoop(BtsnoopParser)
         case pcap(PcapParser)
         case pcapng(PcapngParser)
@@ -28,7 +31,12 @@ public struct CaptureReader {
         case failed
     }
 
-    public init() {}
+    /// Whether text in UTF-16 is looked for: not in the text that was one.
+    private let takesUTF16: Bool
+
+    public init() { takesUTF16 = true }
+
+    private init(takesUTF16: Bool) { self.takesUTF16 = takesUTF16 }
 
     /// Reads the whole records at the beginning of `window`.
     ///
@@ -40,8 +48,14 @@ public struct CaptureReader {
     /// - Throws: `CaptureError`, once, after everything before it was delivered; or whatever `body` throws.
     public mutating func read(_ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void) throws -> Int {
         if case .undecided = parser {
-            guard let decided = try Self.sniff(window, isLast: isLast) else { return 0 }
-            parser = decided
+            switch takesUTF16 ? UTF16Parser.look(window, isLast: isLast) : .other {
+            case .utf16(let isBigEndian):
+                parser = .utf16(UTF16Parser(isBigEndian: isBigEndian, inner: CaptureReader(takesUTF16: false)))
+            case .undecided: return 0
+            case .other:
+                guard let decided = try Self.sniff(window, isLast: isLast) else { return 0 }
+                parser = decided
+            }
         }
         let current = parser
         // Whatever is thrown below, there is no second time.
@@ -80,6 +94,15 @@ public struct CaptureReader {
         case .nrfConnect(var inner):
             consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
             parser = .nrfConnect(inner)
+        case .hexDump(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .hexDump(inner)
+        case .tsharkJSON(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .tsharkJSON(inner)
+        case .utf16(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .utf16(inner)
         case .undecided, .failed:
             return window.byteCount
         }
@@ -107,7 +130,7 @@ public struct CaptureReader {
 
     /// The formats in the order in which they are asked.
     private enum Candidate: CaseIterable {
-        case btsnoop, pcap, pcapng, foreign, packetLogger, nrfConnect, hexText
+        case btsnoop, pcap, pcapng, foreign, packetLogger, tsharkJSON, hexDump, nrfConnect, hexText, embeddedLog
 
         func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
             switch self {
@@ -118,6 +141,9 @@ public struct CaptureReader {
             case .packetLogger: PacketLoggerParser.sniff(head, isLast: isLast)
             case .nrfConnect: NRFConnectParser.sniff(head, isLast: isLast)
             case .hexText: HexTextParser.sniff(head, isLast: isLast)
+            case .tsharkJSON: TsharkJSONParser.sniff(head, isLast: isLast)
+            case .hexDump: HexDumpParser.sniff(head, isLast: isLast)
+            case .embeddedLog: NRFConnectParser.sniffEmbedded(head, isLast: isLast)
             }
         }
 
@@ -127,7 +153,9 @@ public struct CaptureReader {
             case .pcap: .pcap(PcapParser())
             case .pcapng: .pcapng(PcapngParser())
             case .packetLogger: .packetLogger(PacketLoggerParser())
-            case .nrfConnect: .nrfConnect(NRFConnectParser())
+            case .nrfConnect, .embeddedLog: .nrfConnect(NRFConnectParser())
+            case .tsharkJSON: .tsharkJSON(TsharkJSONParser())
+            case .hexDump: .hexDump(HexDumpParser())
             case .hexText: .hexText(HexTextParser())
             case .foreign: .failed
             }

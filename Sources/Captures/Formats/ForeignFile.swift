@@ -26,7 +26,7 @@ enum ForeignFile {
     }
 
     static func unrecognised(_ head: RawSpan) -> CaptureError {
-        let formats = "read are btsnoop, pcap, pcapng, PacketLogger, hex text and the log of nRF Connect"
+        let formats = "read are btsnoop, pcap, pcapng, PacketLogger, hex text, the log of nRF Connect, and dumps of tshark and hcidump"
         var text = true
         for index in 0..<min(head.byteCount, 512) where head.u8(index) < 0x09 || (0x0E..<0x20).contains(head.u8(index)) { text = false }
         guard !text else { return error("this text is no capture: \(formats)") }

@@ -6,6 +6,8 @@ public struct CaptureFormat: Sendable, Hashable {
         case packetLogger = "PacketLogger"
         case hexText = "hex text"
         case nrfConnect = "nRF Connect log"
+        case hexDump = "hex dump"
+        case tsharkJSON = "tshark's JSON"
     }
 
     /// On which level the packets are: formats of one level can be rewritten into each other packet by packet.

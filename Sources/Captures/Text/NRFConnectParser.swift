@@ -14,7 +14,8 @@
 ///
 /// Level (D V I A W E), time of day without a zone (taken as UTC) and message, between tabs. Values are in the I lines; the A
 /// line repeats it for people, and counts only where no I line went before (a log exported at the level "Application"): then the
-/// characteristic is unknown. All other lines are passed over. Source: exports published by users of the app.
+/// characteristic is unknown. All other lines are passed over, and blanks and `>` before a line, so that the log may stand in a README or a
+/// letter. Source: exports published by users of the app.
 struct NRFConnectParser: FormatParser {
     private var date = Duration.zero
     private var hasDate = false
@@ -29,12 +30,29 @@ struct NRFConnectParser: FormatParser {
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         var at = TextHead.start(head)
-        while let (line, next, _) = TextLine.next(head, from: at, isLast: isLast) {
+        while case (var line, let next, _)? = TextLine.next(head, from: at, isLast: isLast) {
             if TextHead.isBinary(head, at..<next) { return .notMine }
             var rest = line
             if !rest.rest(head).isEmpty {
+                line.skipQuotes(head)
                 if head.has("nRF Connect", at: line.at) || head.has("nRF Toolbox", at: line.at) || Entry(line, head) != nil { return .mine }
                 return .notMine
+            }
+            at = next
+        }
+        return isLast || TextHead.isBinary(head, at..<head.byteCount) ? .notMine : .undecided
+    }
+
+    /// Whether a log stands further down in a text: in the fenced or indented block of a README, quoted in a letter. Its head line tells, or
+    /// two lines with values; everything else in the text is passed over.
+    static func sniffEmbedded(_ head: RawSpan, isLast: Bool) -> Sniff {
+        var at = TextHead.start(head), values = 0
+        while let (line, next, _) = TextLine.next(head, from: at, isLast: isLast) {
+            if TextHead.isBinary(head, at..<next) { return .notMine }
+            if HeadLine(line, head) != nil { return .mine }
+            if let entry = Entry(line, head), entry.holdsValue(head) {
+                values += 1
+                if values == 2 { return .mine }
             }
             at = next
         }
@@ -163,10 +181,10 @@ struct NRFConnectParser: FormatParser {
 
     private mutating func readHead(_ line: TextLine, _ bytes: RawSpan, facts: inout CaptureFileFacts) {
         var line = line
-        if line.take("nRF Connect, ", bytes) || line.take("nRF Toolbox, ", bytes) {
+        line.skipQuotes(bytes)
+        if let headLine = HeadLine(line, bytes) {
             expectsDevice = true
-            let rest = line.rest(bytes)
-            if let day = TextTime.date(bytes, rest.prefix(10)) {
+            if let day = headLine.day {
                 date = day
                 hasDate = true
                 lastTimeOfDay = nil
@@ -199,6 +217,19 @@ struct NRFConnectParser: FormatParser {
         return CaptureTime(sinceEpoch: date + time)
     }
 
+    /// `nRF Connect, 2026-02-02`.
+    private struct HeadLine {
+        /// Since 1970; `nil` where the line names none.
+        var day: Duration?
+
+        init?(_ line: TextLine, _ bytes: RawSpan) {
+            var line = line
+            line.skipQuotes(bytes)
+            guard line.take("nRF Connect, ", bytes) || line.take("nRF Toolbox, ", bytes) else { return nil }
+            day = TextTime.date(bytes, line.rest(bytes).prefix(10))
+        }
+    }
+
     /// A line of the log proper: level, time, message.
     private struct Entry {
         var timeOfDay: Duration
@@ -207,7 +238,7 @@ struct NRFConnectParser: FormatParser {
 
         init?(_ line: TextLine, _ bytes: RawSpan) {
             var line = line
-            line.skipBlanks(bytes)
+            line.skipQuotes(bytes)
             if line.take("[", bytes) {
                 guard let bracket = (line.at..<line.end).first(where: { bytes.u8($0) == UInt8(ascii: "]") }),
                       let time = TextTime.clock(bytes, line.at..<bracket)
@@ -223,6 +254,11 @@ struct NRFConnectParser: FormatParser {
             }
             line.skipBlanks(bytes)
             message = line
+        }
+
+        /// Whether a value stands in it.
+        func holdsValue(_ bytes: RawSpan) -> Bool {
+            (message.at..<message.end).contains { bytes.has("(0x) ", at: $0) } || bytes.has("Updated Value of Characteristic ", at: message.at)
         }
     }
 }

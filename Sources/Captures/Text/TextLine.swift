@@ -9,6 +9,11 @@ struct TextLine {
         while at < end, bytes.u8(at) == 0x20 || bytes.u8(at) == 0x09 { at += 1 }
     }
 
+    /// The same, and behind the marks of a quotation (`> `).
+    mutating func skipQuotes(_ bytes: RawSpan) {
+        while at < end, bytes.u8(at) == 0x20 || bytes.u8(at) == 0x09 || bytes.u8(at) == UInt8(ascii: ">") { at += 1 }
+    }
+
     /// The next word, without the blanks around it; `nil` at the end of the line or at a comment.
     mutating func word(_ bytes: RawSpan) -> Range<Int>? {
         skipBlanks(bytes)

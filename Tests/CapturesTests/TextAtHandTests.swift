@@ -1,0 +1,219 @@
+import Captures
+import Support
+import Testing
+
+/// Texts as people have them: a log in a README or a letter, in UTF-16; dumps of `hcidump` and tshark, and tshark's JSON.
+@Suite struct TextAtHandTests {
+    static let log = """
+        nRF Connect, 2026-02-02
+        WaterH-Boost-24oz (A4:C1:38:01:02:03)
+        I\t22:21:20.100\tConnected to A4:C1:38:01:02:03
+        I\t22:21:20.400\tData written to 0000ffe9-0000-1000-8000-00805f9b34fb, value: (0x) 47-54-00-01-06
+        I\t22:21:20.450\tNotification received from 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 52-50-00-03-02-06-01
+        I\t22:21:21.000\tDisconnected
+
+        """
+
+    static func utf16(_ text: String, bigEndian: Bool, mark: Bool) -> [UInt8] {
+        ((mark ? [0xFEFF] : []) + Array(text.utf16)).flatMap { bigEndian ? be($0) : le($0) }
+    }
+
+    private static func isSame(_ one: Reading, _ other: Reading) -> Bool {
+        one.packets.count == other.packets.count && zip(one.packets, other.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }
+            && one.facts.name == other.facts.name && one.error == nil && other.error == nil
+    }
+
+    // MARK: around a log
+
+    @Test(arguments: [
+        "# What my bottle says\n\nIt began on a Monday.\n\n```\n%```\n\nThat was all: no values (0x) here.\n",
+        "A letter.\n\n~~~text\n%~~~\n", "Somebody wrote:\n>\n> ```\n%> ```\n",
+        "Notes: I 22:21 went home.\n\n%",
+    ])
+    func aLogInATextIsFound(around: String) {
+        let plain = Reading(Array(Self.log.utf8))
+        #expect(plain.packets.count == 4)
+        for indent in ["", "    ", "\t", "> "] {
+            let inside = Self.log.split(separator: "\n", omittingEmptySubsequences: false).map { $0.isEmpty ? "" : indent + $0 }.joined(separator: "\n")
+            for text in [around.replacing("%", with: inside), around.replacing("%", with: inside).replacing("\n", with: "\r\n"), around.replacing("%", with: inside.replacing("\t", with: "  "))] {
+                let reading = Reading(Array(text.utf8))
+                #expect(Self.isSame(reading, plain), "\(indent.debugDescription): \(reading.error.map { "\($0)" } ?? "") \(reading.packets.count)")
+                #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
+                #expect(Reading(Array(text.utf8), step: 7).isEqual(to: reading))
+            }
+        }
+    }
+
+    @Test func withoutItsHeadALogNeedsTwoValues() {
+        let lines = Self.log.split(separator: "\n").map(String.init)
+        #expect(Reading(Array("Dear diary,\n\(lines[3])\n".utf8)).error?.kind == .unrecognised)
+        #expect(Reading(Array("Dear diary,\n\(lines[3])\n\(lines[4])\n".utf8)).packets.count == 2)
+        #expect(Reading(Array("Dear diary,\nI 22:21:20 drank.\nI 22:22:20 drank again.\n".utf8)).error?.kind == .unrecognised)
+    }
+
+    // MARK: UTF-16
+
+    @Test(arguments: [true, false], [true, false])
+    func utf16IsReadAsItsText(bigEndian: Bool, mark: Bool) throws {
+        let hex = String(decoding: try Samples.file(CaptureFormat(.hexText, .text)), as: UTF8.self)
+        for text in [Self.log, "\n\n" + Self.log, hex, Self.log.replacing("WaterH", with: "Wässerchen 💧"), "# Read me\n\n```\n\(Self.log)```\n"] {
+            let plain = Reading(Array(text.utf8)), file = Self.utf16(text, bigEndian: bigEndian, mark: mark)
+            let reading = Reading(file)
+            #expect(Self.isSame(reading, plain))
+            #expect(reading.facts.format == plain.facts.format)
+            #expect(reading.facts.offset == file.count)
+            for step in [1, 2, 3, 61] { #expect(Reading(file, step: step).isEqual(to: reading), "\(step) bytes at a time") }
+        }
+    }
+
+    @Test func brokenUTF16IsTold() {
+        let whole = Self.utf16(Self.log, bigEndian: false, mark: true), plain = Reading(whole)
+        for length in 0..<whole.count {
+            let cut = Reading(Array(whole.prefix(length)))
+            // A line that is cut between two of its bytes looks whole.
+            #expect(zip(cut.packets.dropLast(), plain.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }, "cut at \(length)")
+            #expect(cut.packets.count <= plain.packets.count, "cut at \(length)")
+            if let error = cut.error { #expect(error.offset <= length && error.kind != .broken, "cut at \(length): \(error)") }
+        }
+        for seed in UInt64(1)...200 {
+            var generator = SeededGenerator(seed: seed)
+            var damaged = whole
+            for _ in 0..<6 { damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0...255, using: &generator) }
+            let reading = Reading(damaged)
+            #expect((reading.error?.offset ?? 0) <= damaged.count, "seed \(seed)")
+            #expect(Reading(damaged, step: 5).isEqual(to: reading), "seed \(seed)")
+        }
+        // Half pairs, and UTF-16 within UTF-16.
+        #expect(Reading([0xFF, 0xFE, 0x00, 0xD8]).error?.kind == .unrecognised)
+        #expect(Reading([0xFF, 0xFE] + Array("a\0\0\0b\0\0\0c\0\0\0d\0\0\0".utf8)).error?.kind == .unrecognised)
+    }
+
+    // MARK: dumps
+
+    static let dump = """
+        0000  04 3e 13 01 00 41 00 00 00 d2 d1 31 38 c1 a4 18   .>...A.....18...
+        0010  00 00 00 f4 01 00                                 ......
+
+        0000  02 41 00 07 00 03 00 04 00 02 05 02               .A..........
+
+        0000  02 41 20 07 00 03 00 04 00 03 05 02               .A .........
+
+
+        """
+    static let raw = """
+        HCI sniffer - Bluetooth packet analyzer ver 5.66
+        device: hci0 snap_len: 1500 filter: 0xffffffff
+        2026-02-02 22:21:20.100000 > 04 3E 13 01 00 41 00 00 00 D2 D1 31 38 C1 A4 18 00 00 00 F4\u{20}
+          01 00\u{20}
+        2026-02-02 22:21:20.200000 < 02 41 00 07 00 03 00 04 00 02 05 02\u{20}
+        2026-02-02 22:21:20.300000 > 02 41 20 07 00 03 00 04 00 03 05 02\u{20}
+
+        """
+    static let packets = [bytes("3e13010041000000d2d13138c1a418000000f40100"), bytes("4100 0700 0300 0400 02 0502"), bytes("4120 0700 0300 0400 03 0502")]
+
+    @Test func dumpsOfTsharkAndHcidump() {
+        let dump = Reading(Array(Self.dump.utf8))
+        #expect(dump.error == nil)
+        #expect(dump.packets.map(\.bytes) == Self.packets)
+        #expect(dump.packets.map(\.packet.content) == [.hci(.event), .hci(.acl), .hci(.acl)])
+        #expect(dump.packets.allSatisfy { $0.packet.time == nil && $0.packet.direction == nil && $0.packet.missing == 0 })
+        for text in [Self.raw, Self.raw.split(separator: "\n").dropFirst(2).joined(separator: "\n") + "\n"] {
+            let raw = Reading(Array(text.utf8))
+            #expect(raw.error == nil)
+            #expect(raw.packets.map(\.bytes) == Self.packets)
+            #expect(raw.packets.map(\.packet.direction) == [.received, .sent, .received])
+            #expect(raw.packets.map { $0.packet.time?.description } == ["1770070880.100000000", "1770070880.200000000", "1770070880.300000000"])
+        }
+        let bare = Reading(Array("> 04 0E 04 01 03 0C 00 \n< 01 03 0C 00 \n".utf8))
+        #expect(bare.packets.map(\.bytes) == [bytes("0e 04 01 03 0c 00"), bytes("03 0c 00")])
+    }
+
+    @Test(arguments: ["dump", "raw"])
+    func dumpsCutAndDamaged(name: String) {
+        let file = Array((name == "dump" ? Self.dump : Self.raw).utf8), whole = Reading(file)
+        for length in 0..<file.count {
+            let cut = Reading(Array(file.prefix(length)))
+            #expect(cut.isPrefix(of: whole), "cut at \(length)")
+            if let error = cut.error { #expect(error.offset <= length && [.cut, .unrecognised].contains(error.kind), "cut at \(length): \(error)") }
+        }
+        for seed in UInt64(1)...200 {
+            var generator = SeededGenerator(seed: seed)
+            var damaged = file
+            for _ in 0..<4 { damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0x0A..<0x7F, using: &generator) }
+            let reading = Reading(damaged)
+            #expect(reading.packets.allSatisfy { $0.bytes.count <= damaged.count }, "seed \(seed)")
+            #expect(Reading(damaged, step: 11).isEqual(to: reading), "seed \(seed)")
+        }
+        #expect(Reading(Array(Self.dump.replacing("0010", with: "0020").utf8)).error?.kind == .broken)
+    }
+
+    // MARK: tshark's JSON
+
+    static func json(_ packets: [(hex: String, direction: Int, protocols: String)]) -> String {
+        "[\n" + packets.enumerated().map { index, packet in
+            """
+              {
+                "_index": "packets-2026-02-02",
+                "_type": "doc",
+                "_score": null,
+                "_source": {
+                  "layers": {
+                    "frame_raw": [
+                      "\(packet.hex)",
+                      0,
+                      \(packet.hex.count / 2),
+                      0,
+                      1
+                    ],
+                    "frame": {
+                      "frame.encap_type": "99",
+                      "frame.time_epoch": "177007088\(index).100000000",
+                      "frame.number": "\(index * 2 + 1)",
+                      "frame.p2p_dir": "\(packet.direction)",
+                      "frame.protocols": "\(packet.protocols)"
+                    },
+                    "bluetooth": "Bluetooth"
+                  }
+                }
+              }
+            """
+        }.joined(separator: ",\n") + "\n]\n"
+    }
+
+    static let sample = json([
+        ("043e13010041000000d2d13138c1a418000000f40100", 1, "bluetooth:hci_h4:bthci_evt"), ("024100070003000400020502", 0, "bluetooth:hci_h4:bthci_acl:btl2cap:btatt"),
+        ("024120070003000400030502", 1, "bluetooth:hci_h4:bthci_acl:btl2cap:btatt"),
+    ])
+
+    @Test func jsonOfTshark() {
+        let reading = Reading(Array(Self.sample.utf8))
+        #expect(reading.error == nil)
+        #expect(reading.packets.map(\.bytes) == Self.packets)
+        #expect(reading.packets.map(\.packet.direction) == [.received, .sent, .received])
+        #expect(reading.packets.map(\.packet.number) == [1, 3, 5])
+        #expect(reading.packets.first?.packet.time?.description == "1770070880.100000000")
+        #expect(reading.facts.format == CaptureFormat(.tsharkJSON, .h4WithDirection))
+        let air = Reading(Array(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]).utf8))
+        #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts()), .unknown])
+        #expect(air.facts.unreadable == 1)
+        let without = Self.sample.replacing("\"frame_raw\": [", with: "\"other\": [")
+        #expect(Reading(Array(without.utf8)).error?.sentence.contains("tshark -T json -x") == true)
+    }
+
+    @Test func jsonCutAndDamaged() {
+        let file = Array(Self.sample.utf8), whole = Reading(file)
+        for length in 0..<(file.count - 2) {
+            let cut = Reading(Array(file.prefix(length)))
+            #expect(cut.isPrefix(of: whole), "cut at \(length)")
+            #expect(cut.error != nil, "cut at \(length)")
+        }
+        for seed in UInt64(1)...200 {
+            var generator = SeededGenerator(seed: seed)
+            var damaged = file
+            for _ in 0..<6 { damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0x0A..<0x7F, using: &generator) }
+            let reading = Reading(damaged)
+            #expect(Reading(damaged, step: 13).isEqual(to: reading), "seed \(seed)")
+            if let error = reading.error { #expect(error.offset <= damaged.count, "seed \(seed)") }
+        }
+    }
+}

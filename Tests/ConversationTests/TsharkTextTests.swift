@@ -1,0 +1,37 @@
+import Foundation
+import Replay
+import Support
+import Testing
+
+/// What tshark prints of a capture, read again: the same ATT PDUs.
+@Suite struct TsharkTextTests {
+    static let shipped = ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng"].map { "\(Program.repository)/captures/\($0)" }
+
+    private static func pdus(_ path: String) async throws -> [String] {
+        struct Line: Decodable { var frame: Int, time: String?, direction: String?, pdu: String }
+        let result = try await Program("waterh-replay").run(["att", path, "--json"])
+        return try result.lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }.map { "\($0.frame) \($0.time ?? "-") \($0.direction ?? "-") \($0.pdu)" }
+    }
+
+    @Test(arguments: shipped + RealCaptures.files)
+    func itsJSONIsTheCapture(path: String) async throws {
+        let folder = try TemporaryFolder()
+        let printed = try await Tshark().program.run(["-r", path, "-T", "json", "-x"], limit: 120)
+        try Data(printed.outputBytes).write(to: folder.url("capture.json"))
+        let expected = try await Self.pdus(path), found = try await Self.pdus(folder.file("capture.json"))
+        // Of the air and of classic Bluetooth tshark says what else than HCI it is; directions of the air are found anew.
+        #expect(found == expected, "\(path): \(found.count) of \(expected.count), \(zip(found, expected).first { $0 != $1 }.map { "\($0)" } ?? "")")
+    }
+
+    /// The dump says neither time nor direction; what the packets are it says.
+    @Test(arguments: shipped)
+    func itsDumpHasThePackets(path: String) async throws {
+        let folder = try TemporaryFolder()
+        let printed = try await Tshark().program.run(["-r", path, "-x"], limit: 120)
+        try Data(printed.outputBytes).write(to: folder.url("dump.txt"))
+        func bytes(_ lines: [String]) -> [String] { lines.map { $0.split(separator: " ").last.map(String.init) ?? "" } }
+        #expect(bytes(try await Self.pdus(folder.file("dump.txt"))) == bytes(try await Self.pdus(path)))
+        let drinks = try await Program("waterh-replay").run(["drinks", folder.file("dump.txt")])
+        #expect(drinks.lines.last == (try await Program("waterh-replay").run(["drinks", path])).lines.last)
+    }
+}
