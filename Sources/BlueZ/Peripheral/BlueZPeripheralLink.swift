@@ -133,8 +133,8 @@ actor BlueZPeripheral {
 
     func open(_ application: GATTApplication) async throws(LinkError) {
         guard self.application == nil else { throw LinkError(.outOfStep, "this link is published already") }
-        let uuids = application.services.flatMap(\.characteristics).map(\.uuid)
-        guard Set(uuids).count == uuids.count else { throw LinkError(.outOfStep, "a characteristic's UUID occurs twice in the application") }
+        let names = application.services.flatMap(\.characteristics).map(\.name)
+        guard Set(names).count == names.count else { throw LinkError(.outOfStep, "a characteristic's name occurs twice in the application") }
         self.application = application
         watch()
         do throws(LinkError) {

@@ -7,6 +7,7 @@ enum PeripheralPaths {
     static let advertisement = "/waterh/advertisement"
     static func service(_ number: Int) -> String { "\(root)/service\(number)" }
     static func characteristic(_ service: Int, _ number: Int) -> String { "\(self.service(service))/char\(number)" }
+    static func descriptor(_ characteristic: String, _ number: Int) -> String { "\(characteristic)/desc\(number)" }
 }
 
 extension BluetoothUUID {
@@ -32,24 +33,35 @@ extension DBusConnection {
 
 extension BlueZPeripheral {
     /// The objects of an application, as bluetoothctl's own gatt menu makes them (BlueZ client/gatt.c).
+    ///
+    /// GAP and GATT services and the descriptors 2900 and 2902 are bluetoothd's own: it refuses an application with one of them. Handles are its own, too.
     func objects(for application: GATTApplication) -> [PeripheralObject] {
         var objects = [PeripheralObject(path: PeripheralPaths.root, interfaces: [], isManager: true), advertisement(of: application)]
         characteristics = [:]
-        for (number, service) in application.services.enumerated() {
+        let services = application.services.filter { $0.uuid != GATTTable.genericAccess && $0.uuid != GATTTable.genericAttribute }
+        for (number, service) in services.enumerated() {
             let path = PeripheralPaths.service(number)
+            let included = service.includes.compactMap { include in services.firstIndex { $0.handle == include.start } }.filter { $0 != number }
             objects.append(
                 PeripheralObject(path: path, interfaces: [
                     DBusInterface(BlueZName.gattService, properties: [
-                        "UUID": DBusProperty(.string(service.uuid.busText)), "Primary": DBusProperty(.boolean(true)),
-                        "Includes": DBusProperty(.array(.objectPath, [])),
+                        "UUID": DBusProperty(.string(service.uuid.busText)), "Primary": DBusProperty(.boolean(service.isPrimary)),
+                        "Includes": DBusProperty(.array(.objectPath, included.map { .objectPath(PeripheralPaths.service($0)) })),
                     ])
                 ]))
             for (index, shape) in service.characteristics.enumerated() {
                 let characteristic = PeripheralPaths.characteristic(number, index)
-                characteristics[shape.uuid] = Characteristic(path: characteristic, shape: shape)
+                characteristics[shape.name] = Characteristic(path: characteristic, shape: shape)
                 objects.append(PeripheralObject(path: characteristic, interfaces: [interface(of: shape, in: path)]))
                 if let text = shape.userDescription {
                     objects.append(PeripheralObject(path: characteristic + "/desc0", interfaces: [description(text, of: characteristic)]))
+                }
+                for (place, descriptor) in shape.descriptors.enumerated() where !Self.ownDescriptors.contains(descriptor.uuid) {
+                    let path = PeripheralPaths.descriptor(characteristic, place + 1)
+                    var asked = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
+                    asked.name = descriptor.name
+                    characteristics[descriptor.name] = Characteristic(path: path, shape: asked)
+                    objects.append(PeripheralObject(path: path, interfaces: [interface(of: descriptor, in: characteristic)]))
                 }
             }
         }
@@ -58,13 +70,18 @@ extension BlueZPeripheral {
 
     /// 31 bytes of advertisement: flags and a 16-bit service fit; the name goes into the scan response, which takes 29.
     private func advertisement(of application: GATTApplication) -> PeripheralObject {
-        var name = application.name
-        while name.utf8.count > 29 { name.removeLast() }
-        var properties: [String: DBusProperty] = [
-            "Type": DBusProperty(.string("peripheral")), "Discoverable": DBusProperty(.boolean(true)),
-            "ServiceUUIDs": DBusProperty(.strings(application.advertisedServices.map(\.busText))),
-        ]
-        if !name.isEmpty { properties["LocalName"] = DBusProperty(.string(name)) }
+        var properties: [String: DBusProperty] = ["Type": DBusProperty(.string("peripheral"))]
+        if let given = application.advertisement {
+            let shown = AdvertisedProperties(given)
+            for (name, value) in shown.properties { properties[name] = DBusProperty(value) }
+            for words in shown.leftOut { log("not advertised: \(words)") }
+        } else {
+            var name = application.name
+            while name.utf8.count > 29 { name.removeLast() }
+            properties["Discoverable"] = DBusProperty(.boolean(true))
+            properties["ServiceUUIDs"] = DBusProperty(.strings(application.advertisedServices.map(\.busText)))
+            if !name.isEmpty { properties["LocalName"] = DBusProperty(.string(name)) }
+        }
         let release = DBusMethod("Release") { [weak self] _ in
             self?.assumeIsolated { $0.advertisementReleased() }
             return .done
@@ -86,8 +103,26 @@ extension BlueZPeripheral {
         ])
     }
 
+    /// Extended Properties and Client Characteristic Configuration.
+    private static let ownDescriptors: Set<BluetoothUUID> = [0x2900, GATTTable.clientConfiguration]
+
+    private func interface(of descriptor: LocalDescriptor, in characteristic: String) -> DBusInterface {
+        let name = descriptor.name
+        let options = DBusArgument("options", "a{sv}")
+        let read = DBusMethod("ReadValue", input: [options], output: [.init("value", "ay")]) { [weak self] call in
+            self?.assumeIsolated { $0.readValue(name, call) } ?? .failure("org.bluez.Error.Failed", "closed")
+        }
+        let write = DBusMethod("WriteValue", input: [.init("value", "ay"), options]) { [weak self] call in
+            self?.assumeIsolated { $0.writeValue(name, call) } ?? .failure("org.bluez.Error.Failed", "closed")
+        }
+        return DBusInterface(BlueZName.gattDescriptor, methods: [read, write], properties: [
+            "UUID": DBusProperty(.string(descriptor.uuid.busText)), "Characteristic": DBusProperty(.objectPath(characteristic)),
+            "Value": DBusProperty(.bytes([])), "Flags": DBusProperty(.strings(["read", "write"])),
+        ])
+    }
+
     private func interface(of shape: LocalCharacteristic, in service: String) -> DBusInterface {
-        let uuid = shape.uuid
+        let uuid = shape.name
         func method(
             _ name: String, _ input: [DBusArgument], _ output: [DBusArgument], _ answer: @escaping @Sendable (isolated BlueZPeripheral, DBusInvocation) -> DBusAnswer
         ) -> DBusMethod {
@@ -102,7 +137,7 @@ extension BlueZPeripheral {
             method("WriteValue", [.init("value", "ay"), options], []) { $0.writeValue(uuid, $1) },
         ]
         var properties: [String: DBusProperty] = [
-            "UUID": DBusProperty(.string(uuid.busText)), "Service": DBusProperty(.objectPath(service)),
+            "UUID": DBusProperty(.string(shape.uuid.busText)), "Service": DBusProperty(.objectPath(service)),
             "Flags": DBusProperty(.strings(Self.flags(shape.properties))), "Value": DBusProperty(.bytes(shape.constant ?? [])),
         ]
         if !shape.properties.isDisjoint(with: [.notify, .indicate]) {
@@ -121,7 +156,7 @@ extension BlueZPeripheral {
     private static func flags(_ properties: CharacteristicProperties) -> [String] {
         let names: [(CharacteristicProperties, String)] = [
             (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"), (.write, "write"), (.notify, "notify"),
-            (.indicate, "indicate"), (.signedWrite, "authenticated-signed-writes"), (.extended, "extended-properties"),
+            (.indicate, "indicate"), (.signedWrite, "authenticated-signed-writes"),
         ]
         return names.filter { properties.contains($0.0) }.map(\.1)
     }

@@ -1,0 +1,91 @@
+import Bluetooth
+import DBus
+
+/// Advertising data as bluetoothd wants it said: properties of an advertisement object, from AD structures
+/// (`length(1) type(1) data(length − 1)`; types in the Assigned Numbers).
+///
+/// bluetoothd puts flags and everything but the name into the advertisement, 31 bytes in all, and the name into the scan response.
+struct AdvertisedProperties: Equatable {
+    /// Of `org.bluez.LEAdvertisement1`, beside its type.
+    var properties: [String: DBusValue] = [:]
+    /// Structures that there is no room or no property for, in words.
+    var leftOut: [String] = []
+
+    private static let room = 31
+    private static let nameRoom = 29
+
+    init(_ bytes: AdvertisingBytes) {
+        var free = Self.room
+        var (services, solicited): ([DBusValue], [DBusValue]) = ([], [])
+        var (maker, serviceData, other): ([DBusValue.Entry], [DBusValue.Entry], [DBusValue.Entry]) = ([], [], [])
+        let structures = Self.structures(bytes.data) + Self.structures(bytes.scanResponse)
+        // General or limited discoverable: bluetoothd writes the flags by itself, and takes their room.
+        let isDiscoverable = structures.contains { $0.type == 0x01 && ($0.data.first ?? 0) & 0x03 != 0 }
+        properties["Discoverable"] = .boolean(isDiscoverable)
+        if isDiscoverable { free -= 3 }
+        for (type, data) in structures where type != 0x01 {
+            guard type != 0x08, type != 0x09 else {
+                var name = String(decoding: data, as: UTF8.self)
+                while name.utf8.count > Self.nameRoom { name.removeLast() }
+                if !name.isEmpty, type == 0x09 || properties["LocalName"] == nil { properties["LocalName"] = .string(name) }
+                continue
+            }
+            guard data.count + 2 <= free else {
+                leftOut.append("\(Self.label(type)), \(data.count) bytes: no room")
+                continue
+            }
+            switch type {
+            case 0x02...0x07: services += Self.uuids(data, size: type < 0x04 ? 2 : type < 0x06 ? 4 : 16)
+            case 0x14, 0x15, 0x1F: solicited += Self.uuids(data, size: type == 0x14 ? 2 : type == 0x15 ? 16 : 4)
+            case 0x16 where data.count >= 2: serviceData.append(Self.entry(Array(data.prefix(2)), data.dropFirst(2)))
+            case 0x20 where data.count >= 4: serviceData.append(Self.entry(Array(data.prefix(4)), data.dropFirst(4)))
+            case 0x21 where data.count >= 16: serviceData.append(Self.entry(Array(data.prefix(16)), data.dropFirst(16)))
+            case 0x19 where data.count == 2: properties["Appearance"] = .uint16(UInt16(data[0]) | UInt16(data[1]) << 8)
+            case 0xFF where data.count >= 2 && maker.isEmpty:
+                maker = [DBusValue.Entry(.uint16(UInt16(data[0]) | UInt16(data[1]) << 8), .variant(.bytes(Array(data.dropFirst(2)))))]
+            case 0x0A, 0x16, 0x19, 0x20, 0x21, 0xFF:
+                leftOut.append("\(Self.label(type)), \(data.count) bytes: bluetoothd cannot be told that")
+                continue
+            default: other.append(DBusValue.Entry(.byte(type), .variant(.bytes(data))))
+            }
+            free -= data.count + 2
+        }
+        if !services.isEmpty { properties["ServiceUUIDs"] = .array(.string, services) }
+        if !solicited.isEmpty { properties["SolicitUUIDs"] = .array(.string, solicited) }
+        if !maker.isEmpty { properties["ManufacturerData"] = .dictionary(.uint16, .variant, maker) }
+        if !serviceData.isEmpty { properties["ServiceData"] = .dictionary(.string, .variant, serviceData) }
+        if !other.isEmpty { properties["Data"] = .dictionary(.byte, .variant, other) }
+    }
+
+    /// As far as they are whole. A length of 0 ends them.
+    private static func structures(_ bytes: [UInt8]) -> [(type: UInt8, data: [UInt8])] {
+        var found: [(type: UInt8, data: [UInt8])] = []
+        var at = 0
+        while at < bytes.count, bytes[at] > 0, at + Int(bytes[at]) < bytes.count {
+            let end = at + 1 + Int(bytes[at])
+            found.append((bytes[at + 1], Array(bytes[(at + 2)..<end])))
+            at = end
+        }
+        return found
+    }
+
+    private static func uuids(_ data: [UInt8], size: Int) -> [DBusValue] {
+        stride(from: 0, to: data.count - size + 1, by: size).compactMap { text(Array(data[$0..<($0 + size)])).map { .string($0) } }
+    }
+
+    private static func entry(_ uuid: [UInt8], _ data: ArraySlice<UInt8>) -> DBusValue.Entry {
+        DBusValue.Entry(.string(text(uuid) ?? ""), .variant(.bytes(Array(data))))
+    }
+
+    /// Of 2, 4 or 16 bytes, least significant first.
+    private static func text(_ bytes: [UInt8]) -> String? {
+        guard bytes.count == 4 else { return BluetoothUUID(littleEndian: bytes)?.fullDescription.lowercased() }
+        let value = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return BluetoothUUID(high: value << 32 | 0x1000, low: 0x8000_0080_5F9B_34FB).fullDescription.lowercased()
+    }
+
+    private static func label(_ type: UInt8) -> String {
+        let digits = String(type, radix: 16, uppercase: true)
+        return "AD type 0x" + (type < 16 ? "0" : "") + digits
+    }
+}
