@@ -28,7 +28,7 @@ extension Run {
             throw CommandFailure(.wrongUse, "The plan has faults of a bottle's own, and this is a gadget.", advice: "Use those of the link: waterh-emulator faults")
         }
         let (gadget, whole) = try gadget(path)
-        let machine = GadgetMachine(gadget, mode: gadgetMode ?? .once)
+        let machine = GadgetMachine(gadget, mode: gadgetMode ?? .once, tellsWritesApart: !isOverBluetoothd)
         let peer = gadget.address ?? Self.nobody
         let recorder = try record.map { path in
             let now = MonotonicClock.system.now()
@@ -90,7 +90,10 @@ extension Run {
         } catch {
             throw CommandFailure(error.isBadContent ? .badInput : .failed, "\(error).", advice: "'waterh-replay clone' makes such files.")
         }
-        if case .bluez = link { return (whole.leavingOut(Gadget.stackServices), whole) }
-        return (whole, whole)
+        return (isOverBluetoothd ? whole.leavingOut(Gadget.stackServices) : whole, whole)
+    }
+
+    private var isOverBluetoothd: Bool {
+        if case .bluez = link { true } else { false }
     }
 }

@@ -43,7 +43,10 @@ class Emulator:
     def __init__(self, *options, link="bluez:hci1"):
         self.folder = tempfile.mkdtemp()
         self.control = f"unix:{self.folder}/control"
-        command = [f"{PRODUCTS}/waterh-emulator", "run", "--link", link, "--control", self.control, *options]
+        command = [f"{PRODUCTS}/waterh-emulator", "run", "--link", link, *options]
+        # A gadget has no hands to be acted on with.
+        if "--gadget" not in options:
+            command += ["--control", self.control]
         self.log = open(f"{self.folder}/log", "w+")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.ready = self.line("ready ")
@@ -79,6 +82,11 @@ class Emulator:
 
     def sip(self, amount):
         return self.tell([{"do": "sip", "value": str(amount)}])
+
+    def words(self):
+        """The last of what it said on standard error."""
+        self.log.seek(0)
+        return self.log.read()[-800:]
 
     def kill(self):
         self.process.kill()

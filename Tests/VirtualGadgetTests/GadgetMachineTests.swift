@@ -97,6 +97,16 @@ import VirtualGadget
         #expect(world.machine.remarks == ["FF01 at 6 notifies although it does not offer to, as recorded; bluetoothd would not let it"])
     }
 
+    /// bluetoothd 5.66 hands over both kinds alike where a characteristic offers both.
+    @Test(arguments: [true, false], [GadgetMachine.Mode.once, .strict])
+    func `where a link does not tell writes apart the recorded one fits both`(tells: Bool, mode: GadgetMachine.Mode) {
+        var machine = GadgetMachine(Self.gadget([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode, tellsWritesApart: tells)
+        let (now, host) = (MonotonicInstant(nanoseconds: 0), CentralID("1"))
+        _ = machine.handle(.link(.connected(host)), at: now)
+        let effects = machine.handle(.link(.write(host, BluetoothUUID(high: 0, low: 6), value: [1], token: nil)), at: now)
+        #expect(effects.isEmpty == !tells)
+    }
+
     // MARK: rules
 
     private static let rules: [Gadget.Rule] = [

@@ -46,6 +46,8 @@ public struct GadgetMachine: Sendable {
     /// What a person should know of how the gadget is shown.
     public let remarks: [String]
 
+    /// Whether the link says if a write wants a response: bluetoothd does not of characteristics that offer both.
+    private let tellsWritesApart: Bool
     private var index: ExchangeIndex
     private let properties: [UInt16: CharacteristicProperties]
     private let configurations: [UInt16: UInt16]
@@ -68,10 +70,13 @@ public struct GadgetMachine: Sendable {
     private var unknown: Set<ExchangeIndex.Key> = []
     private var effects: [Effect] = []
 
-    /// - Parameter gadget: one that `check` has found nothing wrong with.
-    public init(_ gadget: Gadget, mode: Mode = .once) {
+    /// - Parameters:
+    ///   - gadget: one that `check` has found nothing wrong with.
+    ///   - tellsWritesApart: whether the link says if a write wants a response. Where it does not, the one recorded fits both.
+    public init(_ gadget: Gadget, mode: Mode = .once, tellsWritesApart: Bool = true) {
         self.gadget = gadget
         self.mode = mode
+        self.tellsWritesApart = tellsWritesApart
         (application, remarks) = gadget.application()
         index = ExchangeIndex(gadget)
         unoffered = gadget.unoffered
@@ -254,13 +259,18 @@ public struct GadgetMachine: Sendable {
     /// What there is for a request, by the mode. `nil`: it was never recorded.
     private mutating func recorded(_ key: ExchangeIndex.Key) -> Recorded? {
         guard mode == .strict else {
-            if let exchange = index.take(key, isLoop: mode == .loop) { return .exchange(exchange) }
-            guard mode == .new, let rule = gadget.rules.first(where: { $0.fits(key.request, key.handle, key.value) }) else { return nil }
+            for request in kinds(key.request) {
+                let key = ExchangeIndex.Key(request: request, handle: key.handle, value: key.value)
+                if let exchange = index.take(key, isLoop: mode == .loop) { return .exchange(exchange) }
+            }
+            guard mode == .new,
+                let rule = gadget.rules.first(where: { rule in kinds(key.request).contains { rule.fits($0, key.handle, key.value) } })
+            else { return nil }
             tell(key, "answered by \(rule.name.map { "the rule '\($0)'" } ?? "a rule")")
             return .rule(rule)
         }
         skip(before: key.handle, [key.value])
-        guard cursor < end, index.exchanges[cursor].request == key.request, index.exchanges[cursor].handle == key.handle,
+        guard cursor < end, kinds(key.request).contains(index.exchanges[cursor].request), index.exchanges[cursor].handle == key.handle,
             index.exchanges[cursor].value?.bytes ?? [] == key.value
         else {
             mismatch(words(key))
@@ -268,6 +278,16 @@ public struct GadgetMachine: Sendable {
         }
         cursor += 1
         return .exchange(index.exchanges[cursor - 1])
+    }
+
+    /// What a request may have been recorded as.
+    private func kinds(_ request: Gadget.Request) -> [Gadget.Request] {
+        if tellsWritesApart { return [request] }
+        return switch request {
+        case .write: [.write, .command]
+        case .command: [.command, .write]
+        case .read, .connect: [request]
+        }
     }
 
     /// Past what is no request: a connection, and a subscription that changes nothing, which no link tells of.
