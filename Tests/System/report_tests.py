@@ -115,6 +115,7 @@ class Report(unittest.TestCase):
         self.assertNotEqual(self.driver.title, "broken")
         self.assertIn(BAD, self.text("main"))
         self.assertIn("Times go backwards once", self.text("#odd"))
+        self.assertIn("−10.0 s", self.text("#short"))
         self.script("document.querySelector('.odd button').click()")
         self.until(lambda: self.script("return document.querySelector('.course .stroke-mark') !== null"), "the frame is not shown in the course")
 

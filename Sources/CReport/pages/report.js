@@ -32,6 +32,8 @@ const hex = (number, width) => "0x" + number.toString(16).toUpperCase().padStart
 
 function span(milliseconds) {
   if (milliseconds === null || milliseconds === undefined) return "–";
+  // The recorder's clock may have been set back.
+  if (milliseconds < 0) return `−${span(-milliseconds)}`;
   if (milliseconds < 1) return `${Math.round(milliseconds * 1000)} µs`;
   if (milliseconds < 10) return `${milliseconds.toFixed(2)} ms`;
   if (milliseconds < 1000) return `${milliseconds < 100 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`;
