@@ -1,12 +1,14 @@
 /// Text in UTF-16, as Windows' editors and some mail programs keep it: with a byte order mark, or plainly so by its zero bytes.
 ///
-/// It is read as the UTF-8 that it would be; offsets of trouble are then those of the code units, as long as the text is ASCII.
+/// It is read as the UTF-8 that it would be; offsets of trouble are those in the file.
 struct UTF16Parser {
     private let isBigEndian: Bool
     /// What reads the same text in UTF-8.
     private var inner: CaptureReader
     /// UTF-8 that the inner reader has not taken yet.
     private var pending: [UInt8] = []
+    /// Where `pending` begins: in UTF-8, and in the file.
+    private var place = (text: 0, file: 0)
     /// The first half of a pair.
     private var high: UInt16?
 
@@ -62,12 +64,18 @@ struct UTF16Parser {
         do {
             consumed = try reader.read(text.span.bytes, isLast: isLast, body)
         } catch var error as CaptureError {
-            error.offset = min(error.offset * 2, start + window.byteCount)
+            error.offset = place.file + Self.size(text.prefix(max(0, error.offset - place.text)))
             throw error
         }
+        place = (place.text + consumed, place.file + Self.size(text.prefix(consumed)))
         pending.removeFirst(consumed)
         // An odd byte at the end is half a character.
         return isLast ? window.byteCount : taken
+    }
+
+    /// Bytes that this UTF-8 has as UTF-16.
+    private static func size(_ text: ArraySlice<UInt8>) -> Int {
+        text.reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : $1 >= 0xF0 ? 4 : 2) }
     }
 
     private mutating func append(_ unit: UInt16) {
