@@ -145,6 +145,13 @@ def walk(system, suite, package, archive):
     looked = system.run("exec waterh-gateway run", user="waterh", outside=f"for i in $(seq 300); do {shown[1]} -fs && break; sleep 0.1; done; {shown[1]} -fsS || exit 9", lonely=True)
     check(f"{suite}: README: {shown[1]}", looked.returncode == 0, said(looked))
 
+    # The jobs for somebody else's CI, in an empty folder: what each file runs.
+    for job, form in (("github-actions.yml", r"^ +- run: (.*)$"), ("gitlab-ci.yml", r"^    - (.*)$")):
+        lines = re.findall(form, (HERE / "hardware/ci" / job).read_text(), re.M)
+        check(f"{suite}: {job} installs the package and runs a test", any(".deb" in line for line in lines) and "python3 bottle.py" in lines, lines)
+        place = f"mkdir /srv/{job} && cd /srv/{job} && cp /srv/packages/waterh.deb waterh_1.deb && cp /usr/share/doc/waterh/examples/ci/bottle.py . && cp -r /usr/share/waterh/captures ."
+        step(f"{job}: {'; '.join(lines)}", "\n".join(["set -e", place, *lines, "grep -q '<testsuite' bottle.xml"]))
+
     # Drinks, and what becomes of them.
     step("a bottle is drained", """
         waterh-emulator run --link unix:/tmp/b.sock --control unix:/tmp/c.sock --capture /usr/share/waterh/captures/boost_two-days.btsnoop --restamp today >/tmp/ready &

@@ -60,7 +60,17 @@ put_unit() {
     rm -f "$list.unit"
 }
 
-for file in "$here"/bin/*; do put 755 "$file" "$prefix/bin/$(basename "$file")"; done
+# One program under four names.
+first=
+for file in "$here"/bin/*; do
+    if [ -n "$first" ] && [ "$file" -ef "$here/bin/$first" ] && ln -f "$root$prefix/bin/$first" "$root$prefix/bin/$(basename "$file").new-waterh" 2>/dev/null; then
+        mv -f "$root$prefix/bin/$(basename "$file").new-waterh" "$root$prefix/bin/$(basename "$file")"
+        printf '%s\n' "$prefix/bin/$(basename "$file")" >>"$list.new"
+    else
+        put 755 "$file" "$prefix/bin/$(basename "$file")"
+    fi
+    first=${first:-$(basename "$file")}
+done
 (cd "$here" && find share -type f) | sort | while read -r file; do put 644 "$here/$file" "$prefix/$file"; done
 put 755 "$here/uninstall.sh" "$prefix/share/waterh/uninstall.sh"
 

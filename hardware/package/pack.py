@@ -175,6 +175,8 @@ def share_tree(products, share):
     put(os.path.join(doc, "README.md.gz"), zipped(read(os.path.join(ROOT, "README.md"))))
     put(os.path.join(doc, "copyright"), copyright_text())
     put(os.path.join(doc, "changelog.gz"), zipped(changelog()))
+    for example in sorted(glob.glob(os.path.join(ROOT, "hardware/ci/*"))):
+        put(os.path.join(doc, "examples/ci", os.path.basename(example)), source=example)
     for name in ("waterh.toml", "waterh-nginx.conf"):
         put(os.path.join(doc, "examples", name), source=os.path.join(UNITS, name))
     for blueprint in sorted(glob.glob(os.path.join(ROOT, "hardware/homeassistant/blueprints/*.yaml"))):
@@ -214,8 +216,15 @@ def tree(products, folder, programs=True):
     os.makedirs(plugins, exist_ok=True)
     os.symlink("../../../../share/waterh/waterh.lua", os.path.join(plugins, "waterh.lua"))
     if programs:
-        for name in manual.COMMANDS:
-            stripped(os.path.join(products, name), os.path.join(folder, "usr/bin", name))
+        commands(products, os.path.join(folder, "usr/bin"))
+
+
+def commands(products, folder):
+    """One program that has a name for each command."""
+    first, *others = [os.path.join(folder, name) for name in manual.COMMANDS]
+    stripped(os.path.join(products, "waterh"), first)
+    for other in others:
+        os.link(first, other)
 
 
 def stripped(source, target):
@@ -236,7 +245,8 @@ def dependencies(folder):
 
 
 def control(folder):
-    size = sum(os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(folder) for name in names if "DEBIAN" not in place)
+    files = [os.stat(os.path.join(place, name)) for place, _, names in os.walk(folder) for name in names if "DEBIAN" not in place]
+    size = sum({file.st_ino: file.st_size for file in files}.values())
     return (
         f"Package: waterh\nVersion: {version()}\nArchitecture: {output('dpkg', '--print-architecture').strip()}\nMaintainer: {maintainer()}\n"
         f"Installed-Size: {(size + 1023) // 1024}\nDepends: {dependencies(folder)}\nRecommends: {RECOMMENDS}\nSuggests: {SUGGESTS}\nSection: utils\nPriority: optional\n"
@@ -282,8 +292,7 @@ def archive(products, out):
     name = f"waterh-{version()}-{machine}"
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, name)
-        for command in manual.COMMANDS:
-            stripped(os.path.join(products, command), os.path.join(folder, "bin", command))
+        commands(products, os.path.join(folder, "bin"))
         share_tree(products, os.path.join(folder, "share"))
         for unit in SYSTEM_UNITS:
             put(os.path.join(folder, "units/system", unit), source=os.path.join(UNITS, unit))
