@@ -24,7 +24,7 @@ extension Desk {
 struct Log: AskingCommand {
     static let configuration = CommandConfiguration(abstract: "Log a drink by hand, 1-2000 ml.")
     @OptionGroup var options: StoreOptions
-    @Argument(help: "Millilitres; or cup (hydration.cupMl), or quick1, quick2 … (hydration.quickAddMl).") var ml: Amount
+    @Argument(help: "Millilitres, or with a unit: 250ml, 25cl, 0.25l, 8oz; or cup (hydration.cupMl), or quick1, quick2 … (hydration.quickAddMl).") var ml: Amount
     @Option(help: "When it was drunk: 14:00, 2026-06-15T14:00, or with an offset. Default: now.") var at: String?
 
     func run(_ desk: Desk) throws {
@@ -85,10 +85,15 @@ struct Edit: StoreCommand {
         discussion: "A drink's record in the bottle stays known, so that no poll brings the old amount back.")
     @OptionGroup var options: StoreOptions
     @Argument(help: "d12 or its key; w7 or its id. See: history --day today, session show.") var name: String
-    @Option(help: "A drink's new amount, ml.") var ml: Int?
+    @Option(help: "A drink's new amount: millilitres, or with a unit as at log.", transform: Self.millilitres) var ml: Int?
     @Option(help: "The new time: 14:00, 2026-06-15T14:00, or with an offset.") var at: String?
     @Option(help: "An alcohol entry's standard drinks, 0.1-10.") var estimate: Double?
     @Option(help: "A water entry's ounces.") var oz: Double?
+
+    private static func millilitres(_ text: String) throws -> Int {
+        guard let ml = Amounts.typed(text) else { throw ValidationError("'\(text)' is no amount: write 250, 0.25l or 8oz.") }
+        return ml
+    }
 
     func validate() throws {
         guard ml != nil || at != nil || estimate != nil || oz != nil else {

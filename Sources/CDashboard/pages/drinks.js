@@ -1,7 +1,7 @@
 // Drinks: logging, the list of a day, editing and taking back.
 import { get, query, request } from './api.js';
 import { announce, dialog, field, iconButton, toast } from './ui.js';
-import { clock, ml, wallDate } from './format.js';
+import { clock, ml, typedMl, wallDate } from './format.js';
 import { h, icon, keyedRows, setText } from './dom.js';
 import { acceptState, live, serviceNow } from './live.js';
 import { enqueue } from './queue.js';
@@ -30,12 +30,12 @@ export async function undo() {
 
 /** 1–2000 ml (tracker law D1), said before it is sent: a tap that waits must not be refused hours later. */
 export function amountOf(input) {
-  const value = Number(input.value);
-  if (!Number.isInteger(value) || value < 1 || value > 2000) throw new Error(t.amountRule);
+  const value = typedMl(input.value);
+  if (value === null || value < 1 || value > 2000) throw new Error(t.amountRule);
   return value;
 }
 
-export const amountInput = (value) => h('input', { type: 'number', inputmode: 'numeric', min: 1, max: 2000, step: 1, required: true, value: value ?? '' });
+export const amountInput = (value) => h('input', { type: 'text', inputmode: 'decimal', autocomplete: 'off', required: true, value: value ?? '' });
 
 export function askAmount() {
   const input = amountInput();

@@ -69,6 +69,13 @@ export const countdown = (seconds) => {
 };
 
 export const ML_PER_OZ = 29.5735;
+const ML_OF_UNIT = { ml: 1, cl: 10, dl: 100, l: 1000, oz: ML_PER_OZ, floz: ML_PER_OZ };
+/** What a person types as an amount, in millilitres: `250`, `0.25 l`, `8oz`, as on the command line; `null` for anything else. */
+export function typedMl(text) {
+  const found = /^\s*(\d+|\d*[.,]\d+)\s*(ml|cl|dl|l|oz|fl\s*oz)\s*$/i.exec(text);
+  if (!found) return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
+  return Math.floor(Number(found[1].replace(',', '.')) * ML_OF_UNIT[found[2].toLowerCase().replace(/\s/g, '')] + 0.5);
+}
 /** A volume in the units that the settings name. */
 export const volume = (oz, units) => (units === 'ml' ? `${Math.round(oz * ML_PER_OZ)} ml` : `${number(Math.round(oz * 10) / 10)} oz`);
 export const signed = (value) => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'));

@@ -16,7 +16,7 @@ export default {
   amount: (state) => `${zahl(state.dailyTotalMl)} ml / ${zahl(state.dailyGoalMl)} ml`, litres: (state) => `${liter(state.dailyTotalMl)} / ${liter(state.dailyGoalMl)}`,
   cupLabel: (state) => `${state.cupMl} ml trinken. ${zahl(state.dailyTotalMl)} von ${zahl(state.dailyGoalMl)} ml, ${state.percent} Prozent`,
   haloWords: (state) => `${state.haloLabel.replace('/', ' von ')} Gläsern, ${state.percent} Prozent`,
-  customTitle: 'Andere Menge', amountLabel: 'Menge, ml', amountRule: 'Es muss eine ganze Zahl von 1 bis 2000 ml sein.', timeLabel: 'Uhrzeit',
+  customTitle: 'Andere Menge', amountLabel: 'Menge, ml', amountHint: '1–2000 ml; oder mit Einheit: 8oz, 0,25l', amountRule: 'Es muss eine ganze Zahl von 1 bis 2000 ml sein.', timeLabel: 'Uhrzeit',
   editDrink: 'Eintrag ändern', logged: (menge) => `${menge} eingetragen`, deleted: (menge, zeit) => `${menge} von ${zeit} gelöscht`, undone: (was) => `Zurückgenommen: ${was}`,
   kept: 'Auf diesem Gerät aufgehoben, bis der Dienst antwortet.',
   sources: { bottle: 'Flasche', cli: 'Kommandozeile', web: 'Seite', http: 'Seite', notification: 'Mitteilung', mqtt: 'MQTT', dbus: 'Schreibtisch', health: 'Health' },

@@ -15,6 +15,23 @@ public enum Amounts {
     /// `1,250 ml`.
     public static func millilitres(_ ml: Int) -> String { grouped(ml) + " ml" }
 
+    /// What a person types as an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8 fl oz`.
+    ///
+    /// A number alone is whole millilitres. With a unit it may have a decimal point or comma; one US fluid ounce is 29.5735 ml (tracker law E, water volume).
+    /// `nil` for everything else, and beyond a million litres.
+    public static func typed(_ text: String) -> Int? {
+        if let ml = Int(text) { return ml }
+        let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") }
+        let unit = text.dropFirst(number.count).lowercased().filter { $0 != " " }
+        guard let unit = millilitresOfUnit[unit], number.contains(where: \.isNumber),
+            number.count(where: { !$0.isNumber }) <= 1, let value = Double(String(number.map { $0 == "," ? "." : $0 }))
+        else { return nil }
+        let ml = (value * unit + 0.5).rounded(.down)
+        return ml <= 1e9 ? Int(ml) : nil
+    }
+
+    private static let millilitresOfUnit = ["ml": 1, "cl": 10, "dl": 100, "l": 1000, "oz": Ounces.mlPerOunce, "floz": Ounces.mlPerOunce]
+
     /// A comma every three digits.
     public static func grouped(_ value: Int) -> String {
         let digits = Array(String(value.magnitude))

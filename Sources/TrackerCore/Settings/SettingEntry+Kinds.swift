@@ -16,7 +16,7 @@ extension SettingEntry {
     ) -> SettingEntry {
         let rule = "It must be a whole number from \(range.lowerBound) to \(range.upperBound)\(unit.isEmpty ? "" : " " + unit)."
         return SettingEntry(name: name, rule: rule, read: { .integer($0[keyPath: path]) }) { settings, text in
-            guard let value = Int(text), range.contains(value) else { return false }
+            guard let value = unit == "ml" ? Amounts.typed(text) : Int(text), range.contains(value) else { return false }
             settings[keyPath: path] = value
             return true
         }
@@ -27,7 +27,7 @@ extension SettingEntry {
     ) -> SettingEntry {
         let words = values.map(String.init).joined(separator: ", ")
         return SettingEntry(name: name, rule: "It must be one of \(words) \(unit).", read: { .integer($0[keyPath: path]) }) { settings, text in
-            guard let value = Int(text), values.contains(value) else { return false }
+            guard let value = unit == "ml" ? Amounts.typed(text) : Int(text), values.contains(value) else { return false }
             settings[keyPath: path] = value
             return true
         }

@@ -8,9 +8,9 @@ public enum Amount: Hashable, Sendable {
     /// One of the setting `hydration.quickAddMl`, counted from 1.
     case quick(Int)
 
-    /// `250`, `cup`, `quick1`; `nil` for anything else.
+    /// `250`, `0.25l`, `8oz` (`Amounts.typed`), `cup`, `quick1`; `nil` for anything else.
     public init?(_ text: String) {
-        if let ml = Int(text) {
+        if let ml = Amounts.typed(text) {
             self = .ml(ml)
         } else if text == "cup" {
             self = .cup
