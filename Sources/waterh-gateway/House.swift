@@ -36,6 +36,7 @@ actor House {
     /// Who is served right now, as whoever takes leave of another sees it.
     private let present = PresentStores()
     private var adapters: [String: Adapter] = [:]
+    private var isClosed = false
     /// Opens a socket for the commands of a person, until it is cancelled.
     private var doors: (@Sendable (_ socket: String, _ person: String) async -> Void)?
 
@@ -137,8 +138,9 @@ actor House {
         }
     }
 
-    /// From now on everybody has a socket of their own.
+    /// From now on everybody has a socket of their own. A house that closes already opens none: nobody would close it.
     func open(_ doors: @escaping @Sendable (_ socket: String, _ person: String) async -> Void) {
+        guard !isClosed else { return }
         self.doors = doors
         for index in entries.indices { entries[index].door = door(entries[index].resident) }
     }
@@ -167,6 +169,7 @@ actor House {
 
     /// Everything ends: returns when no poll is under way and no link is open.
     func close() async {
+        (isClosed, doors) = (true, nil)
         for entry in entries {
             entry.work.cancel()
             entry.door?.cancel()

@@ -106,9 +106,9 @@ public final class MemoryJournal: Journal {
     public func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         state.withLock { state in
             guard let bottle = state.known(bottle) else { return [] }
-            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max || openYears && $0.isDrink && $0.entry.yearClock != nil || $0.counts(after: ahead)) }
+            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max || openYears && ($0.isDrink || $0.doubt == JournalDoubt.bottleClock) && $0.entry.yearClock != nil || $0.counts(after: ahead)) }
             return rows.prefix(limit).map {
-                UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt, yearClock: $0.entry.openYear, isAhead: $0.counts(after: ahead))
+                UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt, yearClock: $0.entry.openYear, about: $0.entry.about, isAhead: $0.counts(after: ahead))
             }
         }
     }
@@ -260,6 +260,13 @@ extension MemoryJournal.State {
         rows[row].entry = entry
         rows[row].entry.raw = old.raw
         rows[row].entry.received = old.received
-        if case .drink = entry.verdict, case .drink = old.verdict, old.wall == entry.wall { rows[row].entry.verdict = old.verdict }
+        guard old.wall == entry.wall else { return }
+        switch (old.verdict, entry.verdict) {
+        case (.drink, .drink): rows[row].entry.verdict = old.verdict
+        // Moved to its true time, it stays there, should the old reading come back.
+        case (.drink(let at, _), .notADrink): rows[row].entry.about = at
+        case (.notADrink, .drink(_, let zone)): if let at = old.about { rows[row].entry.verdict = .drink(at: at, zone: zone) }
+        default: break
+        }
     }
 }

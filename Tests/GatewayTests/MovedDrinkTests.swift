@@ -100,6 +100,25 @@ import TrackerCore
         #expect(world.broken.isEmpty && counted(world).isEmpty, "\(world.broken)")
     }
 
+    /// Chaos seed 303: a lone clock and the store it had filled agreed against a bottle that the phone app had set right.
+    @Test(arguments: [51.0, -51, 3], [true, false])
+    func `what a wrong clock of ours doubted counts once that clock is found wrong`(days: Double, timeServer: Bool) throws {
+        var world = ClockWorld()
+        world.losePower()
+        world.host = days * Self.day
+        try world.poll()
+        for _ in 0..<3 { world.sip() }
+        try world.poll()
+        // The phone app.
+        world.setBottle(0)
+        for _ in 0..<4 { world.sip() }
+        try world.poll()
+        (world.host, world.hasTimeServer) = (0, timeServer)
+        for _ in 0..<2 { try world.poll { $0.trustsClock = !timeServer } }
+        #expect(world.broken.isEmpty, "\(world.broken)")
+        #expect(world.waiting == 0 && counted(world).count == 7, "\(world.journal.entries.map(\.verdict))")
+    }
+
     @Test func `a drink that was moved ahead of its own date has that again from a clock that is vouched for`() throws {
         var world = ClockWorld()
         for _ in 0..<3 { world.sip() }

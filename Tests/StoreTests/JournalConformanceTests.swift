@@ -123,12 +123,44 @@ import TrackerCore
         }
     }
 
+    /// Chaos seed 303: 768 ml are none in a reading of one byte; read in two bytes again, the drink stood where the wrong clock had put it.
+    @Test(arguments: Kind.allCases) func `a drink that another reading took back comes again at its corrected time`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let moved = sampleInstant.advanced(seconds: 3 * 86_400)
+        func read768(as reading: String, at instant: Instant = sampleInstant) -> JournalEntry {
+            var made = read(ml: 768, as: reading, verdict: reading == strict ? .notADrink(reason: "zero") : .drink(at: instant, zone: "UTC"))
+            made.isCorrection = instant != sampleInstant
+            return made
+        }
+        #expect(try journal.append([read768(as: calendar)]) == [.stored])
+        #expect(try journal.append([read768(as: calendar, at: moved)]) == [.duplicate])
+        #expect(try journal.append([read768(as: strict)]) == [.duplicate])
+        #expect(try journal.append([read768(as: calendar)]) == [.duplicate])
+        if let memory = journal as? MemoryJournal { #expect(memory.entries.map(\.verdict) == [.drink(at: moved, zone: "UTC")]) }
+        if let store = journal as? TrackerStore { #expect(try store.drinks(on: day("2026-02-05")).map(\.at) == [moved]) }
+    }
+
     @Test(arguments: Kind.allCases) func `what a wrong bottle's clock wrote is left to a person`(_ kind: Kind) throws {
         let journal = try kind.make()
         var wrong = doubtful(JournalDoubt.bottleClock)
         wrong.about = sampleInstant
         #expect(try journal.append([wrong, doubtful("implausibleTimestamp")]) == [.stored, .waiting])
         #expect(try unsettled(journal, as: calendar).isEmpty)
+    }
+
+    /// Or to a clock that somebody agrees with, where the one that contradicted the bottle is known.
+    @Test(arguments: Kind.allCases) func `the clock that contradicted a bottle's is known`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        var wrong = doubtful(JournalDoubt.bottleClock)
+        (wrong.about, wrong.yearClock) = (sampleInstant, ClockMark(wall: wrong.received, boot: 7, start: 1_000))
+        #expect(try journal.append([wrong]) == [.stored])
+        func asked(_ isAgreed: Bool) throws -> [UnsettledRecord] {
+            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: isAgreed, ahead: nil, after: 0, limit: 10)
+        }
+        #expect(try asked(false).isEmpty)
+        #expect(try asked(true).map(\.about) == [sampleInstant] && asked(true).map(\.yearClock) == [wrong.yearClock])
+        #expect(try journal.append([read()]) == [.promoted])
+        #expect(try asked(true).map(\.doubt) == [nil] || asked(true).isEmpty)
     }
 
     @Test(arguments: Kind.allCases) func `a failure in the middle of a batch leaves nothing of it`(_ kind: Kind) throws {

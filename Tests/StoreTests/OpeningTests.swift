@@ -32,6 +32,18 @@ import TrackerCore
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.directory.path).count == 1)
     }
 
+    /// SQLite keeps its log beside the file, not beside the link: that was taken for a log that somebody had removed, after each write.
+    @Test func aStoreBehindASymbolicLinkTakesWritesAndSaysSo() throws {
+        let folder = scratch.directory.appendingPathComponent("elsewhere").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        _ = try TrackerStore(path: folder + "/real.sqlite")
+        try FileManager.default.createSymbolicLink(atPath: scratch.path, withDestinationPath: "elsewhere/real.sqlite")
+        let store = try TrackerStore(path: scratch.path)
+        try store.changeSettings([("hydration.goalMl", "2100")], try context("2026-02-02T22:30:00Z"))
+        try store.changeSettings([("hydration.goalMl", "2200")], try context("2026-02-02T22:31:00Z"))
+        #expect(try TrackerStore(path: folder + "/real.sqlite").settings().goalMl == 2200)
+    }
+
     @Test func anEmptyFileBecomesAStore() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path))
         #expect(failure() == nil)

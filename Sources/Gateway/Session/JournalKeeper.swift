@@ -60,7 +60,7 @@ struct JournalKeeper {
     mutating func store(_ records: [[UInt8]], doubts: PieceDoubts = PieceDoubts(), bottle: String, _ work: inout PollWork) {
         var dating = RecordDating(
             bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll, clock: work.clock ?? .believed,
-            drift: work.report.clockDriftSeconds, echoes: work.echoes(memory), years: work.yearTeller(memory))
+            drift: work.report.clockDriftSeconds, echoes: work.echoes(memory), years: work.yearTeller(memory), host: work.clockMark)
         var (entries, proven): ([JournalEntry], [JournalEntry]) = ([], [])
         var doubted: [[UInt8]: JournalEntry] = [:]
         for raw in records {

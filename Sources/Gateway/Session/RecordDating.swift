@@ -16,6 +16,8 @@ struct RecordDating {
     /// Where a record has no year: whether the clock of receipt may tell it.
     let tellsYear: Bool
     let years: YearTeller
+    /// This computer's clock: what contradicts a bottle's is noted, for the day on which it is contradicted itself.
+    let host: ClockMark?
     /// Instant of the record before, in the order in which the bottle sends them (rule R2).
     private var previous: Instant?
     /// The records have gone back in time: from here on the bottle wrote them with another clock.
@@ -23,9 +25,10 @@ struct RecordDating {
 
     init(
         bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil,
-        echoes: [BottleEcho] = [], tellsYear: Bool = true, years: YearTeller = .notAsked
+        echoes: [BottleEcho] = [], tellsYear: Bool = true, years: YearTeller = .notAsked, host: ClockMark? = nil
     ) {
         self.years = years
+        self.host = host
         self.bottle = bottle
         self.options = options
         self.received = received
@@ -61,6 +64,7 @@ struct RecordDating {
             guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift) else { break }
             entry.verdict = .quarantined(reason: JournalDoubt.bottleClock)
             entry.about = instant.advanced(seconds: Double(-drift))
+            entry.yearClock = host
         case .believed, .near, .undecided:
             break
         }
@@ -70,6 +74,7 @@ struct RecordDating {
     /// A record that is stored already: read anew, and dated if it has no date. The time of its receipt stays what it was,
     /// unless that came from a clock that could not be right. `nil`: nobody can say more of it now.
     func dateAgain(_ row: UnsettledRecord) -> JournalEntry? {
+        if row.doubt == JournalDoubt.bottleClock { return judgedAnew(row) }
         let isReceiptWrong = row.doubt == JournalDoubt.hostClock
         guard let record = read(row.raw) else { return refused(row.raw, isReceiptWrong ? received : row.received) }
         if let echo = echoed(record, after: row.id, measuredOnly: row.doubt == nil), echo.isWrong || row.doubt == nil {
@@ -100,6 +105,20 @@ struct RecordDating {
         var entry = entry(row.raw, record, resolution)
         entry.received = isReceiptWrong ? received : row.received
         if record.year == nil { entry.yearClock = row.doubt == nil ? row.yearClock : years.lone }
+        return entry
+    }
+
+    /// A clock of ours found the bottle's clock wrong. Where it has turned out wrong itself, and by just as much, the bottle was right: the record
+    /// counts by its own date. `nil`: nobody knows better.
+    private func judgedAnew(_ row: UnsettledRecord) -> JournalEntry? {
+        guard let record = read(row.raw), let judge = row.yearClock, let about = row.about, let truth = years.exactTime(of: judge) else { return nil }
+        let error = judge.wall.seconds(to: truth)
+        let resolution = options.resolver.resolve(record.fields, received: truth)
+        guard error.magnitude > HostClock.tolerance, resolution.doubt == nil, let instant = resolution.instant,
+            about.advanced(seconds: error).seconds(to: instant).magnitude <= HostClock.tolerance
+        else { return nil }
+        var entry = entry(row.raw, record, resolution)
+        entry.received = truth
         return entry
     }
 

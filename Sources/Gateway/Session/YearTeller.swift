@@ -37,6 +37,12 @@ enum YearTeller: Hashable, Sendable {
         return min(now.wall, mark.wall.advanced(seconds: last.seconds(to: now.wall)))
     }
 
+    /// The same where it is exact only: within one start of the computer.
+    func exactTime(of mark: ClockMark) -> Instant? {
+        guard case .agreed(let now, _) = self, let step = mark.step(to: now) else { return nil }
+        return mark.wall.advanced(seconds: step)
+    }
+
     /// A clock that is so little ahead of one that somebody agreed with tells the year as that one would.
     private static let near: Double = 180 * 86_400
 }

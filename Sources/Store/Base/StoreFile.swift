@@ -50,11 +50,11 @@ struct StoreFile {
         }
         (exists, isEmpty) = (true, status.st_size == 0)
         var log = stat()
-        logBytes = stat(path + "-wal", &log) == 0 ? Int(log.st_size) : nil
+        logBytes = stat(Self.target(of: path) + "-wal", &log) == 0 ? Int(log.st_size) : nil
     }
 
     /// Whether SQLite may make its log beside the file, and remove it again.
-    var takesWrites: Bool { access(path, W_OK) == 0 && access(Self.folder(of: path), W_OK) == 0 }
+    var takesWrites: Bool { access(path, W_OK) == 0 && access(Self.folder(of: Self.target(of: path)), W_OK) == 0 }
 
     /// Makes the file, empty, and the folders above it: for its owner alone, because it says when somebody drinks.
     func make() throws {
@@ -66,7 +66,8 @@ struct StoreFile {
 
     /// Takes the rights of group and others from the file and from what SQLite keeps beside it, where they are ours to take.
     func tighten() {
-        for name in [path, path + "-wal", path + "-shm"] {
+        let file = Self.target(of: path)
+        for name in [file, file + "-wal", file + "-shm"] {
             var status = stat()
             guard lstat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { continue }
             _ = chmod(name, status.st_mode & 0o700)
@@ -80,6 +81,13 @@ struct StoreFile {
     func uri(_ parameter: String) -> String {
         let escaped = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? name
         return "file:\(name.hasPrefix("/") ? "//" : "")\(escaped)?\(parameter)"
+    }
+
+    /// The file itself: SQLite follows symbolic links, and keeps its log beside the file, not beside the link.
+    static func target(of path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
     }
 
     private static func folder(of path: String) -> String {

@@ -27,7 +27,7 @@ final class StorePresence: Sendable {
     func check(_ path: String) throws {
         guard let file else { return }
         let isThere = Identity(path) == file
-        let found = Identity(path + "-wal")
+        let found = Identity(StoreFile.target(of: path) + "-wal")
         let isLogThere = found != nil && log.withLock { log in
             log = log ?? found
             return log == found

@@ -40,11 +40,7 @@ public final class StoreWatch: @unchecked Sendable {
     deinit { source.cancel() }
 
     /// The store's own name where it is a link: the log lies beside the file itself.
-    private var file: String {
-        guard let resolved = realpath(path, nil) else { return path }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
+    private var file: String { StoreFile.target(of: path) }
 
     /// Watches the nearest folder there is. One that is made while we look is not missed: it is looked for again afterwards.
     private func attach() -> Bool {

@@ -31,7 +31,7 @@ struct JournalWriter {
         hasUndated = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_record WHERE verdict = 'quarantined')") ?? false
         findDated = try db.cachedStatement(sql: """
-            SELECT id, wall, amountMl, verdict, reason, reading, raw, yearStart FROM bottle_record
+            SELECT id, wall, amountMl, verdict, reason, reading, raw, yearStart, about FROM bottle_record
             WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
             """)
         insertRecord = try db.cachedStatement(sql: """
@@ -139,10 +139,17 @@ struct JournalWriter {
             if let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey]) {
                 touched.append(Instant(milliseconds: old))
             }
-            // What a person deleted stays deleted, should the old reading come back.
+            // Should the old reading come back, what a person deleted stays deleted, and what was moved to its true time stays there.
+            try db.execute(sql: """
+                UPDATE bottle_record SET about = (SELECT instant FROM drink WHERE key = :key) WHERE id = :id AND wall IS :wall
+                """, arguments: ["key": oldKey, "id": row["id"] as Int64, "wall": before.wall])
             try db.execute(sql: "DELETE FROM drink WHERE key = ? AND deleted = 0", arguments: [oldKey])
-        default:
+        case (_, .drink(_, let zone)):
+            var entry = entry
+            if before.wall == wall, let known = row["about"] as Int64? { entry.verdict = .drink(at: Instant(milliseconds: known), zone: zone) }
             try addDrink(entry, bottle)
+        default:
+            break
         }
     }
 

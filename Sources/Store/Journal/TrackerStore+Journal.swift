@@ -67,7 +67,7 @@ extension TrackerStore: Journal {
                 try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE instant > ? AND bottle = ? AND deleted = 0)", arguments: [ahead.milliseconds, number])
             } == true
             // A range of an index each: most records are settled, and must not be looked through at each poll.
-            let columns = "SELECT id, bottle, raw, received, reason, verdict, yearBoot, yearStart, wall, amountMl FROM bottle_record"
+            let columns = "SELECT id, bottle, raw, received, reason, verdict, yearBoot, yearStart, about, wall, amountMl FROM bottle_record"
             let isAhead = """
                 EXISTS (SELECT 1 FROM drink JOIN bottle o ON o.id = :bottle
                     WHERE key = o.origin || '|' || wall || '|' || amountMl AND instant > :ahead AND deleted = 0)
@@ -84,6 +84,8 @@ extension TrackerStore: Journal {
                         AND verdict = 'drink' AND reason IS NOT 'byHand'
                     UNION ALL \(columns) WHERE :open AND bottle = :bottle AND id > :id AND id <= :since AND yearStart IS NOT NULL AND reading IS :reading
                         AND verdict = 'drink' AND reason IS NOT 'byHand'
+                    UNION ALL \(columns) WHERE :open AND bottle = :bottle AND id > :id AND yearStart IS NOT NULL
+                        AND verdict = 'quarantined' AND reason = 'bottleClock'
                     UNION ALL \(columns) WHERE :hasAhead AND bottle = :bottle AND id > :id AND id <= :since AND reading IS :reading
                         AND NOT (:open AND yearStart IS NOT NULL) AND verdict = 'drink' AND reason IS NOT 'byHand' AND \(isAhead)
                 ) r JOIN bottle b ON b.id = r.bottle ORDER BY r.id LIMIT :limit
@@ -97,7 +99,7 @@ extension TrackerStore: Journal {
                 return UnsettledRecord(
                     id: row["id"], bottle: row["origin"], raw: row.bytes("raw"), received: received,
                     doubt: row["verdict"] == "quarantined" ? row["reason"] : nil, yearClock: clock,
-                    isAhead: row["isAhead"])
+                    about: (row["about"] as Int64?).map(Instant.init(milliseconds:)), isAhead: row["isAhead"])
             }
         }
     }

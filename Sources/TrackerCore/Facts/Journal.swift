@@ -20,7 +20,8 @@ public struct JournalEntry: Hashable, Sendable {
     public var about: Instant?
     /// The clock that dated it has turned out wrong, and by how much is known: this date takes the place of an earlier one.
     public var isCorrection = false
-    /// The record has no year, and took it from this clock, with which nobody agreed.
+    /// The record has no year, and took it from this clock, with which nobody agreed; or, where the bottle's clock is not believed, the clock that
+    /// contradicted it.
     public var yearClock: ClockMark?
     /// Somebody agrees with the clock that this year is from: it takes the place of one from `yearClock`.
     public var isYearAgreed = false
@@ -51,8 +52,13 @@ public struct JournalEntry: Hashable, Sendable {
         self.about = about
     }
 
-    /// The clock to note beside the row: only a drink's year matters.
-    public var openYear: ClockMark? { if case .drink = verdict { yearClock } else { nil } }
+    /// The clock to note beside the row: that of a drink's year, or the one that contradicted the bottle's.
+    public var openYear: ClockMark? {
+        switch verdict {
+        case .drink, .quarantined(JournalDoubt.bottleClock): yearClock
+        case .notADrink, .quarantined: nil
+        }
+    }
 
     /// A record's bytes.
     public static let length = 13
@@ -205,13 +211,16 @@ public struct UnsettledRecord: Hashable, Sendable {
     public var received: Instant
     /// Why it has no date; `nil` where it has one.
     public var doubt: String?
-    /// The clock that told its year, where nobody agreed with that clock.
+    /// The clock that told its year, where nobody agreed with that clock; or that contradicted the bottle's.
     public var yearClock: ClockMark?
+    /// When it probably was, by that clock.
+    public var about: Instant?
     /// It counts later than was asked for.
     public var isAhead: Bool
 
-    public init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?, yearClock: ClockMark? = nil, isAhead: Bool = false) {
+    public init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?, yearClock: ClockMark? = nil, about: Instant? = nil, isAhead: Bool = false) {
         self.isAhead = isAhead
+        self.about = about
         self.yearClock = yearClock
         self.id = id
         self.bottle = bottle

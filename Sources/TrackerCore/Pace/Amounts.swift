@@ -17,7 +17,7 @@ public enum Amounts {
 
     /// What a person types as an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8 fl oz`.
     ///
-    /// A number alone is whole millilitres. With a unit it may have a decimal point or comma; one US fluid ounce is 29.5735 ml (tracker law E, water volume).
+    /// A number alone is whole millilitres. With a unit it may have a decimal point or comma; an ounce is a US fluid ounce (`Ounces`).
     /// `nil` for everything else, and beyond a million litres.
     public static func typed(_ text: String) -> Int? {
         if let ml = Int(text) { return ml }

@@ -82,14 +82,3 @@ public enum StandardDrinks {
     /// Size times strength: 16 oz at 5 % is 1.333.
     public static func estimate(sizeOz: Double, abvPercent: Double) -> Double { rounded(sizeOz * abvPercent / 100 / 0.6) }
 }
-
-/// Volumes in ounces and millilitres.
-public enum Ounces {
-    public static let mlPerOunce = 29.5735
-
-    /// Half up: 8 oz are 237 ml.
-    public static func millilitres(_ oz: Double) -> Int {
-        guard oz.isFinite else { return 0 }
-        return Int((min(max(oz, 0), 1e6) * mlPerOunce + 0.5).rounded(.down))
-    }
-}
