@@ -34,7 +34,7 @@ import Testing
         try append(Array(Self.twoDays[3200...]), to: path)
         await until("all lines", running) { Self.lines($0) == 113 }
         #expect(running.output == (try await replay.run(["att", path, "--json"])).output)
-        running.send(signal: SIGINT)
+        running.send(signal: SIGTERM)
         #expect(try await running.finish().output.split(separator: "\n").count == 113)
     }
 
@@ -58,7 +58,7 @@ import Testing
         try handle.write(contentsOf: Data(other.replacingOccurrences(of: "16 16 0F", with: "16 17 0F").utf8))
         try handle.close()
         await until("the third drink", running) { Self.lines($0) == 3 }
-        running.send(signal: SIGINT)
+        running.send(signal: SIGTERM)
         let result = try await running.finish()
         #expect(result.error.contains("is another file now"), "\(result.error)")
     }

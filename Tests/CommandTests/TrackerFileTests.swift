@@ -96,7 +96,7 @@ import Testing
     /// Who breaks off leaves nothing behind, whether at the first question, at the last one, or by an answer that cannot be.
     @Test(arguments: ["setup", "setup --water-every 2 --time-reminders on --interval 15 --threshold 6 --units ml --goal 2000", "setup --yes --goal much"])
     func aSetupThatIsBrokenOffLeavesNothing(_ words: String) async throws {
-        let result = try await shell("mkdir new; WATERH_STORE=new/w.sqlite script -qec 'waterh-tracker \(words)' /dev/null </dev/null; ls -A new")
+        let result = try await shell("mkdir new; NO_COLOR=1 WATERH_STORE=new/w.sqlite script -qec 'waterh-tracker \(words)' /dev/null </dev/null; ls -A new")
         #expect(result.output.contains("nothing was set up") || result.output.contains("error: "), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.file("new")).isEmpty, "\(result)")
         let whole = try await shell("WATERH_STORE=new/w.sqlite waterh-tracker setup --goal 2100; WATERH_STORE=new/w.sqlite waterh-tracker settings get hydration.goalMl")

@@ -84,7 +84,7 @@ public enum HealthFiles {
     public static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
 
     /// `2026-10-25 02:30:00 +0200`, or `2026-10-25T02:30:00+02:00`: the wall clock of the drink's own zone, with that instant's
-    /// offset.
+    /// offset. The second form has milliseconds, where there are any.
     static func appendDate(_ instant: Instant, _ zone: Zone, isISO: Bool, to bytes: inout [UInt8]) {
         let wall = zone.wall(at: instant)
         guard (0...9999).contains(wall.year) else { return bytes += "\(instant)".utf8 }
@@ -102,6 +102,11 @@ public enum HealthFiles {
         append(wall.hour, ":")
         append(wall.minute, ":")
         append(wall.second, isISO ? "" : " ")
+        let rest = Int((instant.milliseconds % 1000 + 1000) % 1000)
+        if isISO, rest != 0 {
+            bytes += [UInt8(ascii: "."), UInt8(truncatingIfNeeded: 0x30 + rest / 100)]
+            append(rest % 100, "")
+        }
         bytes.append(offset < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
         append(minutes / 60, isISO ? ":" : "")
         append(minutes % 60, "")

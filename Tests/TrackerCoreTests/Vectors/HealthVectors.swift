@@ -54,6 +54,14 @@ import TrackerCore
         }
     }
 
+    /// A drink that was logged between two seconds comes back at its very moment.
+    @Test(arguments: [0, 1, 50, 999]) func jsonKeepsMilliseconds(rest: Int64) throws {
+        let at = Instant(milliseconds: 1_792_888_200_000 + rest)
+        let drink = Drink(key: "d", at: at, calendar: DayCalendar(zone: try Zone("Asia/Kathmandu")), ml: 100, source: .bottle, updatedAt: at)
+        try #expect(HealthReader.samples(HealthExport.text(.json, [drink])).map(\.at) == [at])
+        #expect(HealthExport.text(.json, [drink]).contains(rest == 0 ? ":00+05:45\"" : ".\(String(1000 + rest).dropFirst())+05:45\""))
+    }
+
     /// A file cut anywhere is refused, never half read; cut behind its last mark it is whole.
     @Test func cutFilesAreRefused() throws {
         let drinks = try Self.twoDrinks()
