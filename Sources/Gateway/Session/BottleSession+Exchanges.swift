@@ -11,6 +11,7 @@ extension BottleSession {
 
     mutating func write(_ bytes: [UInt8], _ work: inout PollWork) {
         guard let table else { return }
+        writesUnderWay += 1
         expect(.write(handle: table.command, value: bytes, withResponse: table.commandWithResponse), &work, within: work.limits.request)
     }
 
@@ -29,6 +30,8 @@ extension BottleSession {
     mutating func requestAnswered(_ event: CentralEvent, _ work: inout PollWork) {
         switch event {
         case .wrote:
+            writesUnderWay = max(0, writesUnderWay - 1)
+            guard writesUnderWay == 0 else { return }
             requestDeadline = nil
             if exchange != nil { exchange?.sent(at: work.now) }
             switch drain?.phase {
@@ -37,6 +40,7 @@ extension BottleSession {
             default: break
             }
         case .writeFailed(_, let error):
+            writesUnderWay = max(0, writesUnderWay - 1)
             guard error.code != .disconnected else { return }
             requestDeadline = nil
             writeFailed(error, &work)

@@ -53,6 +53,9 @@ struct BottleSession {
     var drain: LogDrain?
     var exchange: CommandExchange?
     var requestDeadline: MonotonicInstant?
+    /// Writes that the link has not answered yet. It answers them in their order, and the bottle may send what it was asked for before it says that
+    /// the question arrived: that is not the answer to what was written next.
+    var writesUnderWay = 0
     var total: Int?
     /// What the bottle's light is to show from now on.
     var light: BottleLight?

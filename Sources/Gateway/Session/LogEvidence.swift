@@ -110,7 +110,7 @@ struct LogEvidence: Hashable {
     private mutating func judge(_ log: [[UInt8]], _ records: Set<[UInt8]>) -> Verdict {
         guard let told else { return .nothing }
         let before = Set(told.before)
-        let gone = told.before.filter { !records.contains($0) }
+        let gone = gone(of: told.before, log, records)
         let fresh = log.count { !before.contains($0) }
         if gone.count >= told.count || gone.count > fresh {
             forgotten.formUnion(gone.prefix(told.count))
@@ -122,5 +122,13 @@ struct LogEvidence: Hashable {
         self.told = nil
         refusals += 1
         return .kept
+    }
+
+    /// What a log lost of what it was: its oldest. What is missing after a record that is still there was lost on the way, or comes late; only
+    /// where the records come in another order than before can nothing be said of that.
+    private func gone(of before: [[UInt8]], _ log: [[UInt8]], _ records: Set<[UInt8]>) -> [[UInt8]] {
+        let left = before.filter(records.contains)
+        let isInOrder = log.filter(Set(left).contains).elementsEqual(left)
+        return isInOrder ? Array(before.prefix { !records.contains($0) }) : before.filter { !records.contains($0) }
     }
 }
