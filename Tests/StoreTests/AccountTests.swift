@@ -96,4 +96,21 @@ import TrackerCore
             #expect(try other.importSamples(samples, now).added == 0)
         }
     }
+
+    /// Apple Health gives a drink of ours back under another app's name, before ours or after it in one file: it is one drink.
+    @Test func ourDrinkFromAnotherAppInOneFileIsOneDrink() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let ours = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: HealthFiles.sourceName)
+        let theirs = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: "Another")
+        let foreign = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k2", sourceName: "Another")
+        for samples in [[ours, theirs, foreign], [theirs, foreign, ours], [foreign, theirs, ours, foreign]] {
+            let store = try TrackerStore(inMemory: nil)
+            let outcome = try store.importSamples(samples, now)
+            #expect(outcome.added == 2 && outcome.known == samples.count - 2, "\(samples): \(outcome)")
+            let drinks = try store.allDrinks()
+            #expect(Set(drinks.map(\.key)) == ["k1", foreign.importKey] && drinks.allSatisfy { $0.zone == "UTC" && $0.source == .health }, "\(drinks)")
+            #expect(drinks.allSatisfy { $0.localDay.description == "1970-01-01" }, "\(drinks)")
+            #expect(try store.importSamples(samples, now).known == samples.count)
+        }
+    }
 }

@@ -44,6 +44,20 @@ import TrackerCore
         #expect(try TrackerStore(path: folder + "/real.sqlite").settings().goalMl == 2200)
     }
 
+    /// Each name has a log of its own: what was committed by one was lost under the other. Who looks may.
+    @Test func aStoreOfTwoNamesTakesNoWrites() throws {
+        _ = try TrackerStore(path: scratch.path).append([entry()])
+        let other = scratch.directory.appendingPathComponent("other.sqlite").path
+        try FileManager.default.linkItem(atPath: scratch.path, toPath: other)
+        for name in [scratch.path, other] {
+            let error = try #require(throws: StoreError.self) { _ = try TrackerStore(path: name) }
+            #expect(error.code == "hasOtherNames" && error.path == name, "\(error)")
+            #expect(try TrackerStore(path: name, for: .looking).allDrinks().count == 1)
+        }
+        try FileManager.default.removeItem(atPath: other)
+        #expect(try TrackerStore(path: scratch.path).append([entry(hour: 3)]) == [.stored])
+    }
+
     @Test func anEmptyFileBecomesAStore() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path))
         #expect(failure() == nil)

@@ -12,6 +12,8 @@ struct StoreFile {
     let isEmpty: Bool
     /// Bytes of SQLite's log beside the file; `nil` where there is none.
     let logBytes: Int?
+    /// The file has another name (a hard link).
+    let hasOtherNames: Bool
 
     /// Looks, and refuses what can never be a store: a directory, a pipe, a device, a place nobody may look into.
     init(_ given: String) throws {
@@ -30,7 +32,7 @@ struct StoreFile {
             case ENAMETOOLONG, ELOOP:
                 throw StoreError(.cannotOpen, "The store's path is too long or leads in a circle", at: given, code: "pathLeadsNowhere")
             default:
-                (exists, isEmpty, logBytes) = (false, true, nil)
+                (exists, isEmpty, logBytes, hasOtherNames) = (false, true, nil, false)
                 return
             }
         }
@@ -48,13 +50,22 @@ struct StoreFile {
         guard status.st_size != 1 else {
             throw StoreError(.damaged, "The file is not a SQLite database", at: given, code: "notADatabase")
         }
-        (exists, isEmpty) = (true, status.st_size == 0)
+        (exists, isEmpty, hasOtherNames) = (true, status.st_size == 0, status.st_nlink > 1)
         var log = stat()
         logBytes = stat(Self.target(of: path) + "-wal", &log) == 0 ? Int(log.st_size) : nil
     }
 
     /// Whether SQLite may make its log beside the file, and remove it again.
     var takesWrites: Bool { access(path, W_OK) == 0 && access(Self.folder(of: Self.target(of: path)), W_OK) == 0 }
+
+    /// SQLite keeps its log and its locks beside a name: two programs that know one file by two names do not see each other, and what one
+    /// commits is lost. Without the other name open nothing happens; nobody can know that.
+    func refuseOtherNames(_ given: String) throws {
+        guard hasOtherNames else { return }
+        throw StoreError(
+            .cannotOpen, "The store's file has another name too (a hard link), and two programs that use one name each would lose what they write",
+            at: given, code: "hasOtherNames")
+    }
 
     /// Makes the file, empty, and the folders above it: for its owner alone, because it says when somebody drinks.
     func make() throws {

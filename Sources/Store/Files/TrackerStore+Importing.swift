@@ -89,22 +89,28 @@ private struct ImportTable {
         ])
     }
 
+    /// One statement for all samples: with one for each SQLite writes aside, for each, the pages that it changes, in case that this one fails.
+    ///
+    /// A foreign sample that carries our key is known when the store has that drink, or gets it from another line of the file.
     static func land(_ outcome: inout ImportOutcome, _ context: WriteContext, _ calendar: DayCalendar, _ db: Database) throws {
-        let exists = try db.makeStatement(sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE key = ?)")
-        let insert = try db.makeStatement(sql: """
-            INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
-            """)
-        let rows = try Row.fetchCursor(db, sql: "SELECT key, uuid, instant, ml, zone, localDay, source FROM temp.sample ORDER BY rowid")
-        while let row = try rows.next() {
-            let at = Instant(milliseconds: row[2])
-            let isKnown = try (row[1] as String?).map { try Bool.fetchOne(exists, arguments: [$0]) ?? false } ?? false
-            if !isKnown {
-                try insert.execute(arguments: [
-                    row[0] as String, at.milliseconds, row[4] as String? ?? context.zone.id, row[5] as String? ?? calendar.day(of: at).description,
-                    row[3] as Int, row[6] as String? ?? DrinkSource.health.rawValue, context.now.milliseconds,
-                ])
-            }
-            if isKnown || db.changesCount == 0 { outcome.known += 1 } else { outcome.added += 1 }
+        let dayOf = DatabaseFunction("waterh_day_of", argumentCount: 1, pure: true) { values in
+            Int64.fromDatabaseValue(values[0]).map { calendar.day(of: Instant(milliseconds: $0)).description }
         }
+        db.add(function: dayOf)
+        defer { db.remove(function: dayOf) }
+        try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL")
+        let samples = try Int.fetchOne(db, sql: "SELECT count(*) FROM temp.sample") ?? 0
+        try db.execute(
+            sql: """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt)
+                SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml, COALESCE(source, ?), ? FROM temp.sample
+                WHERE uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
+                    AND NOT EXISTS (SELECT 1 FROM temp.sample AS ours WHERE ours.key = sample.uuid AND ours.uuid IS NULL)
+                ORDER BY sample.rowid
+                ON CONFLICT (key) DO NOTHING
+                """,
+            arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds])
+        outcome.added += db.changesCount
+        outcome.known += samples - db.changesCount
     }
 }

@@ -6,6 +6,7 @@ enum StoreOpening {
     /// Opens or creates the file and brings it up to date.
     static func toWrite(_ path: String, beforeStatement: (@Sendable (Database) -> Void)?) throws -> DatabaseQueue {
         let file = try StoreFile(path)
+        try file.refuseOtherNames(path)
         try file.make()
         // Before, so that the log is born with the file's rights: an empty file is nobody's yet. What another program wrote keeps its rights.
         if file.isEmpty { file.tighten() }

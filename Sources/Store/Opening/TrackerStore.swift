@@ -110,7 +110,9 @@ public struct TrackerStore: Sendable {
     /// Runs what SQLite does outside of transactions (vacuum, checkpoint).
     func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
-        return try Self.sentences(at: path) { try database.writeWithoutTransaction(body) }
+        let result = try Self.sentences(at: path) { try database.writeWithoutTransaction(body) }
+        try place?.check(path)
+        return result
     }
 
     private func mustWrite() throws {
