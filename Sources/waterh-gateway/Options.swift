@@ -37,7 +37,8 @@ struct LinkOptions: ParsableArguments {
         }
     }
 
-    func open() throws -> any CentralLink {
+    /// - Parameter observe: hears what passes, on links that carry PDUs themselves.
+    func open(observe: (@Sendable (LinkObservation) -> Void)? = nil) throws -> any CentralLink {
         let name = try name
         if notifications != nil {
             guard case .bluez = name else {
@@ -47,7 +48,7 @@ struct LinkOptions: ParsableArguments {
         let isVerbose = verbose
         do {
             return try LinkFactory.central(
-                name, notifications: notifications, runtimeFolder: Paths.runtime, instruments: LinkInstruments(log: { if isVerbose { Diagnostics.line($0) } }))
+                name, notifications: notifications, runtimeFolder: Paths.runtime, instruments: LinkInstruments(observe: observe, log: { if isVerbose { Diagnostics.line($0) } }))
         } catch {
             if case .capture(let file) = name { throw Self.unusable(file, error) }
             throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: "\(name)", hasRadio: true).about(error.code))

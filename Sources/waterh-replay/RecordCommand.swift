@@ -4,6 +4,7 @@ import Captures
 import CommandKit
 import Foundation
 import HostController
+import Links
 import Replay
 
 struct RecordCommand: AsyncParsableCommand {

@@ -3,18 +3,25 @@ import Captures
 import HostController
 import Replay
 
-/// Writes packets of the monitor channel into a capture, all of an adapter or only a bottle's, and counts what it sees.
-struct MonitorRecorder {
-    private let adapter: UInt16
+/// Writes packets of the monitor channel into a capture, all of them, an adapter's or only a bottle's, and counts what it sees.
+public struct MonitorRecorder {
+    private let adapter: UInt16?
     private var filter: BottleFilter?
     private var writer: CaptureWriter
     private var reassembler = ConversationReassembler()
     private let reader: DrinkReader
+    private var sightings: [(address: BluetoothAddress, time: Duration)] = []
     private var packets = 0
     private var pdus = 0
     private var connections = 0
 
-    init(_ format: CaptureFormat, adapter: UInt16, bottle: BluetoothAddress?) {
+    /// As many advertisements as are remembered.
+    private static let sightingLimit = 10_000
+
+    /// - Parameters:
+    ///   - adapter: its number; `nil`: every adapter's traffic.
+    ///   - bottle: only what concerns this one.
+    public init(_ format: CaptureFormat, adapter: UInt16?, bottle: BluetoothAddress?) {
         self.adapter = adapter
         filter = bottle.map(BottleFilter.init)
         writer = CaptureWriter(format)
@@ -23,14 +30,19 @@ struct MonitorRecorder {
     }
 
     /// For people: `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
-    var line: String {
-        "\(count(packets, "packet")), \(count(connections, "connection")), \(count(pdus, "ATT PDU")), \(count(reader.tally.drinks, "drink"))"
+    public var line: String {
+        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+        return "\(count(packets, "packet")), \(count(connections, "connection")), \(count(pdus, "ATT PDU")), \(count(reader.tally.drinks, "drink"))"
     }
 
-    mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
+    /// When that address advertised, ascending, since 1970: of very many advertisements of whomever the first ten thousand.
+    public func advertisements(of address: BluetoothAddress) -> [Duration] { sightings.filter { $0.address == address }.map(\.time) }
 
-    mutating func take(_ packet: MonitorPacket) throws {
-        guard packet.adapter == adapter else { return }
+    /// What is to be written into the file.
+    public mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
+
+    public mutating func take(_ packet: MonitorPacket) throws {
+        guard adapter.map({ $0 == packet.adapter }) ?? true else { return }
         let content = Self.content(packet.opcode)
         guard filter?.wants(content, packet.bytes) ?? true else { return }
         packets += 1
@@ -42,6 +54,7 @@ struct MonitorRecorder {
             switch event {
             case .att: pdus += 1
             case .connected: connections += 1
+            case .advertised(let seen) where !seen.isScanResponse && sightings.count < Self.sightingLimit: sightings.append((seen.address, packet.time))
             default: break
             }
             try reader.receive(event, bytes)

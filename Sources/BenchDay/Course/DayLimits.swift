@@ -1,0 +1,27 @@
+/// How long a day waits for what.
+public struct DayLimits: Hashable, Sendable {
+    /// Bottles advertise rarely, and sleep.
+    public var find = Duration.seconds(60)
+    public var connect = Duration.seconds(10)
+    /// Table, subscription, write.
+    public var request = Duration.seconds(15)
+    /// With nothing asked: longer than two of the five seconds of a keep-alive.
+    public var listen = Duration.seconds(12)
+    /// Until a question counts as ignored.
+    public var answer = Duration.seconds(2)
+    /// Silence that ends a dump.
+    public var quiet = Duration.seconds(2)
+    /// For reports of what the person has just done.
+    public var live = Duration.seconds(3)
+    /// How often a question is asked.
+    public var sendings = 3
+
+    public init() {}
+
+    /// With a bottle that does not exist.
+    public static var rehearsal: DayLimits {
+        var limits = DayLimits()
+        (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (.seconds(5), .milliseconds(5500), .seconds(1), .milliseconds(500), .milliseconds(300))
+        return limits
+    }
+}

@@ -1,0 +1,57 @@
+import Bluetooth
+import Captures
+import CommandKit
+import CommandStore
+import Foundation
+import HostController
+import Links
+
+/// The recordings of a day: of each connection by itself where the link carries PDUs, else of the air as the kernel's monitor sees it, in one file.
+actor BenchDayRecorders {
+    private let link: LinkOptions
+    private let folder: BenchDayFolder
+    private let air: AirRecorder?
+    private var recorders: [String: LinkRecorder] = [:]
+    private var trouble: String?
+
+    /// - Throws: `CommandFailure` where the air cannot be recorded: then the day does not begin.
+    init(_ link: LinkOptions, _ folder: BenchDayFolder) throws {
+        (self.link, self.folder) = (link, folder)
+        if case .bluez = try link.name { air = try AirRecorder(folder.capture("air")) } else { air = nil }
+    }
+
+    /// A way to the bottle, recorded from its first byte.
+    func open(_ chapter: String) throws -> any CentralLink {
+        try mayGoOn()
+        guard air == nil else { return try link.open() }
+        let now = MonotonicClock.system.now()
+        let epoch = Duration.milliseconds(Machine.now().milliseconds) - .nanoseconds(now.nanoseconds)
+        let recorder = try LinkRecorder(path: folder.capture(chapter), peer: BluetoothAddress(0), epoch: epoch) { [weak self] in
+            let line = $0
+            Task { await self?.note(line) }
+        }
+        recorders[chapter] = recorder
+        return try link.open { recorder.observe($0) }
+    }
+
+    /// - Throws: where a recording is not whole.
+    func finish(_ chapter: String) throws {
+        recorders.removeValue(forKey: chapter)?.finish()
+        try mayGoOn()
+    }
+
+    func close() {
+        for recorder in recorders.values { recorder.finish() }
+        recorders = [:]
+        air?.close()
+    }
+
+    func advertisements(of address: BluetoothAddress) -> [Duration] { air?.advertisements(of: address) ?? [] }
+
+    private func note(_ line: String) { trouble = trouble ?? line }
+
+    private func mayGoOn() throws {
+        guard let trouble = trouble ?? air?.trouble else { return }
+        throw CommandFailure(.failed, "The recording is not whole: \(trouble).", advice: "Free some space, and begin a new day.")
+    }
+}

@@ -1,0 +1,40 @@
+import Bluetooth
+import CommandKit
+import CommandStore
+import Foundation
+import Gateway
+import Synchronization
+import TrackerCore
+
+/// A poll that stores the bottle's log and acknowledges nothing.
+struct BenchDayStoring {
+    let link: LinkOptions
+    let place: StorePlace
+    let zone: String
+    let config: String?
+    let recorders: BenchDayRecorders
+
+    /// The records that are stored now.
+    /// - Throws: `CommandFailure` where the log was not read to its end, or not stored.
+    func records() async throws -> Set<[UInt8]> {
+        let depot = try Depot(place, zone: zone)
+        var options = try depot.pollOptions(dialect: nil)
+        options.mean(link.wantedBottle, place, try Configuration.load(config))
+        // The bottle is looked at, not looked after.
+        (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) = (true, nil, nil, false, false)
+        let stored = Mutex<Set<[UInt8]>>([])
+        var outlets = depot.outlets()
+        outlets.journaled = { entries, _ in stored.withLock { $0.formUnion(entries.map(\.raw)) } }
+        let chapter = "5-storing"
+        let central = try await recorders.open(chapter)
+        let driver = GatewayDriver(link: central, clock: .system(wall: { Machine.now() }))
+        let report = await driver.poll(options, for: GatewayDriver.Party(journal: depot.store, outlets: outlets))
+        await driver.close()
+        try await recorders.finish(chapter)
+        depot.desk().afterPoll(report)
+        // A clock that is doubted keeps records from counting, not from being kept.
+        if let failure = report.commandFailure, report.failure?.kind != .clockDoubtful { throw failure }
+        guard report.complete else { throw CommandFailure(.failed, "The log was not read to its end.") }
+        return stored.withLock { $0 }
+    }
+}

@@ -1,0 +1,56 @@
+import BenchDay
+import CommandKit
+import Foundation
+import TrackerCore
+
+/// Somebody at a terminal, or lines that come from a pipe.
+actor TypingPerson: DayPerson {
+    private let lines: AsyncStream<String>
+    private var isEnded = false
+
+    init() {
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .unbounded)
+        self.lines = lines
+        Thread.detachNewThread {
+            while let line = readLine() { continuation.yield(line) }
+            continuation.finish()
+        }
+    }
+
+    func answer(_ question: DayQuestion) async -> String? {
+        while !isEnded, !Task.isCancelled {
+            Diagnostics.line("? \(question.text) \(Self.hint(question.form))")
+            var iterator = lines.makeAsyncIterator()
+            guard let line = await iterator.next(isolation: self) else {
+                isEnded = true
+                return nil
+            }
+            let text = line.trimmingCharacters(in: .whitespaces)
+            if text.lowercased() == "s" { return nil }
+            if let answer = Self.answer(text, question.form) { return answer }
+            Diagnostics.line("'\(text)' is no answer here.")
+        }
+        return nil
+    }
+
+    private static func hint(_ form: DayQuestion.Form) -> String {
+        switch form {
+        case .done: "[Enter: done, s: leave out]"
+        case .amount(let ml): "[Enter: \(ml) ml, or 250ml, 0.25l, 8oz; s: leave out]"
+        case .yesNo(let usual): usual ? "[Y/n]" : "[y/N]"
+        }
+    }
+
+    /// `nil`: not understood.
+    static func answer(_ text: String, _ form: DayQuestion.Form) -> String? {
+        switch form {
+        case .done: return text
+        case .amount(let ml):
+            guard !text.isEmpty else { return "\(ml)" }
+            return Amounts.typed(text).flatMap { (1...2000).contains($0) ? "\($0)" : nil }
+        case .yesNo(let usual):
+            guard let first = text.lowercased().first else { return usual ? "y" : "n" }
+            return first == "y" || first == "n" ? String(first) : nil
+        }
+    }
+}

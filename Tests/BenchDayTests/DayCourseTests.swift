@@ -1,0 +1,110 @@
+import BenchDay
+import BottleProtocol
+import Support
+import Testing
+import VirtualBottle
+
+@Suite("A day with a bottle") struct DayCourseTests {
+    @Test("a lawful bottle contradicts nothing, and nearly everything that needs no radio is told", arguments: [OfferedProfiles.retail, .both])
+    func lawful(_ profile: OfferedProfiles) async throws {
+        let day = try await RehearsedDay(BottleIdentity(profile: profile))
+        try await day.course.run()
+        let findings = await day.findings()
+        #expect(await day.contradicted() == [])
+        let untold = Set(findings.values.filter { $0.verdict == .cannotTell }.map(\.point))
+        #expect(untold == [.advertisedServices, .advertisingInterval], "\(untold.map { "\($0): \(findings[$0]?.words ?? "")" })")
+        // All that was there is gone, and the clock is back.
+        let status = try #require(await day.status)
+        #expect(status.records == 0 && status.clock.year == 2026)
+        await day.close()
+    }
+
+    @Test(
+        "a habit that contradicts the law is named",
+        arguments: [
+            ("unasked=50", [.quiet]), ("frame=4", [.oneFrame]), ("shuffle", [.oldestFirst]), ("twice=100", [.onceEach]), ("split=20", [.wholeEntries]),
+            ("counts", [.acknowledgeWithoutDump]), ("forget=100", [.acknowledgeOne, .acknowledgeAll]), ("resend=4", [.acknowledgeAll]), ("step=3600", [.clockRuns]), ("lie=100", [.logAnswer]),
+            ("ignore=100", [.soon, .snapshotLength, .logAnswer, .bareThree]), ("unasked=50,frame=4,counts,step=3600,keep-alive", [.quiet, .oneFrame, .acknowledgeWithoutDump, .clockRuns, .onlyResponseNotifies]),
+        ] as [(String, Set<DayPoint>)])
+    func contradicting(_ faults: String, _ expected: Set<DayPoint>) async throws {
+        let day = try await RehearsedDay(faults: faults)
+        try? await day.course.run()
+        let found = await day.contradicted()
+        #expect(found.isSuperset(of: expected), "found were \(found)")
+        for point in expected { #expect(await day.findings()[point]?.evidence.isEmpty == false, "\(point) has no evidence") }
+        await day.close()
+    }
+
+    @Test("a bottle of the founding documents writes 1A also in the next year")
+    func strict() async throws {
+        let day = try await RehearsedDay(BottleIdentity(dialect: .strict))
+        try await day.course.run()
+        #expect(await day.contradicted().contains(.yearByte))
+        await day.close()
+    }
+
+    @Test("a Vita is judged as a Vita")
+    func vita() async throws {
+        let day = try await RehearsedDay(BottleIdentity(model: .vita), records: [])
+        try await day.course.run()
+        #expect(await day.contradicted() == [])
+        #expect(await day.findings()[.sensorBytes]?.verdict == .confirmed)
+        await day.close()
+    }
+
+    @Test("nothing is acknowledged that is not written down, not stored, or not allowed", arguments: ["keep", "store", "person"])
+    func nothingIsLost(_ missing: String) async throws {
+        let day = try await RehearsedDay(
+            refused: missing == "person" ? ["app", "acknowledge"] : ["app"], canKeep: missing != "keep", canStore: missing != "store")
+        try? await day.course.run()
+        let status = try #require(await day.status)
+        #expect(status.dropped == 0 && status.records >= 20)
+        #expect(!(await day.course.day.steps.isEmpty))
+        await day.close()
+    }
+
+    @Test("the maker's app has its turn before any acknowledgement, and sees the whole log")
+    func appComesFirst() async throws {
+        let (stream, told) = AsyncStream.makeStream(of: String.self)
+        let day = try await RehearsedDay(refused: []) { told.yield($0.word) }
+        try await day.course.run()
+        told.finish()
+        var words: [String] = []
+        for await word in stream { words.append(word) }
+        let (app, allowed) = (try #require(words.firstIndex(of: "app")), try #require(words.firstIndex(of: "acknowledge")))
+        #expect(app < allowed)
+        let steps = await day.course.day.steps
+        let firstAcknowledgement = steps.firstIndex { if case .command(.acknowledge) = $0.kind { true } else { false } }
+        let afterApp = steps.firstIndex { $0.kind == .dumpAfterApp }
+        #expect(try #require(afterApp) < #require(firstAcknowledgement))
+        // The first thing of all is to listen.
+        #expect(steps.first?.kind == .listen)
+        await day.close()
+    }
+
+    @Test("who interrupts it keeps what was seen, and the bottle its log")
+    func interrupted() async throws {
+        let (stream, told) = AsyncStream.makeStream(of: String.self)
+        let day = try await RehearsedDay { told.yield($0.word) }
+        let work = Task { try await day.course.run() }
+        for await word in stream where word == "sip200" { work.cancel(); break }
+        await #expect(throws: CancellationError.self) { try await work.value }
+        let record = await day.course.day
+        #expect(record.steps.contains { $0.kind == .dump } && record.sips.map(\.ml) == [100])
+        #expect(try #require(await day.status).dropped == 0)
+        #expect(DayJudge(record).findings.count == DayPoint.allCases.count)
+        await day.close()
+    }
+
+    @Test("who interrupts it in the next year gets the bottle's clock back")
+    func clockComesBack() async throws {
+        let (stream, told) = AsyncStream.makeStream(of: String.self)
+        let day = try await RehearsedDay { told.yield($0.word) }
+        let work = Task { try await day.course.run() }
+        for await word in stream where word == "sipNextYear" { work.cancel(); break }
+        await #expect(throws: CancellationError.self) { try await work.value }
+        let year = await event(within: 5) { await day.status?.clock.year == 2026 ? 2026 : nil }
+        #expect(year == 2026)
+        await day.close()
+    }
+}
