@@ -201,6 +201,7 @@ struct BottleSession {
         guard end == nil else { return }
         if let due = requestDeadline, due <= work.now { return requestTimedOut(&work) }
         if let due = exchange?.deadline, due <= work.now { exchangeTick(&work) }
+        drain?.isWriting = writesUnderWay > 0
         if let actions = drain?.tick(at: work.now) { follow(actions, &work) }
     }
 

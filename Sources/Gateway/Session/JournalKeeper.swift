@@ -183,6 +183,7 @@ struct JournalKeeper {
     private func note(_ entries: [JournalEntry], _ outcomes: [JournalOutcome], _ work: inout PollWork) {
         let fresh = Set(zip(entries, outcomes).filter { $0.1 == .stored }.map(\.0.raw))
         work.known.formUnion(entries.map(\.raw).filter { !fresh.contains($0) })
+        work.settled.formUnion(zip(entries, outcomes).filter { $0.1 == .duplicate && !fresh.contains($0.0.raw) }.map(\.0.raw))
     }
 
     private func count(_ entries: [JournalEntry], _ outcomes: [JournalOutcome], _ work: inout PollWork) {

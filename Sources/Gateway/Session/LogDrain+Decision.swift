@@ -7,7 +7,7 @@ extension LogDrain {
     struct Standing {
         /// The journal has it as a record.
         var isJournaled: ([UInt8]) -> Bool
-        /// And had it before this poll.
+        /// And had it before this poll, without a doubt.
         var wasKnown: ([UInt8]) -> Bool
         /// Records came in this poll that are still in doubt (`PieceDoubts`): a bottle that counts might drop them in the place of others.
         var hasDoubts = false
@@ -119,6 +119,7 @@ extension LogDrain {
         deadline = nil
         self.complete = complete
         self.note = note
+        if complete { evidence.conclude() }
         return [.finish]
     }
 }

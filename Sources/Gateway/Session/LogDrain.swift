@@ -73,6 +73,8 @@ struct LogDrain {
     private var isInParts = false
     /// An earlier question of this connection, or the rest of what it brought, may still be on its way: see `LogDrain+Quiet`.
     var isBehind = false
+    /// A question or another write of this connection waits for its response: the link is not quiet, however long nothing has come.
+    var isWriting = false
     /// The bottle says on this connection whether records follow, as retail bottles do.
     var tellsStatus = false
 
@@ -285,6 +287,10 @@ struct LogDrain {
             if profile == .draft { isBehind = true }
             return settle()
         case .quiet:
+            guard !isWriting else {
+                fallBehind(at: now)
+                return []
+            }
             isBehind = false
             return ask(at: now)
         case .idle, .reading, .settling, .acknowledging, .finished:

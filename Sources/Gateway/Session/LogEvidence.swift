@@ -36,15 +36,17 @@ struct LogEvidence: Hashable {
     /// Several frames, or the draft profile's packets, came in one notification each: a single loss leaves no trace.
     var isFragile = false
     private(set) var told: Told?
-    /// Records of acknowledgements that the bottle took, and that have not come again.
+    /// Records of acknowledgements that the bottle took: no reading brought them again.
     private(set) var forgotten: Set<[UInt8]> = []
+    /// Those that only the latest reading lacked. It may have been the rest of an earlier answer, or a part of one: the next one tells.
+    private var missed: Set<[UInt8]> = []
     /// Acknowledgements that the bottle did not take.
     private(set) var refusals = 0
     /// Readings in a row that brought nothing.
     private(set) var empties = 0
 
     /// Records that the bottle was told to forget last, and nobody knows whether it did.
-    var unconfirmed: Int { told?.count ?? 0 }
+    var unconfirmed: Int { (told?.count ?? 0) + missed.count }
 
     /// The bottle hung up on an acknowledgement, or the link was lost right then.
     var hungUp = false
@@ -60,8 +62,8 @@ struct LogEvidence: Hashable {
     mutating func note(_ log: [[UInt8]]) -> Verdict {
         let records = Set(log)
         noteLosses(log, records)
+        conclude(lacking: records)
         let verdict = judge(log, records)
-        forgotten.subtract(records)
         capacity = max(capacity, log.count)
         empties = log.isEmpty ? empties + 1 : 0
         latest = log
@@ -72,6 +74,14 @@ struct LogEvidence: Hashable {
 
     /// The bottle is being told to forget so many of its oldest.
     mutating func tell(_ count: Int) { told = Told(count: count, before: latest) }
+
+    /// There will be no other reading: what the last one lacked is gone.
+    mutating func conclude() { conclude(lacking: []) }
+
+    private mutating func conclude(lacking records: Set<[UInt8]>) {
+        forgotten = forgotten.union(missed).subtracting(records)
+        missed = []
+    }
 
     /// The bottle refused in words.
     mutating func refused() { told = nil }
@@ -113,7 +123,7 @@ struct LogEvidence: Hashable {
         let gone = gone(of: told.before, log, records)
         let fresh = log.count { !before.contains($0) }
         if gone.count >= told.count || gone.count > fresh {
-            forgotten.formUnion(gone.prefix(told.count))
+            missed = Set(gone.prefix(told.count))
             self.told = nil
             return .taken
         }

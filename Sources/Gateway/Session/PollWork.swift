@@ -19,6 +19,9 @@ struct PollWork {
     var journaled: Set<[UInt8]> = []
     /// Of those, the ones that it had before this poll.
     var known: Set<[UInt8]> = []
+    /// Of those, the ones that an earlier poll stored as what they are. What it stored with a doubt may have come in pieces, and then that
+    /// poll is no second opinion on what was in the bottle.
+    var settled: Set<[UInt8]> = []
     /// Records that it has with a doubt (`JournalDoubt.pieced`) since this poll, until that is dispelled (`PieceDoubts`).
     var unproven: Set<[UInt8]> = []
     /// What the readings of this poll have shown of the log, over all connections.
