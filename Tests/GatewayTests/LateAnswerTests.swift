@@ -150,6 +150,20 @@ import TrackerCore
         #expect(kept.note(before) == .kept && kept.forgotten.isEmpty)
     }
 
+    /// Simulation, seeds 2070340 and 2089547: a frame came once, in pieces, and two readings without it were taken for the proof that it never was.
+    /// The bottle dropped its records while the journal had them only with a doubt.
+    @Test(arguments: [(false, false), (true, false), (false, true), (true, true)]) func whatCameOnceIsDeniedByAsManyReadingsAsProveIt(isFragile: Bool, isLossy: Bool) {
+        var evidence = LogEvidence()
+        (evidence.isFragile, evidence.isLossy) = (isFragile, isLossy)
+        let log = drinks(24)
+        _ = evidence.note(log)
+        for number in 1...evidence.readingsNeeded {
+            #expect(!evidence.denies(Set(log[..<8])), "after \(number - 1) readings without them")
+            _ = evidence.note(Array(log[8...]))
+        }
+        #expect(evidence.denies(Set(log[..<8])) && evidence.denies([]) && !evidence.denies(Set(log[7...8])))
+    }
+
     /// The question was repeated, and the first answer came after the ring had turned over: what a bottle drops then, the oldest of what it
     /// sent *last*, is not what was read.
     @Test(arguments: [1, 2, 5, 20]) func aLateAnswerIsNotAcknowledgedInTheNameOfALaterOne(ring: Int) throws {

@@ -262,6 +262,7 @@ import TrackerCore
         #expect(try open().isEmpty)
         if let store = journal as? TrackerStore {
             #expect(try store.drinks(on: day("2026-02-02")).count == 2)
+            #expect(try store.allDrinks().filter { $0.at == sampleInstant.advanced(seconds: 3600) }.isEmpty)
             #expect(try store.drinks(on: day("2027-02-02")).count == 1)
         }
         if let memory = journal as? MemoryJournal {

@@ -132,7 +132,7 @@ extension BottleSession {
     /// The journal has answered for everything: what follows from the dump?
     mutating func settled(_ work: inout PollWork) {
         let (journaled, settled) = (work.journaled, work.settled)
-        let standing = LogDrain.Standing(isJournaled: journaled.contains, wasKnown: settled.contains, hasDoubts: !work.unproven.isEmpty, objection: work.clock?.objection)
+        let standing = LogDrain.Standing(isJournaled: journaled.contains, wasKnown: settled.contains, doubted: work.unproven, objection: work.clock?.objection)
         guard let actions = drain?.settled(standing, at: work.now) else { return }
         noteEvidence(&work)
         follow(actions, &work)

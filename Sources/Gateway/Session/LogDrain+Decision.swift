@@ -9,8 +9,8 @@ extension LogDrain {
         var isJournaled: ([UInt8]) -> Bool
         /// And had it before this poll, without a doubt.
         var wasKnown: ([UInt8]) -> Bool
-        /// Records came in this poll that are still in doubt (`PieceDoubts`): a bottle that counts might drop them in the place of others.
-        var hasDoubts = false
+        /// Records that came in this poll and are still in doubt (`PieceDoubts`): the bottle might drop them in the place of others.
+        var doubted: Set<[UInt8]> = []
         /// Why nothing is to be acknowledged in this poll, where something speaks against it.
         var objection: String?
     }
@@ -57,8 +57,7 @@ extension LogDrain {
         // A reader is given the newest first: that some are known says nothing of the older ones.
         let count = evidence.acknowledgeable(
             sips: sipsSince(now), isJournaled: standing.isJournaled, wasKnown: { dump.notified && standing.wasKnown($0) })
-        let isDoubtful = standing.hasDoubts && !evidence.isAgreed
-        if count > 0, !isBehind, !isDoubtful { return acknowledge(count) }
+        if count > 0, !isBehind, evidence.denies(standing.doubted) { return acknowledge(count) }
         if let limitNote { return finish(complete: false, limitNote) }
         return another(complete: evidence.isAgreed, at: now)
     }

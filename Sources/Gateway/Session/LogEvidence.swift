@@ -54,6 +54,11 @@ struct LogEvidence: Hashable {
     /// The latest two readings brought the same.
     var isAgreed: Bool { readings.count > 1 && readings[readings.count - 2].isSuperset(of: latest) }
 
+    /// Whether none of the records was in the bottle: as many readings lacked all of them, one after the other, as must bring one that is there.
+    func denies(_ records: Set<[UInt8]>) -> Bool {
+        records.isEmpty || readings.count >= readingsNeeded && readings.suffix(readingsNeeded).allSatisfy(records.isDisjoint)
+    }
+
     /// How many readings must have covered a record's place before it may be acknowledged. One unseen loss in that many
     /// readings would have to strike the same place each time.
     var readingsNeeded: Int { (isFragile ? 4 : 2) * (isLossy ? 3 : 2) / 2 }

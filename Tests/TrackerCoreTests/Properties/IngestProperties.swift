@@ -51,7 +51,7 @@ import Testing
         ledger.reset(reset, at: now)
         let state = ledger
         for _ in 0..<3 { ledger.ingest(drinks.shuffled(using: &random)) }
-        #expect(ledger == state && ledger.intake(on: reset).totalMl == 0, "seed \(seed)")
+        #expect(ledger == state && ledger.intake(on: reset).totalMl == 0 && ledger.totals[reset] == nil, "seed \(seed)")
         for key in gone { #expect(ledger.drinks[key]?.isDeleted == true, "seed \(seed)") }
     }
 
