@@ -22,7 +22,7 @@ public struct PrintedCommands: Hashable, Sendable {
         return [
             "waterh-tracker": Dictionary(uniqueKeysWithValues: verbs.map { ($0, day) }),
             "waterh-gateway": [
-                "poll": ["--link"] + day, "run": ["--link"] + day, "doctor": ["--link"] + day, "send": ["--link"] + day,
+                "poll": ["--link"] + day, "run": ["--link"] + day, "doctor": ["--link"] + day, "report": ["--link"] + day, "send": ["--link"] + day,
                 "scan": ["--link", "--store", "--person", "--config"], "bench-day": ["--link", "--store", "--config", "--zone"], "adopt": day, "identity": day, "nudge": day, "pair": day,
             ],
         ]

@@ -10,23 +10,64 @@ import Store
 import TrackerCore
 
 struct Doctor: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "What is there, what is missing, and what to do about each.")
+    static let configuration = CommandConfiguration(
+        abstract: "What is there, what is missing, and what to do about each.",
+        discussion: "Looks at store, zone, bottles, broker, link, kernel, adapters, bluetoothd and rights. With --fix it does what it can do itself, says what it did, and gives the line to type for the rest. What a build of this project needs says hardware/bench doctor.")
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
+
+    @Flag(help: "Mend what one line mends, as far as this user may.")
+    var fix = false
 
     @Flag(help: "One JSON object on standard output.")
     var json = false
 
     func run() async throws {
-        let file = try Configuration.load(place.config)
-        let places = try places(file)
+        var (findings, repairs) = (try await DoctorChecks.all(link, place), [Repair]())
+        if fix {
+            repairs = await Repair.all(of: findings)
+            if repairs.contains(where: \.isDone) { findings = try await DoctorChecks.all(link, place) }
+        }
+        let bad = findings.filter { $0.status == .bad }
+        json ? TextOutput.standard.line(Self.object(findings, fix ? repairs : nil)) : show(findings, repairs)
+        guard !bad.isEmpty else { return }
+        throw ExitCode((bad.allSatisfy(\.isAbsence) ? ExitStatus.noLink : .failed).rawValue)
+    }
+
+    private func show(_ findings: [Finding], _ repairs: [Repair]) {
+        for repair in repairs { TextOutput.standard.words("\(repair.isDone ? "done" : "type") \(repair.check): \(repair.words)") }
+        for line in Self.lines(findings) { TextOutput.standard.words(line) }
+    }
+
+    /// As people read them.
+    static func lines(_ findings: [Finding]) -> [String] {
+        findings.flatMap { ["\($0.status.mark) \($0.check): \($0.found)"] + ($0.advice.map { ["    \($0)"] } ?? []) }
+    }
+
+    private static func object(_ findings: [Finding], _ repairs: [Repair]?) -> JSONValue {
+        let list = findings.map { finding -> JSONValue in
+            [
+                "check": .string(finding.check), "status": .string(finding.status.rawValue), "found": .string(finding.found),
+                "advice": JSONValue(finding.advice.map(PrintedCommands.current.completed)), "fix": JSONValue(finding.remedy.map(Repair.line)),
+            ]
+        }
+        let done = repairs.map { $0.map { ["check": .string($0.check), "done": .bool($0.isDone), "words": .string($0.words)] as JSONValue } }
+        return ["ok": .bool(!findings.contains { $0.status == .bad }), "checks": .array(list), "repairs": done.map { .array($0) } ?? .null]
+    }
+}
+
+extension DoctorChecks {
+    /// Everything that is looked at, in order.
+    static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
+        let file = try Configuration.load(options.config)
+        let places = try places(options, file)
         var findings: [Finding] = []
         for place in places {
-            let found = DoctorChecks.store(place) + [DoctorChecks.zone(self.place.namedZone(file), place), DoctorChecks.bottles(OwnBottles.look(place), place.person)]
-            findings += (found + (await DoctorChecks.broker(place, file))).map { $0.about(places.count > 1 ? place.person?.name : nil) }
+            let found = store(place) + [zone(options.namedZone(file), place), bottles(OwnBottles.look(place), place.person)]
+            findings += (found + (await broker(place, file))).map { $0.about(places.count > 1 ? place.person?.name : nil) }
         }
-        findings += await DoctorChecks.links(places, link, file)
+        findings += await links(places, link, file)
         let own = places.flatMap { OwnBottles.look($0) }
         let wanted = (link.wantedBottle ?? file.bottle).map { [$0] } ?? places.flatMap { $0.person?.bottles ?? [] }
         let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
@@ -37,34 +78,34 @@ struct Doctor: AsyncParsableCommand {
             selectors.contains { $0.matches(address: BluetoothAddress(address), name: name) }
                 || BottleSelector.looksLikeBottle(Advertisement(peer: PeerID(address), name: name))
         }.findings
-        let bad = findings.filter { $0.status == .bad }
-        if json {
-            let list = findings.map { finding -> JSONValue in
-                ["check": .string(finding.check), "status": .string(finding.status.rawValue), "found": .string(finding.found), "advice": JSONValue(finding.advice.map(PrintedCommands.current.completed))]
-            }
-            TextOutput.standard.line(["ok": .bool(bad.isEmpty), "checks": .array(list)] as JSONValue)
-        } else {
-            for finding in findings {
-                TextOutput.standard.words("\(finding.status.mark) \(finding.check): \(finding.found)")
-                if let advice = finding.advice { TextOutput.standard.words("    \(advice)") }
-            }
-        }
-        guard !bad.isEmpty else { return }
-        throw ExitCode((bad.allSatisfy(\.isAbsence) ? ExitStatus.noLink : .failed).rawValue)
+        return findings
     }
 
     /// Where everybody's store lies, unless one is named.
-    private func places(_ file: Configuration) throws -> [StorePlace] {
-        guard !place.isOne, !file.people.isEmpty else { return [try place.place(file)] }
+    static func places(_ options: StoreOptions, _ file: Configuration) throws -> [StorePlace] {
+        guard !options.isOne, !file.people.isEmpty else { return [try options.place(file)] }
         try file.checkStores()
         return file.people.map { StorePlace(path: $0.store, origin: .configuration, person: $0) }
+    }
+
+    /// A store of this user's own is nobody else's business, and neither is its folder where that bears our name.
+    static func privacy(_ path: String) -> [Finding] {
+        let folder = (path as NSString).deletingLastPathComponent
+        let places = [(path, "600")] + ((folder as NSString).lastPathComponent == "waterh" ? [(folder, "700")] : [])
+        return places.compactMap { place, mode in
+            var status = stat()
+            guard stat(place, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else { return nil }
+            return Finding(
+                "privacy", .note, "\(place) may be read by others (mode \(String(status.st_mode & 0o777, radix: 8)))", advice: "chmod \(mode) \(PrintedCommands.quoted(place))",
+                remedy: Remedy(["chmod", mode, place], needsRoot: false))
+        }
     }
 }
 
 extension Finding {
     /// The same of one person of several.
     fileprivate func about(_ person: String?) -> Finding {
-        person.map { Finding("\(check) of \($0)", status, found, advice: advice, isAbsence: isAbsence) } ?? self
+        person.map { Finding("\(check) of \($0)", status, found, advice: advice, isAbsence: isAbsence, remedy: remedy) } ?? self
     }
 }
 
@@ -110,7 +151,8 @@ enum DoctorChecks {
             if access(path, W_OK) != 0 {
                 findings.append(Finding("store", .bad, "\(path) takes no writes", advice: "Check its owner and permissions."))
             }
-            return findings
+            for trouble in try store.outletTroubles() { findings.append(Finding(trouble.outlet, .note, "when a service tried last: \(trouble.words)")) }
+            return findings + privacy(path)
         } catch let error as CommandFailure {
             return [Finding("store", .bad, error.sentence, advice: error.advice)]
         } catch let problem as any Problem {

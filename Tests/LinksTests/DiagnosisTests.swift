@@ -150,6 +150,19 @@ import Testing
         }(&facts)
         #expect(try Self.findings(facts).allSatisfy { !$0.found.contains("\u{1B}") })
     }
+
+    /// The lines that mend something, fault by fault; the others have advice alone.
+    @Test(arguments: [
+        ("a kernel without Bluetooth", ["modprobe", "bluetooth"], true), ("rfkill by software", ["rfkill", "unblock", "bluetooth"], false), ("rfkill by a switch", nil, false), ("no adapter", nil, false),
+    ] as [(String, [String]?, Bool)])
+    func remedies(_ name: String, _ words: [String]?, _ needsRoot: Bool) throws {
+        let fault = try #require(Self.faults.first { $0.testDescription == name })
+        var facts = Self.healthy
+        fault.change(&facts)
+        let finding = try #require(try Self.findings(facts).first { $0.check == fault.check })
+        #expect(finding.remedy == words.map { Remedy($0, needsRoot: needsRoot) })
+        #expect(try Self.findings(Self.healthy).allSatisfy { $0.remedy == nil })
+    }
 }
 
 /// Facts as the system's files tell them.

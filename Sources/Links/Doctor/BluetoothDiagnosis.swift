@@ -34,7 +34,8 @@ public struct BluetoothDiagnosis {
             return [
                 Finding(
                     "kernel", needsRadio ? .bad : .note, "\(named) has no Bluetooth loaded",
-                    advice: "Load it (modprobe bluetooth, for USB adapters btusb), \(Self.elsewhere)", isAbsence: true)
+                    advice: "Load it (modprobe bluetooth, for USB adapters btusb), \(Self.elsewhere)", isAbsence: true,
+                    remedy: Remedy(["modprobe", "bluetooth"], needsRoot: true))
             ]
         case .adapters([]):
             return [
@@ -52,7 +53,7 @@ public struct BluetoothDiagnosis {
                 ? Finding(
                     "rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by a switch or key of this machine",
                     advice: "Turn the switch, or press the key for wireless (aeroplane mode).", isAbsence: true)
-                : Finding("rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by software", advice: "rfkill unblock bluetooth", isAbsence: true)
+                : Finding("rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by software", advice: "rfkill unblock bluetooth", isAbsence: true, remedy: Remedy(["rfkill", "unblock", "bluetooth"], needsRoot: false))
         }
     }
 
@@ -71,7 +72,8 @@ public struct BluetoothDiagnosis {
                 bus,
                 Finding(
                     "bluetoothd", severity, "installed at \(facts.daemonPath ?? "?"), and not running",
-                    advice: "systemctl enable --now bluetooth; journalctl -u bluetooth tells why it ended.", isAbsence: true),
+                    advice: "systemctl enable --now bluetooth; journalctl -u bluetooth tells why it ended.", isAbsence: true,
+                    remedy: Remedy(["systemctl", "enable", "--now", "bluetooth"], needsRoot: true)),
             ]
         case .denied:
             let advice =
@@ -110,7 +112,7 @@ public struct BluetoothDiagnosis {
         let check = "adapter \(adapter.name)"
         guard adapter.isPowered else {
             let advice = facts.blockades.isEmpty ? "bluetoothctl select \(adapter.address), then power on." : "First the rfkill above, then bluetoothctl power on."
-            return [Finding(check, isMeant ? .bad : .note, "\(adapter.address), switched off", advice: advice, isAbsence: true)]
+            return [Finding(check, isMeant ? .bad : .note, "\(adapter.address), switched off", advice: advice, isAbsence: true, remedy: power(adapter.name))]
         }
         // Old bluetoothd names no roles.
         let isCentral = adapter.roles.isEmpty || adapter.roles.contains("central")
@@ -126,6 +128,11 @@ public struct BluetoothDiagnosis {
         }
         words.append("can be a gateway, not a bottle")
         return [Finding(check, .good, words.joined(separator: ", "))]
+    }
+
+    /// What bluetoothctl does, in one line and for this adapter.
+    private func power(_ adapter: String) -> Remedy {
+        Remedy(["busctl", "--system", "set-property", "org.bluez", "/org/bluez/\(adapter)", "org.bluez.Adapter1", "Powered", "b", "true"], needsRoot: false)
     }
 
     // MARK: - Rights
@@ -163,7 +170,7 @@ public struct BluetoothDiagnosis {
             let check = "bottle \(device.address)"
             var findings: [Finding] = []
             if device.isBlocked {
-                findings.append(Finding(check, needsDaemon ? .bad : .note, "bluetoothd blocks \(name)", advice: "bluetoothctl unblock \(device.address)"))
+                findings.append(Finding(check, needsDaemon ? .bad : .note, "bluetoothd blocks \(name)", advice: "bluetoothctl unblock \(device.address)", remedy: Remedy(["bluetoothctl", "unblock", device.address], needsRoot: false)))
             }
             if device.isPaired {
                 findings.append(

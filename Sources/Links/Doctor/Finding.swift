@@ -16,11 +16,15 @@ public struct Finding: Hashable, Sendable {
     /// There is no bottle, adapter or link: not a fault of this machine's setup or store.
     public var isAbsence: Bool
 
-    public init(_ check: String, _ status: Status, _ found: String, advice: String? = nil, isAbsence: Bool = false) {
+    /// What mends it, where one line does.
+    public var remedy: Remedy?
+
+    public init(_ check: String, _ status: Status, _ found: String, advice: String? = nil, isAbsence: Bool = false, remedy: Remedy? = nil) {
         self.check = check
         self.status = status
         self.found = found
         self.advice = advice
         self.isAbsence = isAbsence
+        self.remedy = remedy
     }
 }

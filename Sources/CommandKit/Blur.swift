@@ -1,0 +1,86 @@
+import Synchronization
+
+/// Takes out of a text what a stranger need not read: addresses, names, credentials, amounts of drink. The same thing gets the same stand-in throughout, so
+/// that the text still tells one bottle from another.
+///
+/// In this order: what is known to be somebody's (names, credentials), names of bottles on the air, links, e-mail addresses, Bluetooth addresses, rows of bytes, IP addresses, homes, amounts, and
+/// whatever looks like a credential.
+public final class Blur: Sendable {
+    private let known: [(text: String, standIn: String)]
+    private let numbers = Mutex<[String: [String: Int]]>([:])
+
+    /// - Parameters:
+    ///   - names: of people, bottles, machines, topics: texts of one character are left alone.
+    ///   - secrets: credentials.
+    public init(names: some Sequence<String>, secrets: some Sequence<String>) {
+        var known: [(String, String)] = []
+        for secret in Set(secrets) where secret.count > 1 { known.append((secret, "SECRET")) }
+        for (number, name) in Set(names).sorted().enumerated() where name.count > 1 { known.append((name, "NAME-\(number + 1)")) }
+        // What holds another one goes first.
+        self.known = known.sorted { $0.0.count > $1.0.count }.map { (text: $0.0, standIn: $0.1) }
+    }
+
+    public func text(_ text: String) -> String {
+        var text = text
+        for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
+        // A bottle's name as it is on the air; our programs have no capitals.
+        text.replace(/WaterH-[^\s,;()"']+/) { self.standIn("BOTTLE", String($0.0)) }
+        text.replace(/([A-Za-z][A-Za-z0-9+.-]*):\/\/[^\s"'<>]+/) { "\($0.1)://\(self.standIn("HOST", String($0.0)))" }
+        text.replace(/[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+/) { self.standIn("MAIL", String($0.0)) }
+        text.replace(/\b(?:[0-9A-Fa-f]{2}[:_-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])/) { self.standIn("ADDRESS", String($0.0.uppercased().filter(\.isHexDigit))) }
+        text.replace(/\b[0-9A-Fa-f]{12}\b/) { self.standIn("ADDRESS", $0.0.uppercased()) }
+        text.replace(/\b(?:[0-9A-Fa-f]{2} ){4,}[0-9A-Fa-f]{2}\b/) { "\(($0.0.count + 1) / 3) BYTES" }
+        text.replace(/\b(?:\d{1,3}\.){3}\d{1,3}\b/) { $0.0.hasPrefix("127.") || $0.0 == "0.0.0.0" ? String($0.0) : self.standIn("HOST", String($0.0)) }
+        text.replace(/\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4})*::[0-9A-Fa-f:]*|\b(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}\b/) { self.standIn("HOST", $0.0.lowercased()) }
+        text.replace(/\/home\/[^\/\s"']+|\/root\b/) { _ in "/home/USER" }
+        text.replace(/\b(\d+(?:[.,]\d+)*)(\s?)(ml|mL|cl|dl|l|L|oz|fl oz|litres?|liters?|ounces?)\b/) { "#\($0.2)\($0.3)" }
+        text.replace(/([A-Za-z]*(?:Ml|Oz|ml|oz|Liters?))(["']?\s*[:= ]\s*["']?)\d+(?:[.,]\d+)*/) { "\($0.1)\($0.2)#" }
+        text.replace(/\b[A-Za-z0-9_+=-]{20,}/) { found in
+            let word = found.0
+            return word.contains(where: \.isNumber) && word.contains(where: \.isLetter) ? "SECRET" : String(word)
+        }
+        return text
+    }
+
+    private func standIn(_ kind: String, _ text: String) -> String {
+        let number = numbers.withLock { numbers in
+            if let known = numbers[kind]?[text] { return known }
+            let next = (numbers[kind]?.count ?? 0) + 1
+            numbers[kind, default: [:]][text] = next
+            return next
+        }
+        return "\(kind)-\(number)"
+    }
+
+    /// Whatever its case, and only as a whole word: a person called Ben is not in a bench.
+    private static func replacing(_ name: String, in text: String, with standIn: String) -> String {
+        var result = ""
+        var rest = text[...]
+        while let found = rest.firstPlace(of: name) {
+            let before = found.lowerBound > text.startIndex ? text[text.index(before: found.lowerBound)] : " "
+            let after = found.upperBound < text.endIndex ? text[found.upperBound] : " "
+            let isWord = !(before.isLetter || before.isNumber) && !(after.isLetter || after.isNumber)
+            result += rest[..<found.lowerBound] + (isWord ? standIn : String(rest[found]))
+            rest = rest[found.upperBound...]
+        }
+        return result + rest
+    }
+}
+
+extension Substring {
+    fileprivate func firstPlace(of name: String) -> Range<Index>? {
+        let wanted = Array(name.lowercased())
+        guard let first = wanted.first else { return nil }
+        var start = startIndex
+        while let place = self[start...].firstIndex(where: { $0.lowercased() == String(first) }) {
+            var (end, matched) = (place, 0)
+            while matched < wanted.count, end < endIndex, self[end].lowercased() == String(wanted[matched]) {
+                end = index(after: end)
+                matched += 1
+            }
+            if matched == wanted.count { return place..<end }
+            start = index(after: place)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Synchronization
+
+/// A program of the system that is asked for something: within a time, with as much of its output as somebody reads.
+public struct OtherProgram: Sendable {
+    public struct Result: Sendable {
+        public var exitCode: Int32
+        /// Standard output and standard error, as they came; cut at a mebibyte.
+        public var output: String
+    }
+
+    private static let limitBytes = 1 << 20
+    private let path: String
+
+    /// `nil` where PATH has none of this name.
+    public init?(_ name: String) {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init) + ["/usr/sbin", "/sbin"]
+        guard let folder = folders.first(where: { access("\($0)/\(name)", X_OK) == 0 }) else { return nil }
+        path = "\(folder)/\(name)"
+    }
+
+    /// One by its path.
+    public init(path: String) { self.path = path }
+
+    /// Runs it to its end, or until `limit` seconds are over. `nil` where it could not be started, or had to be stopped.
+    public func run(_ arguments: [String], limit: Double = 20) async -> Result? {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        let pipe = Pipe()
+        (process.standardOutput, process.standardError, process.standardInput) = (pipe, pipe, FileHandle.nullDevice)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        process.terminationHandler = { _ in end.finish() }
+        do { try process.run() } catch { return nil }
+        // A child that outlives it may hold the pipe open: who reads is not waited for.
+        let reader = Collector(pipe.fileHandleForReading)
+        Thread.detachNewThread { reader.read(upTo: Self.limitBytes) }
+        let number = process.processIdentifier
+        let wasStopped = Mutex(false)
+        let guardian = Task {
+            try await Task.sleep(for: .seconds(limit))
+            wasStopped.withLock { $0 = true }
+            kill(number, SIGKILL)
+        }
+        for await _ in ended {}
+        guardian.cancel()
+        await reader.isDone(within: 2)
+        guard !wasStopped.withLock({ $0 }), process.terminationReason == .exit else { return nil }
+        return Result(exitCode: process.terminationStatus, output: String(decoding: reader.data, as: UTF8.self))
+    }
+
+    /// What comes through a pipe, taken by a thread.
+    private final class Collector: @unchecked Sendable {
+        private let handle: FileHandle
+        private let state = Mutex((data: Data(), isDone: false))
+
+        init(_ handle: FileHandle) { self.handle = handle }
+
+        var data: Data { state.withLock { $0.data } }
+
+        func read(upTo limit: Int) {
+            while let piece = try? handle.read(upToCount: 1 << 16), !piece.isEmpty {
+                state.withLock { if $0.data.count < limit { $0.data.append(piece) } }
+            }
+            state.withLock { $0.isDone = true }
+        }
+
+        func isDone(within seconds: Double) async {
+            let end = Date(timeIntervalSinceNow: seconds)
+            while !state.withLock({ $0.isDone }), Date() < end { try? await Task.sleep(for: .milliseconds(10)) }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import CommandKit
+import Foundation
+import Links
+
+/// What a doctor did about a finding, or the line that somebody else types.
+struct Repair {
+    var check: String
+    var isDone: Bool
+    /// What was done, or what is to be typed.
+    var words: String
+
+    /// Mends what one line mends: what is bad, and what only keeps others out. In order, each line once.
+    static func all(of findings: [Finding]) async -> [Repair] {
+        var repairs: [Repair] = []
+        var seen: Set<Remedy> = []
+        for finding in findings {
+            guard finding.status == .bad || finding.check.hasPrefix("privacy"), let remedy = finding.remedy, seen.insert(remedy).inserted else { continue }
+            repairs.append(await mend(finding.check, remedy))
+        }
+        return repairs
+    }
+
+    private static func mend(_ check: String, _ remedy: Remedy) async -> Repair {
+        let line = line(remedy)
+        guard !remedy.needsRoot || geteuid() == 0 else { return Repair(check: check, isDone: false, words: line) }
+        guard let name = remedy.words.first, let program = OtherProgram(name) else { return Repair(check: check, isDone: false, words: "\(line) (there is no \(remedy.words.first ?? "such program") here)") }
+        guard let result = await program.run(Array(remedy.words.dropFirst())) else { return Repair(check: check, isDone: false, words: "\(line) (it did not end)") }
+        let said = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
+        return result.exitCode == 0 ? Repair(check: check, isDone: true, words: line) : Repair(check: check, isDone: false, words: "\(line) (tried; exit code \(result.exitCode)\(said))")
+    }
+
+    /// As it is typed.
+    static func line(_ remedy: Remedy) -> String {
+        let words = (remedy.needsRoot && geteuid() != 0 ? ["sudo"] : []) + remedy.words
+        return words.map(PrintedCommands.quoted).joined(separator: " ")
+    }
+}

@@ -1,0 +1,40 @@
+import CommandKit
+import CommandStore
+import Foundation
+import Gateway
+import Links
+import Store
+import TrackerCore
+import TrackerDesk
+
+/// What is known here to be somebody's: names, addresses, credentials, from the configuration, the stores and the machine.
+struct ReportSecrets {
+    let blur: Blur
+
+    init(_ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts) {
+        var (names, secrets): (Set<String>, Set<String>) = ([], [])
+        func take(_ settings: [String: String]) {
+            for (name, text) in settings where !ReportParts.mayBeShown(name) {
+                if name.hasSuffix("oken") || name.hasSuffix("assword") || name.hasSuffix("ecret") { secrets.insert(text) } else { names.insert(text) }
+            }
+        }
+        take(file.mqtt)
+        take(file.pocket)
+        names.formUnion([file.bottle, file.publicURL].compactMap { $0 } + (file.names ?? []))
+        for person in file.people {
+            names.formUnion([person.name] + person.bottles)
+            take(person.pocket)
+        }
+        for store in stores {
+            if let settings = try? store.settings() { take(settings.stored) }
+            for bottle in (try? store.bottles()) ?? [] { names.formUnion([bottle.name] + bottle.identities) }
+            for bottle in (try? TrackerDesk.ownBottles(of: store)) ?? [] { names.formUnion(bottle.aliases.union(bottle.identities).union([bottle.advertisedName].compactMap { $0 })) }
+        }
+        // Who else bluetoothd remembers: headphones are called like their owners.
+        if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
+        names.formUnion([ProcessInfo.processInfo.hostName, NSUserName(), NSFullUserName(), Machine.variable("SUDO_USER") ?? ""])
+        // What is everybody's says nothing, and would only be missed.
+        names.subtract(["root", "localhost", "waterh", "bluetooth", ""])
+        blur = Blur(names: names, secrets: secrets)
+    }
+}

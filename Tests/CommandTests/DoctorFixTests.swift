@@ -1,0 +1,55 @@
+import Foundation
+import Support
+import Testing
+
+/// What a doctor mends by itself, and the line that it gives for the rest.
+@Suite("doctor --fix") struct DoctorFixTests {
+    private func doctor(_ folder: TemporaryFolder, _ more: [String], link: String = "unix") async throws -> [String: Any] {
+        let way = link == "unix" ? "unix:" + folder.file("none.sock") : link
+        let result = try await Program("waterh-gateway").run(
+            ["doctor", "--json", "--link", way, "--store", folder.file("s.sqlite")] + more,
+            environment: ["PATH": folder.file("bin") + ":/usr/bin:/bin"])
+        return try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+    }
+
+    private func checks(_ object: [String: Any], _ name: String) -> [[String: Any]] {
+        (object["checks"] as? [[String: Any]] ?? []).filter { ($0["check"] as? String)?.hasPrefix(name) == true }
+    }
+
+    @Test("a store that others may read is told, and mended only when that is asked for")
+    func privacy() async throws {
+        let folder = try TemporaryFolder()
+        _ = try await Program("waterh-tracker").run(["log", "100", "--store", folder.file("s.sqlite")])
+        chmod(folder.file("s.sqlite"), 0o644)
+        func mode() throws -> Int? { try FileManager.default.attributesOfItem(atPath: folder.file("s.sqlite"))[.posixPermissions] as? Int }
+        let told = try await doctor(folder, [])
+        #expect(checks(told, "privacy").first?["fix"] as? String == "chmod 600 \(folder.file("s.sqlite"))")
+        #expect(try mode() == 0o644 && told["repairs"] is NSNull)
+        let mended = try await doctor(folder, ["--fix"])
+        let repairs = try #require(mended["repairs"] as? [[String: Any]])
+        #expect(repairs.contains { $0["check"] as? String == "privacy" && $0["done"] as? Bool == true })
+        #expect(try mode() == 0o600 && checks(mended, "privacy").isEmpty)
+    }
+
+    /// Programs that only say that they were called stand before the system's on PATH.
+    @Test("what is bad is mended by the line that mends it, as root; others get the line to type")
+    func line() async throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.file("bin"), withIntermediateDirectories: true)
+        for name in ["modprobe", "rfkill", "systemctl", "busctl", "bluetoothctl"] {
+            try Data("#!/bin/sh\necho \"\(name) $*\" >>\(folder.file("called"))\n".utf8).write(to: folder.url("bin/\(name)"))
+            chmod(folder.file("bin/\(name)"), 0o755)
+        }
+        let object = try await doctor(folder, ["--fix"], link: "bluez")
+        let broken = (object["checks"] as? [[String: Any]] ?? []).filter { $0["status"] as? String == "bad" && $0["fix"] is String }
+        let called = (try? String(contentsOfFile: folder.file("called"), encoding: .utf8)) ?? ""
+        let repairs = object["repairs"] as? [[String: Any]] ?? []
+        for check in broken {
+            let line = try #require(check["fix"] as? String)
+            let repair = try #require(repairs.first { ($0["words"] as? String)?.hasPrefix(line) == true }, "\(check)")
+            // Root's line is run, anybody else's that begins with sudo is only said.
+            #expect(line.hasPrefix("sudo ") ? repair["done"] as? Bool == false : called.contains(line), "\(repair) \(called)")
+        }
+        if geteuid() != 0 { #expect(!called.contains("modprobe") && !called.contains("systemctl")) }
+    }
+}

@@ -1,0 +1,110 @@
+import CommandKit
+import Foundation
+import Support
+import Testing
+
+/// What a report of a fault holds, and what must not be in it.
+@Suite("A report of a fault") struct ReportCommandTests {
+    /// Everything here is somebody's.
+    private static let planted = [
+        "A4:C1:38:0A:0B:0C", "A4C1380A0B0C", "a4_c1_38_0a_0b_0c", "Annegret", "annegrets-topic", "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12",
+        "fe80::1234:5678", "1,234 ml", "1234", "417", "2345", "shelf.example", "anne@mail.example", "Küchenflasche", "/home/annegret", "1A 02 02 16 15 0F 00 10",
+    ]
+
+    private func unpacked(_ archive: String, into folder: TemporaryFolder) async throws -> [String: String] {
+        let tar = try #require(Program(system: "tar"))
+        let listed = try await tar.run(["-tvzf", archive])
+        #expect(listed.exitCode == 0 && listed.output.contains("0/0"), "\(listed.output)\(listed.error)")
+        _ = try await tar.run(["-xzf", archive, "-C", folder.path])
+        let inner = folder.file("waterh-report")
+        let names = try FileManager.default.contentsOfDirectory(atPath: inner)
+        return try Dictionary(uniqueKeysWithValues: names.map { ($0, try String(contentsOfFile: inner + "/" + $0, encoding: .utf8)) })
+    }
+
+    @Test("no address, credential, name or amount is in it, whatever is configured, stored and logged")
+    func nothingLeaks() async throws {
+        let folder = try TemporaryFolder()
+        let store = folder.file("s.sqlite")
+        let pair = try await Pair(["--address", "A4:C1:38:0A:0B:0C", "--name", "WaterH-Annegret"])
+        try await pair.sip(417)
+        _ = try await Program("waterh-gateway").run(["poll", "--link", pair.socket, "--store", store])
+        let settings = [
+            "hydration.goalMl", "2345", "bottle.alias", "Küchenflasche", "ntfy.url", "https://ntfy.example/annegrets-topic", "ntfy.token", "tk_Zq81hhUw", "sync.url", "http://192.168.77.12:8000",
+            "sync.token", "a-sync-token-1", "reminders.engine", "interval",
+        ]
+        let set = try await Program("waterh-tracker").run(["settings", "set", "--store", store] + settings)
+        try #require(set.exitCode == 0, "\(set.error)")
+        try Data(
+            """
+            store = "\(store)"
+            link = "\(pair.socket)"
+            bottle = "A4:C1:38:0A:0B:0C"
+            names = ["shelf.example"]
+            [mqtt]
+            url = "mqtt://broker.example"
+            user = "a-broker-user"
+            [webhook]
+            url = "https://hook.example/annegret"
+            secret = "whsec_bW9yZSB3YXRlcg=="
+            """.utf8
+        ).write(to: folder.url("waterh.toml"))
+        try Data(
+            """
+            2026-11-23 10:00:00 A4:C1:38:0A:0B:0C (Küchenflasche): 3 new, battery 97 %
+            2026-11-23 10:00:01 logged 1,234 ml from WaterH-Annegret, goalMl: 1234, "ml":417
+            2026-11-23 10:00:02 webhook https://hook.example/annegret refused whsec_bW9yZSB3YXRlcg==, Bearer tk_Zq81hhUw
+            2026-11-23 10:00:03 client 192.168.77.12 and fe80::1234:5678 as a-broker-user at mqtt://broker.example for anne@mail.example
+            2026-11-23 10:00:04 /org/bluez/hci0/dev_a4_c1_38_0a_0b_0c, store /home/annegret/.local/state, record 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+            2026-11-23 10:00:05 what matters: Connection lost
+
+            """.utf8
+        ).write(to: folder.url("service.log"))
+        let archive = folder.file("report.tar.gz")
+        let result = try await Program("waterh-gateway").run(["report", "--config", folder.file("waterh.toml"), "--log", folder.file("service.log"), "-o", archive])
+        try #require(result.exitCode == 0, "\(result.error)")
+        #expect(result.output.contains("Look before you send it"))
+        #expect(try FileManager.default.attributesOfItem(atPath: archive)[.posixPermissions] as? Int == 0o600)
+        let parts = try await unpacked(archive, into: folder)
+        #expect(Set(parts.keys) == ["versions.txt", "doctor.txt", "settings.txt", "store.txt", "log.txt"])
+        for (name, text) in parts {
+            for word in Self.planted where text.lowercased().contains(word.lowercased()) {
+                let line = text.split(separator: "\n").first { $0.lowercased().contains(word.lowercased()) }
+                // What counts rows and bytes is no amount of drink.
+                guard name != "store.txt" || word.contains(where: \.isLetter) else { continue }
+                Issue.record("\(name) has \(word): \(line ?? "")")
+            }
+            #expect(text.firstMatch(of: /(?:[0-9A-Fa-f]{2}[:_]){5}[0-9A-Fa-f]{2}/) == nil, "\(name)")
+        }
+        // What is of use is there.
+        let log = try #require(parts["log.txt"])
+        #expect(log.contains("what matters: Connection lost") && (log.contains("ADDRESS-") || log.contains("NAME-")))
+        #expect(parts["versions.txt"]?.contains("waterh-bench ") == true && parts["versions.txt"]?.contains("BlueZ: ") == true)
+        #expect(parts["settings.txt"]?.contains("reminders.engine = interval") == true && parts["settings.txt"]?.contains("hydration.goalMl = (set)") == true)
+        #expect(parts["store.txt"]?.contains("integrity: good") == true && parts["doctor.txt"]?.contains("ok   store") == true)
+    }
+
+    @Test("without a store, a journal or a service there is a report all the same; a log that is not there is said so")
+    func nothingThere() async throws {
+        let folder = try TemporaryFolder()
+        let none = ["--store", folder.file("none.sqlite"), "--link", "unix:" + folder.file("none.sock")]
+        let result = try await Program("waterh-gateway").run(["report", "-o", folder.file("a.tar.gz")] + none)
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(try await unpacked(folder.file("a.tar.gz"), into: folder)["store.txt"] == "There is no store that can be read.\n")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("none.sqlite")))
+        let wrong = try await Program("waterh-gateway").run(["report", "-o", folder.file("b.tar.gz"), "--log", folder.file("none.log")] + none)
+        #expect(wrong.exitCode == 4 && wrong.error.contains("none.log") && !FileManager.default.fileExists(atPath: folder.file("b.tar.gz")))
+    }
+
+    @Test(
+        "what a stranger need not read is blurred, and the rest stays",
+        arguments: [
+            ("bottle A4:C1:38:01:02:03, again a4:c1:38:01:02:03", "bottle ADDRESS-1, again ADDRESS-1"), ("12:30:15 is a time, 2026-11-23T12:30:15 too", "12:30:15 is a time, 2026-11-23T12:30:15 too"),
+            ("drank 250 ml, 0.25l, 8oz, 1,250 ml", "drank # ml, #l, #oz, # ml"), (#"{"amountMl":250,"count":3}"#, #"{"amountMl":#,"count":3}"#), ("at 10.0.0.7 and 127.0.0.1", "at HOST-1 and 127.0.0.1"),
+            ("fe80::1 and ::1", "HOST-1 and ::1"), ("Anna's bench, and anna", "NAME-1's bench, and NAME-1"), ("Ben sits on a bench", "NAME-2 sits on a bench"),
+            ("password hunter2!", "password SECRET"), ("see https://a.example/x?k=v.", "see https://HOST-1"), ("token 0123456789abcdefABCDEF01", "token SECRET"),
+            ("exit code 5 after 30 s, MTU 517", "exit code 5 after 30 s, MTU 517"), ("50 54 00 0F 0E 06 1A", "7 BYTES"), ("WaterH-Boost-24oz and waterh-gateway", "BOTTLE-1 and waterh-gateway"), ("", ""),
+        ])
+    func blur(_ text: String, _ blurred: String) {
+        #expect(Blur(names: ["Anna", "Ben", "x"], secrets: ["hunter2!"]).text(text) == blurred)
+    }
+}
