@@ -3,6 +3,7 @@
 
 usage: bottle.py [waterh-emulator]      exit code 0: the drink came, and the bottle forgot it when it was acknowledged
 """
+import atexit
 import json
 import socket
 import struct
@@ -14,6 +15,7 @@ folder = tempfile.mkdtemp()
 bottle = subprocess.Popen(
     [(sys.argv + ["waterh-emulator"])[1], "run", "--profile", "retail", "--link", f"unix:{folder}/link", "--control", f"unix:{folder}/control"],
     stdout=subprocess.PIPE, text=True)
+atexit.register(bottle.kill)  # Also when something below is not as it should be.
 assert bottle.stdout.readline().startswith("ready "), "it says on standard error why it is not ready"
 
 control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)  # One JSON object a line, each way.
@@ -26,14 +28,12 @@ att.settimeout(10)
 att.connect(f"{folder}/link")
 values = []
 
-
 def request(pdu):
     """The response to a request; notifications that come before it are kept."""
     att.send(pdu)
     while (answer := att.recv(1024))[0] == 0x1B:
         values.append(answer[3:])
     return answer
-
 
 request(struct.pack("<BH", 0x02, 517))  # Exchange MTU
 handles, first = {}, 1
