@@ -17,6 +17,7 @@ import TrackerCore
 /// allow-power-cycle = false
 /// listen = "127.0.0.1:8077"              # where the page is shown; "off": nowhere
 /// names = ["shelf.example"]              # by which other machines call this one, beside its addresses
+/// units = "ml"                           # or "l", "oz": in what amounts are shown where a store says nothing (hydration.units)
 /// share-waterline = false                # whether Waterline is shown beyond this machine
 /// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
 /// [[person]]                             # where several people share a service: `PersonEntry`
@@ -32,6 +33,8 @@ public struct Configuration: Equatable, Sendable {
     public var listen: String?
     public var names: [String]?
     public var shareWaterline: Bool?
+    /// In what amounts are shown where a store says nothing.
+    public var units: AmountUnits?
     /// Several people, each with a store; empty where there is no list.
     public var people: [PersonEntry] = []
     /// What stands under `[mqtt]`: the settings `mqtt.…` by their names, as texts.
@@ -44,7 +47,7 @@ public struct Configuration: Equatable, Sendable {
     public private(set) var isHidden = false
 
     /// What may stand in it.
-    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "public-url", "mqtt", "ntfy", "gotify", "webhook"]
+    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -126,6 +129,9 @@ public struct Configuration: Equatable, Sendable {
             case "dialect":
                 guard let known = value.string.flatMap(RecordDialect.init(rawValue:)) else { throw Self.wrong(key, #""calendar" or "strict""#, name) }
                 dialect = known
+            case "units":
+                guard let known = value.string.flatMap(AmountUnits.init(rawValue:)) else { throw Self.wrong(key, #""ml", "l" or "oz""#, name) }
+                units = known
             case "keep": keep = try Self.switched(value.bool, key, name)
             case "allow-power-cycle": allowPowerCycle = try Self.switched(value.bool, key, name)
             case "listen": listen = try Self.text(value.string, key, name)

@@ -1,6 +1,7 @@
 import CommandKit
 import Foundation
 import Store
+import TrackerCore
 
 /// Where the store lies: one way to find it for all commands, so that all speak of the same day.
 ///
@@ -16,6 +17,8 @@ public struct StorePlace: Equatable, Sendable {
     public var beside: String?
     /// Whose it is, where several people are listed.
     public var person: PersonEntry?
+    /// In what amounts are shown where the store says nothing.
+    public var units: AmountUnits?
 
     public init(path: String, origin: Origin = .flag, beside: String? = nil, person: PersonEntry? = nil) {
         self.path = path
@@ -32,6 +35,14 @@ public struct StorePlace: Equatable, Sendable {
     public static func find(
         _ flag: String?, person: String? = nil, _ configuration: Configuration, environment: [String: String] = ProcessInfo.processInfo.environment,
         own: String = Paths.store, service: String = Paths.serviceStore
+    ) throws -> StorePlace {
+        var place = try look(flag, person: person, configuration, environment: environment, own: own, service: service)
+        place.units = configuration.units
+        return place
+    }
+
+    private static func look(
+        _ flag: String?, person: String?, _ configuration: Configuration, environment: [String: String], own: String, service: String
     ) throws -> StorePlace {
         if let person {
             guard flag == nil else { throw CommandFailure(.wrongUse, "--person names a store already.", advice: "Leave --store out, or --person.") }
@@ -66,6 +77,7 @@ public struct StorePlace: Equatable, Sendable {
     public func open(hostZone: String?, for access: TrackerStore.Access) throws -> TrackerStore {
         do {
             let store = try TrackerStore(path: path, hostZone: hostZone, for: access)
+            store.usualUnits = units
             // The folder is ours by name: nobody else has business in it. Any other folder is left to whoever made it.
             if access == .writing, origin == .own { _ = chmod((path as NSString).deletingLastPathComponent, 0o700) }
             return store

@@ -65,7 +65,7 @@ struct PollJSON: Encodable {
 
 /// A poll's outcome for people.
 enum PollText {
-    static func lines(_ report: PollReport, entries: [JournalEntry] = [], state: TrackerSnapshot?) -> [String] {
+    static func lines(_ report: PollReport, entries: [JournalEntry] = [], in units: AmountUnits = .ml, state: TrackerSnapshot?) -> [String] {
         var lines: [String] = []
         if let bottle = report.bottle {
             let facts = [
@@ -76,7 +76,7 @@ enum PollText {
             lines.append(counts(report))
         }
         if report.resolved > 0 { lines.append("\(report.resolved) of earlier polls got a date and count\(report.resolved == 1 ? "s" : "") now") }
-        lines += drinks(entries)
+        lines += drinks(entries, in: state?.units ?? units)
         if let state { lines.append(day(state)) }
         return lines
     }
@@ -102,7 +102,7 @@ enum PollText {
 
     /// The drinks that came, oldest first, as their bottle's clock says; of many the newest. What was in doubt and was settled in the
     /// same poll is told once, as it stands now.
-    static func drinks(_ told: [JournalEntry], limit: Int = 60) -> [String] {
+    static func drinks(_ told: [JournalEntry], in units: AmountUnits = .ml, limit: Int = 60) -> [String] {
         let newest = Dictionary(told.enumerated().map { ($1.raw, $0) }, uniquingKeysWith: max)
         let entries = told.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
         let shown = entries.suffix(limit).map { entry in
@@ -113,13 +113,14 @@ enum PollText {
                 case .notADrink(let reason): "  (no drink: \(reason))"
                 case .quarantined(let reason): "  (suspect: \(reason))"
                 }
-            return "  \(time)  \(String(repeating: " ", count: max(0, 5 - String(entry.amountMl).count)))\(entry.amountMl) ml\(word)"
+            let amount = units == .ml ? "\(entry.amountMl) ml" : units.text(entry.amountMl)
+            return "  \(time)  \(String(repeating: " ", count: max(0, 8 - amount.count)))\(amount)\(word)"
         }
         return (entries.count > limit ? ["  and \(entries.count - limit) earlier"] : []) + shown
     }
 
     static func day(_ state: TrackerSnapshot) -> String {
-        "Today: \(Amounts.millilitres(state.pace.dailyTotalMl)) / \(Amounts.millilitres(state.pace.dailyGoalMl)) (\(state.pace.percent) %), "
+        "Today: \(state.amountText) (\(state.pace.percent) %), "
             + "\(counted(state.drinkCount, "drink")). \(state.pace.statusText)"
     }
 }

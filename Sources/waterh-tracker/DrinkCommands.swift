@@ -9,7 +9,7 @@ extension Desk {
     /// One line on the day after a change.
     func standing(_ snapshot: TrackerSnapshot) -> String {
         let pace = snapshot.pace
-        return "Today \(Amounts.millilitres(pace.dailyTotalMl)) / \(Amounts.millilitres(pace.dailyGoalMl)) (\(pace.percent) %). "
+        return "Today \(snapshot.amountText) (\(pace.percent) %). "
             + pace.statusText
     }
 
@@ -41,7 +41,7 @@ struct Log: AskingCommand {
     }
 
     private static func words(_ drink: StoredDrink, _ desk: Desk) -> String {
-        "Logged \(Amounts.millilitres(drink.ml)) at \(desk.time(drink.at)) as d\(drink.number)."
+        "Logged \(desk.amount(drink.ml)) at \(desk.time(drink.at)) as d\(drink.number)."
     }
 }
 
@@ -109,7 +109,7 @@ struct Edit: StoreCommand {
         case .session(let session): try SessionWords.tell(desk, session, "Changed \(name).")
         case .drink(let outcome):
             let drink = outcome.stored
-            try desk.tell(outcome, "Changed: \(Amounts.millilitres(drink.ml)) at \(desk.dateTime(drink.at)), now d\(drink.number).")
+            try desk.tell(outcome, "Changed: \(desk.amount(drink.ml)) at \(desk.dateTime(drink.at)), now d\(drink.number).")
         }
     }
 }
@@ -126,7 +126,7 @@ struct Delete: StoreCommand {
         case .session(let session): try SessionWords.tell(desk, session, "Deleted \(name).")
         case .drink(let outcome):
             let drink = outcome.stored
-            try desk.tell(outcome, "Deleted \(Amounts.millilitres(drink.ml)) of \(desk.dateTime(drink.at)).")
+            try desk.tell(outcome, "Deleted \(desk.amount(drink.ml)) of \(desk.dateTime(drink.at)).")
         }
     }
 }

@@ -48,7 +48,7 @@ struct Streak: StoreCommand {
         let record = report.record
         try desk.say(report) {
             [
-                "\(counted(report.streak, "day")) in a row. Today: \(Amounts.millilitres(record.totalMl)) / \(Amounts.millilitres(record.goalMl))"
+                "\(counted(report.streak, "day")) in a row. Today: \(desk.amount(record.totalMl)) / \(desk.amount(record.goalMl))"
                     + (record.isMet ? ", met." : record.totalMl > 0 ? ", not yet." : ", nothing yet."),
             ]
         }
@@ -59,13 +59,13 @@ private enum DayView {
     static func show(_ report: DayDrinksReport, _ desk: Desk) throws {
         try desk.say(report) {
             let (record, drinks) = (report.day.record, report.drinks.map(\.drink))
-            let head = "\(report.day.day)  \(Amounts.millilitres(record?.totalMl ?? 0)) / \(Amounts.millilitres(record?.goalMl ?? 0))"
+            let head = "\(report.day.day)  \(desk.amount(record?.totalMl ?? 0)) / \(desk.amount(record?.goalMl ?? 0))"
             guard !drinks.isEmpty else { return [head, MainView.emptyList] }
             return [head] + drinks.reversed().map { drink in
                 // The wall that the drink was drunk by, wherever one is now.
                 let zone = (try? Zone(drink.zone)) ?? desk.zone
                 let time = zone.wall(at: drink.at).timeText
-                return "  \("d\(drink.number)".padded(7)) \(time)  \(Amounts.millilitres(drink.ml).aligned(8))  \(drink.source.rawValue)"
+                return "  \("d\(drink.number)".padded(7)) \(time)  \(desk.amount(drink.ml).aligned(8))  \(drink.source.rawValue)"
             }
         }
     }
@@ -74,18 +74,18 @@ private enum DayView {
 private enum WeekView {
     static func show(_ report: WeekReport, _ desk: Desk) throws {
         try desk.say(report) {
-            report.days.map { line($0.day, $0.record, desk.console) }
-                + ["Total \(Amounts.millilitres(report.totalMl)), streak \(counted(report.streak, "day"))."]
+            report.days.map { line($0.day, $0.record, desk) }
+                + ["Total \(desk.amount(report.totalMl)), streak \(counted(report.streak, "day"))."]
         }
     }
 
-    private static func line(_ day: LocalDay, _ record: DayRecord?, _ console: Console) -> String {
+    private static func line(_ day: LocalDay, _ record: DayRecord?, _ desk: Desk) -> String {
         let name = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday]
         guard let record else { return "\(name) \(day)" }
         let share = record.goalMl > 0 ? Double(record.totalMl) / Double(record.goalMl) : 0
         let colour: Console.Colour = record.isMet ? .green : .blue
-        let bar = console.bar(share, width: 20, colour).map { $0 + "  " } ?? ""
-        return "\(name) \(day)  \(bar)\(Amounts.millilitres(record.totalMl).aligned(8)) / \(Amounts.millilitres(record.goalMl))"
+        let bar = desk.console.bar(share, width: 20, colour).map { $0 + "  " } ?? ""
+        return "\(name) \(day)  \(bar)\(desk.amount(record.totalMl).aligned(8)) / \(desk.amount(record.goalMl))"
             + (record.isMet ? "  met" : "")
     }
 }
@@ -114,7 +114,7 @@ private enum MonthView {
         if let spark = desk.console.sparkline(totals, top: totals.compactMap(\.self).max() ?? 1) { lines.append(spark) }
         let sum = totals.reduce(0) { $0 + ($1 ?? 0) }
         lines = lines.map { line in String(line.reversed().drop { $0 == " " }.reversed()) }
-        return lines + ["# met, + something, . nothing. \(counted(met, "day")) met, \(Amounts.millilitres(sum)) in all."]
+        return lines + ["# met, + something, . nothing. \(counted(met, "day")) met, \(desk.amount(sum)) in all."]
     }
 
     private static func cell(_ day: LocalDay, _ record: DayRecord?, _ console: Console) -> String {

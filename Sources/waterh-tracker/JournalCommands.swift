@@ -54,7 +54,7 @@ struct JournalCommand: ParsableCommand {
                 [
                     "r\(record.id) of \(record.bottle), received \(desk.dateTime(record.received))",
                     "  bytes    \(Doubts.hex(record.raw))",
-                    "  read as  \(record.wall ?? "no date"), \(Amounts.millilitres(record.amountMl))\(record.reading.map { " (\($0))" } ?? "")",
+                    "  read as  \(record.wall ?? "no date"), \(desk.amount(record.amountMl))\(record.reading.map { " (\($0))" } ?? "")",
                     "  stands   \(record.verdict)\(record.reason.map { ": \(Doubts.long($0))" } ?? "")",
                 ] + (record.about.map { ["  was      probably about \(desk.dateTime($0))"] } ?? [])
             }
@@ -129,7 +129,7 @@ struct JournalCommand: ParsableCommand {
             let drink = outcome.stored
             let name = id.first == "r" ? id : "r\(id)"
             try desk.say(outcome) {
-                ["\(name) counts as \(Amounts.millilitres(drink.ml)) at \(desk.dateTime(drink.at)), d\(drink.number).", desk.standing(outcome.state)]
+                ["\(name) counts as \(desk.amount(drink.ml)) at \(desk.dateTime(drink.at)), d\(drink.number).", desk.standing(outcome.state)]
             }
         }
     }
@@ -138,7 +138,7 @@ struct JournalCommand: ParsableCommand {
 extension Desk {
     fileprivate func line(_ record: JournalRow) -> String {
         let about = record.about.map { ", probably about \(dateTime($0))" } ?? ""
-        return "  r\(record.id)  \(record.wall?.replacing("T", with: " ") ?? "no date            ")  \("\(record.amountMl) ml".aligned(8))  \(Doubts.hex(record.raw))  \(Doubts.short(record.reason ?? "unknown"))\(about)"
+        return "  r\(record.id)  \(record.wall?.replacing("T", with: " ") ?? "no date            ")  \(amount(record.amountMl).aligned(8))  \(Doubts.hex(record.raw))  \(Doubts.short(record.reason ?? "unknown"))\(about)"
     }
 }
 

@@ -54,7 +54,11 @@ struct Desk {
         place = opening.place
         service = access == .looking ? ServiceDay(place, for: access, options) : nil
         copy = try service?.copy()
-        if let copy { opening = try DeskOpening(options, place: StorePlace(path: copy.path, person: place.person)) }
+        if let copy {
+            var copied = StorePlace(path: copy.path, person: place.person)
+            copied.units = place.units
+            opening = try DeskOpening(options, place: copied)
+        }
         tracker = try opening.desk(for: access)
         given = try opening.given(tracker.store)
         console = Console()
@@ -83,6 +87,9 @@ struct Desk {
             for line in try words() { console.words(line) }
         }
     }
+
+    /// An amount of drink in the units that the settings ask for.
+    func amount(_ ml: Int) -> String { ((try? store.settings().amountUnits) ?? .ml).text(ml) }
 
     /// A water's volume in the units that the settings ask for: `8 oz`, `237 ml`.
     func volume(_ oz: Double) throws -> String {

@@ -75,12 +75,12 @@ extension StatusText {
         let pace = snapshot.pace
         let console = desk.console
         let colour = console.colour(pace.displayUrgency)
-        let amount = "\(Amounts.millilitres(pace.dailyTotalMl)) / \(Amounts.millilitres(pace.dailyGoalMl))"
+        let amount = snapshot.amountText
         let mark = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
         let graphics = [console.ring(pace.progress), console.bar(pace.progress, mark: mark, colour)].compactMap(\.self)
         var lines = [
             "\(console.paint(snapshot.greeting, .bold))  \(desk.dateTime(desk.now)) \(snapshot.zone)",
-            (graphics + ["\(amount)  \(pace.percent) %", console.paint(status(pace), colour)]).joined(separator: "  "),
+            (graphics + ["\(amount)  \(pace.percent) %", console.paint(snapshot.behindText, colour)]).joined(separator: "  "),
             "\(snapshot.glasses) glasses, \(counted(snapshot.drinkCount, "drink"))"
                 + (snapshot.lastDrinkAge.map { ", last \($0)" } ?? ""),
             next(snapshot, desk),
@@ -94,10 +94,6 @@ extension StatusText {
         lines += try today(desk)
         lines += try waterline(snapshot, desk)
         return lines
-    }
-
-    private static func status(_ pace: PaceSnapshot) -> String {
-        long(deficitMl: pace.deficitMl, totalMl: pace.dailyTotalMl, goalMl: pace.dailyGoalMl)
     }
 
     private static func next(_ snapshot: TrackerSnapshot, _ desk: Desk) -> String {
@@ -115,7 +111,7 @@ extension StatusText {
         let drinks = try desk.store.drinks(on: desk.tracker.today(), asOf: desk.now)
         guard !drinks.isEmpty else { return ["", MainView.emptyList] }
         let shown = drinks.suffix(8).reversed().map { drink in
-            "  \("d\(drink.number)".padded(7)) \(desk.time(drink.at))  \(Amounts.millilitres(drink.ml).aligned(8))  \(drink.source.rawValue)"
+            "  \("d\(drink.number)".padded(7)) \(desk.time(drink.at))  \(desk.amount(drink.ml).aligned(8))  \(drink.source.rawValue)"
         }
         let more = drinks.count > 8 ? ["  and \(drinks.count - 8) earlier: waterh-tracker history --day today"] : []
         return ["", MainView.sectionTitle] + shown + more

@@ -44,6 +44,7 @@ enum SettingEffects {
         "hydration.glassMl": day("300", noon),
         "hydration.cupMl": day("330", ["12:00 log cup"]),
         "hydration.quickAddMl": day("111,222", ["12:00 log quick2"]),
+        "hydration.units": day("oz", noon),
         "hydration.countSessionWater": day("true", session),
         "schedule.wake": day("09:00", noon),
         "schedule.sleep": day("20:00", noon),

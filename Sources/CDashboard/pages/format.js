@@ -54,7 +54,12 @@ export const moment = (value) => {
 
 const numbers = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { maximumFractionDigits: 3 });
 export const number = (value) => numbers.format(value);
-export const ml = (value) => `${number(value)} ml`;
+/** An amount of drink in the units that the person reads (`hydration.units`); what the API has are millilitres. */
+export function ml(value) {
+  const units = live.state?.units;
+  if (units === 'oz') return `${number(Math.round(value / ML_PER_OZ * 10) / 10)} oz`;
+  return units === 'l' ? `${number(value / 1000)} l` : `${number(value)} ml`;
+}
 
 /** `3h 25m`, as the summary says it (tracker law E6). */
 export const duration = (seconds) => {

@@ -13,7 +13,7 @@ import { live } from './live.js';
 
 /** Groups of section 11, in the order in which people look for things. What stands in none is under "Other". */
 const GROUPS = [
-  ['drinking', ['hydration.glassMl', 'hydration.cupMl', 'hydration.quickAddMl', 'hydration.countSessionWater', 'week.firstDay']],
+  ['drinking', ['hydration.glassMl', 'hydration.cupMl', 'hydration.quickAddMl', 'hydration.units', 'hydration.countSessionWater', 'week.firstDay']],
   ['reminders', ['reminders.enabled', 'reminders.engine', 'reminders.dailyLimit', 'reminders.maxPerDay', 'reminders.minDeficitMl', 'reminders.backOnTrack',
     'notify.sound', 'notify.timeSensitiveCritical', 'adaptive.intervalHours']],
   ['pace', ['pace.mode', 'pace.thresholdPercent', 'pace.testMode']],

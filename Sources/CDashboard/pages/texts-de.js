@@ -1,6 +1,7 @@
 // Die Texte auf Deutsch. Die Sätze des Dienstes, der Englisch spricht, stehen am Ende als Muster.
 const eins = (anzahl, einzahl, mehrzahl) => `${anzahl} ${anzahl === 1 ? einzahl : mehrzahl}`;
 const zahl = (wert) => new Intl.NumberFormat('de').format(wert);
+const vonZiel = (state) => (state.units === 'ml' || !state.units ? `${zahl(state.dailyTotalMl)} von ${zahl(state.dailyGoalMl)} ml` : state.amountText.replaceAll('.', ',').replace(' / ', ' von '));
 const liter = (ml) => `${new Intl.NumberFormat('de', { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(ml / 1000)} L`;
 
 export default {
@@ -13,8 +14,9 @@ export default {
   noDrinks: 'Noch nichts getrunken', checking: 'Flasche wird abgefragt …', checkNow: 'Jetzt abfragen',
   cupSection: 'Trinken', nextDrink: 'Nächstes Glas', quickLabel: 'Menge hinzufügen', custom: 'Andere', shapeLabel: 'Form',
   shapes: { cup: 'Becher', figure: 'Figur' },
-  amount: (state) => `${zahl(state.dailyTotalMl)} ml / ${zahl(state.dailyGoalMl)} ml`, litres: (state) => `${liter(state.dailyTotalMl)} / ${liter(state.dailyGoalMl)}`,
-  cupLabel: (state) => `${state.cupMl} ml trinken. ${zahl(state.dailyTotalMl)} von ${zahl(state.dailyGoalMl)} ml, ${state.percent} Prozent`,
+  amount: (state) => (state.units === 'ml' || !state.units ? `${zahl(state.dailyTotalMl)} ml / ${zahl(state.dailyGoalMl)} ml` : state.amountText.replaceAll('.', ',')),
+  litres: (state) => (state.units === 'oz' ? state.litresText : `${liter(state.dailyTotalMl)} / ${liter(state.dailyGoalMl)}`),
+  cupLabel: (state, cup) => `${cup} trinken. ${vonZiel(state)}, ${state.percent} Prozent`,
   haloWords: (state) => `${state.haloLabel.replace('/', ' von ')} Gläsern, ${state.percent} Prozent`,
   customTitle: 'Andere Menge', amountLabel: 'Menge, ml', amountHint: '1–2000 ml; oder mit Einheit: 8oz, 0,25l', amountRule: 'Es muss eine ganze Zahl von 1 bis 2000 ml sein.', timeLabel: 'Uhrzeit',
   editDrink: 'Eintrag ändern', logged: (menge) => `${menge} eingetragen`, deleted: (menge, zeit) => `${menge} von ${zeit} gelöscht`, undone: (was) => `Zurückgenommen: ${was}`,
@@ -67,6 +69,7 @@ export default {
     'hydration.goalMl': ['Ziel', 'Was du am Tag trinken möchtest.'],
     'hydration.cupMl': ['Becher', 'Was ein Tipp auf den Becher hinzufügt, in ml.'],
     'hydration.quickAddMl': ['Schnelle Mengen', 'Die Knöpfe unter dem Becher, in ml, mit Kommas dazwischen.'],
+    'hydration.units': ['Einheit', 'In der Mengen gezeigt werden: ml, l oder oz.'],
     'hydration.countSessionWater': ['Wasser des Abends zählen', 'Wasser aus einem Waterline-Abend zählt auch für den Tag.'],
     'week.firstDay': ['Die Woche beginnt am', 'Der erste Balken einer Woche.'],
     'schedule.wake': ['Aufstehen', 'Wann das Trinken beginnt.'],
@@ -180,7 +183,7 @@ export default {
   sentences: [
     [/^Good morning!$/, 'Guten Morgen!'], [/^Good afternoon!$/, 'Guten Tag!'], [/^Good evening!$/, 'Guten Abend!'], [/^Good night!$/, 'Gute Nacht!'],
     [/^until next drink$/, 'bis zum nächsten Glas'], [/^Outside drinking hours$/, 'Außerhalb der Trinkzeiten'], [/^Goal reached! 🎉$/, 'Ziel erreicht! 🎉'], [/^On track ✓$/, 'Im Takt ✓'],
-    [/^(.+) behind target$/, '$1 hinter dem Takt'], [/^(\d+)ml to catch up$/, '$1 ml aufzuholen'], [/^(\d+)\.(\d)L to catch up$/, '$1,$2 L aufzuholen'],
+    [/^(.+) behind target$/, '$1 hinter dem Takt'], [/^(\d+)ml to catch up$/, '$1 ml aufzuholen'], [/^(\d+)oz to catch up$/, '$1 oz aufzuholen'], [/^(\d+)\.?(\d*)l to catch up$/, (_, whole, rest) => `${rest ? `${whole},${rest}` : whole} l aufzuholen`], [/^(\d+)\.(\d)L to catch up$/, '$1,$2 L aufzuholen'],
     [/^just now$/, 'gerade eben'], [/^(\d+) min ago$/, 'vor $1 min'], [/^(\d+) h ago$/, 'vor $1 h'], [/^1 day ago$/, 'vor 1 Tag'], [/^(\d+) days ago$/, 'vor $1 Tagen'],
     [/^Bottle not found$/, 'Flasche nicht gefunden'], [/^Could not find bottle\. Make sure it's nearby\.$/, 'Die Flasche war nicht zu finden. Ist sie in der Nähe?'], [/^Bluetooth is off$/, 'Bluetooth ist aus'],
     [/^Bluetooth permission denied$/, 'Bluetooth ist nicht erlaubt'], [/^No Bluetooth adapter$/, 'Kein Bluetooth-Adapter'], [/^Failed to connect$/, 'Verbindung gescheitert'], [/^Unexpected bottle response$/, 'Unerwartete Antwort der Flasche'],

@@ -90,7 +90,7 @@ export function today(root) {
     behind.dataset.urgency = state.displayUrgency;
     setText(caption, said(state.caption ?? ''));
     show(caption, Boolean(state.caption));
-    cup.update(state, { hint: `+${ml(state.cupMl)}`, label: t.cupLabel(state) });
+    cup.update(state, { hint: `+${ml(state.cupMl)}`, label: t.cupLabel(state, ml(state.cupMl)) });
     ring.update(state);
     showQuick(state.quickAddMl ?? []);
     tick();

@@ -87,7 +87,7 @@ extension TrackerStore {
     }
 
     private func facts(_ context: WriteContext, _ db: Database) throws -> TrackerFacts {
-        let settings = Settings.restored(from: try SettingTable.texts(db)).settings
+        let settings = Settings.restored(from: try SettingTable.texts(db)).settings.usually(usualUnits)
         let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
         let drinks = try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.now) }
         var facts = TrackerFacts(

@@ -81,8 +81,15 @@ public struct TrackerStore: Sendable {
     /// The host is in another zone now: drinks that are stored from here on are frozen in that one.
     public func travel(to zone: String?) { host.zone.withLock { $0 = zone } }
 
+    /// In what amounts are shown where the store's own setting says nothing; `nil`: millilitres.
+    public var usualUnits: AmountUnits? {
+        get { host.units.withLock { $0 } }
+        nonmutating set { host.units.withLock { $0 = newValue } }
+    }
+
     /// The copies of one open store share it.
     private final class HostZoneBox: Sendable {
+        let units = Mutex<AmountUnits?>(nil)
         let zone: Mutex<String?>
         init(_ zone: String?) { self.zone = Mutex(zone) }
     }

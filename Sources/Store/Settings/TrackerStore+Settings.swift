@@ -4,7 +4,8 @@ import TrackerCore
 extension TrackerStore {
     /// The settings in force. A stored value that no longer fits its rule reads as the default and is reported.
     public func settingsAndRefused() throws -> (settings: Settings, refused: [SettingRefusal]) {
-        try read { db in Settings.restored(from: try SettingTable.texts(db)) }
+        let (settings, refused) = try read { db in Settings.restored(from: try SettingTable.texts(db)) }
+        return (settings.usually(usualUnits), refused)
     }
 
     public func settings() throws -> Settings { try settingsAndRefused().settings }

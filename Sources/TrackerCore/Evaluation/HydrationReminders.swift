@@ -41,9 +41,11 @@ struct HydrationReminders {
         if pace.isGoalAchieved || pace.urgency == .onTrack && nextDrink.phase != .alerting { closes.append(NotificationKind.pace.id) }
         reachedGoal()
         recover()
-        consider(.pace) { NotificationTexts.pace($0.pace.urgency, deficitMl: $0.pace.deficitMl) }
+        consider(.pace) { NotificationTexts.pace($0.pace.urgency, deficitMl: $0.pace.deficitMl, in: $0.settings.amountUnits) }
         consider(.interval) { _ in NotificationTexts.interval }
-        consider(.adaptive) { $0.adaptive.shownPace(remainingMl: $0.remainingMl, at: $0.now).map(NotificationTexts.adaptive(mlPerHour:)) }
+        consider(.adaptive) { found in
+            found.adaptive.shownPace(remainingMl: found.remainingMl, at: found.now).map { NotificationTexts.adaptive(mlPerHour: $0, in: found.settings.amountUnits) }
+        }
     }
 
     /// Once a day, also in quiet hours: the user has just acted (K-B19). The flag is set when a sink accepted, and at

@@ -65,7 +65,7 @@ public struct PaceSnapshot: Hashable, Sendable {
         progress = HydrationState(dailyGoalMl: goal, totalMl: intake.totalMl).progress
         percent = Percent.of(totalMl: intake.totalMl, goalMl: goal)
         isGoalAchieved = intake.totalMl >= goal
-        statusText = StatusText.short(deficitMl: deficitMl, totalMl: intake.totalMl, goalMl: goal)
+        statusText = StatusText.short(deficitMl: deficitMl, totalMl: intake.totalMl, goalMl: goal, in: settings.amountUnits)
     }
 
     /// The same with a notification: for the one-shot channel only.

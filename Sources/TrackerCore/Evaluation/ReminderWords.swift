@@ -13,7 +13,7 @@ struct ReminderWords {
     private var pace: PaceSnapshot { hydration.pace }
 
     private func time(_ instant: Instant) -> String { String(calendar.zone.wall(at: instant).timeText.prefix(5)) }
-    private func ml(_ amount: Int) -> String { Amounts.millilitres(amount) }
+    private func ml(_ amount: Int) -> String { settings.amountUnits.text(amount) }
 
     private func words(_ found: ReminderGuard, _ kind: NotificationKind) -> (fact: String, change: String) {
         let holds = found.holds

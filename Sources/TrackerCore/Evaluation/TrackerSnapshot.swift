@@ -23,9 +23,11 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
     public var greeting: String
     /// The last drink in relative words; `nil` when there was none today.
     public var lastDrinkAge: String?
-    /// `1.2L / 2.5L`.
+    /// In what its texts have amounts; its numbers are millilitres.
+    public var units: AmountUnits
+    /// `1.2L / 2.5L`, or in ounces.
     public var litresText: String
-    /// `1,250 ml / 2,500 ml`.
+    /// `1,250 ml / 2,500 ml`, or in other units.
     public var amountText: String
     /// `350 ml behind target`, or what there is instead.
     public var behindText: String
@@ -55,9 +57,10 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         unread = facts.unread
         greeting = Greeting.text(at: calendar.timeOfDay(at: now))
         lastDrinkAge = intake.lastDrink.map { RelativeAge.text(from: $0, to: now) }
-        litresText = "\(Amounts.litres(pace.dailyTotalMl)) / \(Amounts.litres(pace.dailyGoalMl))"
-        amountText = "\(Amounts.millilitres(pace.dailyTotalMl)) / \(Amounts.millilitres(pace.dailyGoalMl))"
-        behindText = StatusText.long(deficitMl: pace.deficitMl, totalMl: pace.dailyTotalMl, goalMl: pace.dailyGoalMl)
+        units = settings.amountUnits
+        litresText = "\(units.short(pace.dailyTotalMl)) / \(units.short(pace.dailyGoalMl))"
+        amountText = "\(units.text(pace.dailyTotalMl)) / \(units.text(pace.dailyGoalMl))"
+        behindText = StatusText.long(deficitMl: pace.deficitMl, totalMl: pace.dailyTotalMl, goalMl: pace.dailyGoalMl, in: units)
         targetProgress =
             StatusText.isBehind(pace.deficitMl) ? min(1, Double(pace.expectedMl) / Double(pace.dailyGoalMl)) : nil
     }
@@ -69,14 +72,14 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
             && isQuiet == other.isQuiet && unread == other.unread && connection == other.connection && bottle?.timeless == other.bottle?.timeless && sync == other.sync
             && syncReport == other.syncReport && cupMl == other.cupMl && quickAddMl == other.quickAddMl
             && hasNotificationServer == other.hasNotificationServer && remindersSent == other.remindersSent
-            && greeting == other.greeting && lastDrinkAge == other.lastDrinkAge
+            && greeting == other.greeting && units == other.units && lastDrinkAge == other.lastDrinkAge
             && waterline?.timeless == other.waterline?.timeless
     }
 
     enum CodingKeys: String, CodingKey {
         case zone, phase, dueTime, countdown, haloLabel, drinkCount, remindersSent, isQuiet, waterline
         case connection, connectionError, hint, bottle, sync, pendingSync, syncReport, cupMl, quickAddMl, notifications, unread, greeting, lastDrinkAge
-        case headline, caption, litresText, amountText, behindText, targetProgress
+        case headline, caption, units, litresText, amountText, behindText, targetProgress
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -105,6 +108,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         try container.encode(unread, forKey: .unread)
         try container.encode(greeting, forKey: .greeting)
         try container.encode(lastDrinkAge, forKey: .lastDrinkAge)
+        try container.encode(units.rawValue, forKey: .units)
         let view = MainView(self)
         try container.encode(view.headline, forKey: .headline)
         try container.encode(view.caption, forKey: .caption)

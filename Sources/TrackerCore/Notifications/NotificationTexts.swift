@@ -11,8 +11,8 @@ public enum NotificationTexts {
     }
 
     /// B4: by urgency, with the rounded deficit.
-    public static func pace(_ urgency: Urgency, deficitMl: Int) -> Text {
-        let amount = Amounts.deficit(deficitMl)
+    public static func pace(_ urgency: Urgency, deficitMl: Int, in units: AmountUnits = .ml) -> Text {
+        let amount = units.deficit(deficitMl)
         return Text(
             "Hydration Reminder",
             urgency == .overdue
@@ -23,8 +23,8 @@ public enum NotificationTexts {
     public static let interval = Text("Time to Drink!", "Stay hydrated - grab your water bottle.")
 
     /// D2: the pace that would still reach the goal.
-    public static func adaptive(mlPerHour: Int) -> Text {
-        Text("Hydration Reminder", "You need about \(mlPerHour) ml per hour to hit your goal. Tap to log!")
+    public static func adaptive(mlPerHour: Int, in units: AmountUnits = .ml) -> Text {
+        Text("Hydration Reminder", "You need about \(units == .ml ? "\(mlPerHour) ml" : units.text(mlPerHour)) per hour to hit your goal. Tap to log!")
     }
 
     /// B5: once a day.

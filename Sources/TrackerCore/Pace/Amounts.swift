@@ -64,15 +64,15 @@ public enum StatusText {
     public static let goalReached = "Goal reached! 🎉"
 
     /// `350ml to catch up`, `On track ✓` below a rounded 50 ml, or the goal's text.
-    public static func short(deficitMl: Int, totalMl: Int, goalMl: Int) -> String {
+    public static func short(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
         if totalMl >= goalMl { return goalReached }
-        return isBehind(deficitMl) ? "\(Amounts.deficit(deficitMl)) to catch up" : onTrack
+        return isBehind(deficitMl) ? "\(units.deficit(deficitMl)) to catch up" : onTrack
     }
 
     /// The main view's words, rounded like every other surface: `350 ml behind target`.
-    public static func long(deficitMl: Int, totalMl: Int, goalMl: Int) -> String {
+    public static func long(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
         if totalMl >= goalMl { return goalReached }
-        return isBehind(deficitMl) ? "\(Amounts.millilitres(Amounts.roundToNearest50(deficitMl))) behind target" : onTrack
+        return isBehind(deficitMl) ? "\(units.behind(deficitMl)) behind target" : onTrack
     }
 
     /// Shown as behind from a rounded 50 ml, that is from raw 25 (K-B5).

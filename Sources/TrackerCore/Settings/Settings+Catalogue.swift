@@ -8,6 +8,8 @@ extension Settings {
         .oneOf("hydration.cupMl", \.cupMl, [100, 200, 250, 330, 500], "ml"),
         quickAdd,
         .flag("hydration.countSessionWater", \.countSessionWater),
+        .optional(
+            "hydration.units", \.hydrationUnits, rule: "It must be ml, l or oz, or unset.", words: { .text($0.rawValue) }, parse: { AmountUnits(rawValue: $0.lowercased()) }),
         .time("schedule.wake", \.wake, 4...11),
         .time("schedule.sleep", \.sleep, 18...23),
         .optionalTime("schedule.interval.wake", \.intervalWake, 4...11),

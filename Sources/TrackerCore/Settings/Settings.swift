@@ -13,6 +13,8 @@ public struct Settings: Hashable, Sendable {
     public internal(set) var quickAddMl = [100, 250, 500]
     /// Water logged in a session also counts for the day.
     public internal(set) var countSessionWater = false
+    /// In what amounts are shown; `nil`: as it is usual here.
+    public internal(set) var hydrationUnits: AmountUnits?
 
     // schedule
     public internal(set) var wake = TimeOfDay(hour: 7)
@@ -69,6 +71,14 @@ public struct Settings: Hashable, Sendable {
     public var intervalHours: (wake: TimeOfDay, sleep: TimeOfDay) { (intervalWake ?? wake, intervalSleep ?? sleep) }
     /// Hours of the adaptive reminder: `schedule.adaptive.*` where set, else the common pair.
     public var adaptiveHours: (start: TimeOfDay, end: TimeOfDay) { (adaptiveStart ?? wake, adaptiveEnd ?? sleep) }
+    /// In what amounts are shown.
+    public var amountUnits: AmountUnits { hydrationUnits ?? .ml }
+    /// The same settings where amounts are shown in `units` unless somebody chose others.
+    public func usually(_ units: AmountUnits?) -> Settings {
+        var copy = self
+        copy.hydrationUnits = hydrationUnits ?? units
+        return copy
+    }
     /// Percent of the goal at which being behind turns red; test mode makes it 5.
     public var effectiveThresholdPercent: Int { testMode ? 5 : thresholdPercent }
 }

@@ -1,0 +1,35 @@
+/// In what a person reads amounts of drink (`hydration.units`). Stores and programs have millilitres whatever it is.
+public enum AmountUnits: String, Hashable, Sendable, CaseIterable {
+    /// Millilitres; deficits and short forms from a litre on in litres (tracker law B3).
+    case ml
+    /// Litres, to the millilitre.
+    case l
+    /// US fluid ounces, to a tenth.
+    case oz
+
+    /// `1,250 ml`, `1.25 l`, `42.3 oz`.
+    public func text(_ ml: Int) -> String {
+        switch self {
+        case .ml: Amounts.millilitres(ml)
+        case .l: Amounts.decimal(Double(ml) / 1000) + " l"
+        case .oz: Amounts.decimal((Double(ml) / Ounces.mlPerOunce * 10).rounded() / 10) + " oz"
+        }
+    }
+
+    /// `1.2L`, `42oz`: where there is little room.
+    public func short(_ ml: Int) -> String { self == .oz ? "\(ounces(ml))oz" : Amounts.litres(ml) }
+
+    /// What is missing, rounded as reminders say it: `350ml` and from 1000 on `1.2L`, `0.35l`, `12oz`.
+    public func deficit(_ ml: Int) -> String {
+        switch self {
+        case .ml: Amounts.deficit(ml)
+        case .l: Amounts.decimal(Double(Amounts.roundToNearest50(ml)) / 1000) + "l"
+        case .oz: "\(ounces(ml))oz"
+        }
+    }
+
+    /// The same on a line of its own: `350 ml`, `0.35 l`, `12 oz`.
+    func behind(_ ml: Int) -> String { self == .oz ? "\(ounces(ml)) oz" : text(Amounts.roundToNearest50(ml)) }
+
+    private func ounces(_ ml: Int) -> Int { Int((Double(max(0, ml)) / Ounces.mlPerOunce).rounded()) }
+}

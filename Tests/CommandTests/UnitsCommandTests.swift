@@ -1,0 +1,56 @@
+import Foundation
+import Support
+import Testing
+
+/// Ounces, litres and millilitres in what a person reads; millilitres in what a program reads.
+@Suite("Units in the commands") struct UnitsCommandTests {
+    private func tracker(_ folder: TemporaryFolder, _ arguments: [String], now: String = "2026-06-15T12:00:00Z") async throws -> Program.Result {
+        let result = try await Program("waterh-tracker").run(arguments + ["--store", folder.file("s.sqlite"), "--zone", "UTC", "--now", now])
+        #expect(result.exitCode == 0, "\(arguments): \(result.error)")
+        return result
+    }
+
+    @Test("every line for people has the units that were chosen", arguments: [("oz", "12 oz", "84.5 oz"), ("l", "0.355 l", "2.5 l"), ("ml", "355 ml", "2,500 ml")])
+    func words(_ units: String, _ drink: String, _ goal: String) async throws {
+        let folder = try TemporaryFolder()
+        _ = try await tracker(folder, ["settings", "set", "hydration.units", units])
+        #expect(try await tracker(folder, ["log", "12oz"]).output.contains("Logged \(drink) at 12:00 as d1."))
+        for verb in [["status"], ["history"], ["history", "--day", "2026-06-15"], ["streak"]] {
+            let said = try await tracker(folder, verb).output
+            #expect(said.contains(drink), "\(verb): \(said)")
+            #expect(verb[0] == "history" && verb.count == 1 || said.contains(goal) || said.contains("/ \(goal)"), "\(verb): \(said)")
+            if units == "oz" { #expect(said.firstMatch(of: /\d ml\b/) == nil, "\(verb): \(said)") }
+        }
+        let why = try await tracker(folder, ["why"]).output
+        #expect(why.contains("\(drink) of \(goal)"), "\(why)")
+        #expect(try await tracker(folder, ["edit", "d1", "--ml", "0.25l"]).output.contains("Changed: "))
+        // Programs have millilitres, whatever people read.
+        let object = try JSONSerialization.jsonObject(with: Data(try await tracker(folder, ["status", "--json"]).outputBytes)) as? [String: Any]
+        #expect(object?["dailyTotalMl"] as? Int == 250 && object?["dailyGoalMl"] as? Int == 2500 && object?["units"] as? String == units)
+    }
+
+    @Test("reminders and the bar say it, too")
+    func reminders() async throws {
+        let folder = try TemporaryFolder()
+        _ = try await tracker(folder, ["settings", "set", "hydration.units", "oz"])
+        let told = try await tracker(folder, ["check", "--show"], now: "2026-06-15T18:00:00Z").output
+        #expect(told.firstMatch(of: /Drink \d+oz to catch up/) != nil, "\(told)")
+        let bar = try await tracker(folder, ["status", "--format", "waybar"]).output
+        #expect(bar.contains("0oz / 85oz"), "\(bar)")
+    }
+
+    @Test("waterh.toml says what is usual; what a store says goes before it; polls have it as well")
+    func configured() async throws {
+        let pair = try await Pair()
+        try await pair.sip(237)
+        try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\nunits = \"oz\"\n".utf8).write(to: pair.folder.url("w.toml"))
+        let config = ["--config", pair.folder.file("w.toml")]
+        let poll = try await Program("waterh-gateway").run(["poll"] + config)
+        #expect(poll.output.contains("      8 oz\n") && poll.output.contains("Today: 8 oz / 84.5 oz"), "\(poll.output)\(poll.error)")
+        #expect(try await Program("waterh-tracker").run(["settings", "set", "hydration.units", "l"] + config).exitCode == 0)
+        #expect(try await Program("waterh-tracker").run(["status"] + config).output.contains("0.237 l / 2.5 l"))
+        try Data("units = \"cups\"\n".utf8).write(to: pair.folder.url("w.toml"))
+        let wrong = try await Program("waterh-tracker").run(["status"] + config)
+        #expect(wrong.exitCode == 4 && wrong.error.contains("'units' is to be \"ml\", \"l\" or \"oz\""), "\(wrong.error)")
+    }
+}
