@@ -66,8 +66,16 @@ struct DemoService: Sendable {
 
     private func told(_ socket: String, _ out: TextOutput) {
         let option = control == nil ? "" : " --control unix:\(socket)"
-        out.line("Or try in another terminal: waterh-emulator control\(option) sip 120    (Ctrl-C ends)")
+        out.line("Or try in another terminal: \(Self.emulator) control\(option) sip 120    (Ctrl-C ends)")
         out.flush()
+    }
+
+    /// As it is typed here: by its name where PATH has it, else by the path beside this program.
+    private static var emulator: String {
+        let name = "waterh-emulator"
+        guard OtherProgram(name) == nil, let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return name }
+        let beside = (own as NSString).deletingLastPathComponent + "/" + name
+        return access(beside, X_OK) == 0 ? PrintedCommands.quoted(beside) : name
     }
 
     /// On the port that was asked for; on the usual one, or any, where none was.

@@ -185,7 +185,10 @@ import Testing
         let folder = try TemporaryFolder()
         let demo = try Program("waterh-gateway").start(
             ["demo", "--control", "unix:\(folder.path)/c.sock"], environment: ["HOME": folder.path, "TMPDIR": folder.path], directory: folder.path)
-        _ = try await demo.line { $0.contains("Ctrl-C ends") }
+        // What is to be typed is there: by its path where PATH has it not.
+        let sentence = try await demo.line { $0.contains("Ctrl-C ends") }
+        let path = try #require(sentence.split(separator: " ").first { $0.hasSuffix("waterh-emulator") })
+        #expect(access(String(path), X_OK) == 0 || Program(system: "waterh-emulator") != nil, "\(sentence)")
         demo.send(signal: signal)
         let result = try await demo.finish(limit: 20)
         #expect(result.exitCode == code && !result.signalled, "\(result.error)")

@@ -3,7 +3,7 @@ import Foundation
 import Support
 import Testing
 
-/// The README is a promise: every command in it is executed.
+/// The README and the tour (hardware/tour.md) are a promise: every command in them is executed.
 ///
 /// A block marked `sh` runs here, as it stands. One marked `sh machine` runs in the bench machine
 /// (`hardware/machine-tests` reads them). One marked `sh bench` names verbs of the bench itself: each of its lines must
@@ -12,15 +12,18 @@ import Testing
 /// order, whatever the digits.
 @Suite struct ReadmeTests {
     struct Block: Sendable, CustomTestStringConvertible {
+        var page: String
         var kind: String
         var line: Int
         var text: String
         var expected: String?
-        var testDescription: String { "README.md:\(line)" }
+        var testDescription: String { "\(page):\(line)" }
     }
 
-    static let blocks: [Block] = {
-        guard let readme = try? String(contentsOfFile: Program.repository + "/README.md", encoding: .utf8) else { return [] }
+    static let blocks: [Block] = ["README.md", "hardware/tour.md"].flatMap(blocks(of:))
+
+    private static func blocks(of page: String) -> [Block] {
+        guard let readme = try? String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8) else { return [] }
         var blocks: [Block] = []
         var open: (kind: String, line: Int, text: String)?
         for (index, line) in readme.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -32,7 +35,7 @@ import Testing
                 if block.kind == "text", let last = blocks.indices.last, blocks[last].expected == nil {
                     blocks[last].expected = block.text
                 } else if block.kind.hasPrefix("sh") {
-                    blocks.append(Block(kind: block.kind, line: block.line, text: block.text, expected: nil))
+                    blocks.append(Block(page: page, kind: block.kind, line: block.line, text: block.text, expected: nil))
                 }
                 open = nil
             } else if line.hasPrefix("```") {
@@ -40,7 +43,7 @@ import Testing
             }
         }
         return blocks
-    }()
+    }
 
     /// What executes the verbs of `hardware/bench` that the README shows.
     static let benchLines: [String: String] = [
@@ -82,7 +85,7 @@ import Testing
 
     /// The console block is an excerpt of the tour that `TrackerCommandTests` replays.
     @Test func theTourIsAnExcerptOfTheTestedOne() throws {
-        let readme = try String(contentsOfFile: Program.repository + "/README.md", encoding: .utf8)
+        let readme = try String(contentsOfFile: Program.repository + "/hardware/tour.md", encoding: .utf8)
         let tour = try String(contentsOfFile: Program.repository + "/Tests/CommandTests/tracker-tour.txt", encoding: .utf8)
         let start = try #require(readme.range(of: "```console\n"))
         let end = try #require(readme.range(of: "\n```", range: start.upperBound..<readme.endIndex))
