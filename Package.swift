@@ -63,6 +63,8 @@ let package = Package(
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // A guided day with a real bottle: what is tried in which order, and what it says of the law's disputed points.
         target("BenchDay", ["BottleProtocol", "Bluetooth"]),
+        // A bad day as a value, played on simulated time: bottle, link, engine, and a disk that is full now and then.
+        target("Scenarios", ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
 
@@ -101,6 +103,11 @@ let package = Package(
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target("CommandStore", ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
 
+        // Bad days as files: read, and played with the store.
+        target(
+            "ScenarioFiles",
+            ["Scenarios", "CommandStore", "CommandKit", "Store", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
+
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),
         target("HTTPAPI", ["TrackerDesk", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore, httpTypes, nio, logging]),
@@ -122,7 +129,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "BenchDay", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
+                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -168,11 +175,12 @@ let package = Package(
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
         .target(
-            name: "Simulation", dependencies: ["Gateway", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore", "Support"],
+            name: "Simulation", dependencies: ["Scenarios", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "Support"],
             path: "Tests/Simulation", swiftSettings: strict),
         // The same without the tests' frame, for millions of seeds in a release build: `hardware/bench simulate`.
-        .executableTarget(name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: strict),
-        tests("SimulationTests", ["Simulation"]),
+        .executableTarget(name: "simulate", dependencies: ["Simulation", "Scenarios"], path: "Tests/Simulate", swiftSettings: strict),
+        tests("SimulationTests", ["Simulation", "Scenarios", "GatewaySupport", "TrackerCore"]),
+        tests("ScenarioFilesTests", ["ScenarioFiles", "Scenarios", "Simulation", "CommandKit"]),
         // The repository itself: what cites the law, what imports what.
         tests("HouseTests", []),
         tests(

@@ -88,26 +88,10 @@ public struct Configuration: Equatable, Sendable {
     /// Nothing is said.
     public init() {}
 
-    /// The parser ends the process where a table's header begins with no name (TOMLKit 0.6, `[[[person]]`): such a line is found before it. No key of ours
-    /// holds a list of lists, so no other line begins like that.
-    private static func brokenHeader(_ text: String) -> Int? {
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            var rest = line.utf8.drop { $0 == 32 || $0 == 9 }
-            guard rest.first == UInt8(ascii: "[") else { continue }
-            rest = rest.dropFirst()
-            if rest.first == UInt8(ascii: "[") { rest = rest.dropFirst() }
-            rest = rest.drop { $0 == 32 || $0 == 9 }
-            guard let byte = rest.first else { return number + 1 }
-            let isName = byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
-            guard isName || [UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "]")].contains(byte) else { return number + 1 }
-        }
-        return nil
-    }
-
     /// - Parameter name: what errors call the text.
     public init(text: String, name: String) throws {
         let table: TOMLTable
-        if let line = Self.brokenHeader(text) {
+        if let line = TOMLGuard.brokenHeader(text) {
             throw CommandFailure(
                 .badInput, "The configuration \(name) is no TOML: line \(line): no name follows the bracket.",
                 advice: "Mend that line and start again (a service that runs: send it SIGHUP).")

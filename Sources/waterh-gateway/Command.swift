@@ -7,7 +7,7 @@ struct Command: AsyncParsableCommand {
         commandName: "waterh-gateway",
         abstract: "Takes the drinks from a WaterH bottle, stores them, and only then lets the bottle forget them.",
         version: ProgramVersion.text,
-        subcommands: [Poll.self, Run.self, Nudge.self, Pair.self, Demo.self, Scan.self, Adopt.self, Identity.self, Send.self, Doctor.self, Report.self, BenchDayCommand.self])
+        subcommands: [Poll.self, Run.self, Nudge.self, Pair.self, Demo.self, Scan.self, Adopt.self, Identity.self, Send.self, Doctor.self, Report.self, BenchDayCommand.self, ScenarioCommand.self])
 
     static func main() async {
         let arguments = VerbFirst.ordered(

@@ -1,3 +1,6 @@
+import GatewaySupport
+import Scenarios
+
 /// Many runs from many seeds, side by side.
 public struct Campaign: Sendable {
     /// What came of all runs together.
@@ -8,12 +11,15 @@ public struct Campaign: Sendable {
         public var swallowed = 0
         /// Broken promises, each with its seed; the first of them.
         public var violations: [String] = []
+        /// The lowest seed that broke one.
+        public var failed: UInt64?
 
         mutating func add(_ other: Outcome) {
             seeds += other.seeds
             polls += other.polls
             swallowed += other.swallowed
             violations += other.violations
+            if let seed = other.failed { failed = min(failed ?? seed, seed) }
         }
     }
 
@@ -56,14 +62,31 @@ public struct Campaign: Sendable {
     /// One seed. `isTracing` prints everything that passes.
     public static func run(seed: UInt64, isTracing: Bool = false) throws -> Outcome {
         let scenario = Scenario(seed: seed)
-        var world = try World(scenario)
-        world.isTracing = isTracing
-        world.run()
+        let world = try play(scenario, trace: isTracing ? { print($0) } : nil)
         if isTracing {
-            print(scenario)
+            print(ScenarioText.text(scenario))
             for report in world.reports { print(report) }
         }
         return Outcome(
-            seeds: 1, polls: world.reports.count, swallowed: world.swallowedForGood.count, violations: world.violations.map { "seed \(seed): \($0)" })
+            seeds: 1, polls: world.reports.count, swallowed: world.swallowedForGood.count, violations: world.violations.map { "seed \(seed): \($0)" },
+            failed: world.violations.isEmpty ? nil : seed)
+    }
+
+    /// One day, with journals in memory.
+    /// - Parameter spoiled: what a test makes of the journal of the house, to break a promise on purpose.
+    public static func play(
+        _ scenario: Scenario, trace: ((String) -> Void)? = nil, spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }
+    ) throws -> World {
+        var world = try World(scenario) { spoiled(MemoryJournal()) }
+        world.trace = trace
+        world.run()
+        return world
+    }
+
+    /// The day of a seed that breaks a promise, with the fewest steps that still do, so that the same promise breaks; `nil` where it keeps all.
+    public static func shrunk(seed: UInt64, spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }) throws -> Scenario? {
+        try ScenarioShrinker { try play($0, spoiled: spoiled).violations }.shrunk(Scenario(seed: seed))
     }
 }
+
+extension MemoryJournal: ScenarioJournal {}

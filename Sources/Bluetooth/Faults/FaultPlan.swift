@@ -130,6 +130,21 @@ extension FaultPlan {
         faults.append(Fault(kind, moment, time: time))
     }
 
+    /// The words that it is made of: `init(_:)` reads them.
+    public var text: String {
+        var words = faults.map { fault in
+            let moment = switch fault.moment {
+            case .at(let count): "@\(count)"
+            case .chance(let chance): "=\(chance)"
+            }
+            guard fault.kind.takesTime else { return fault.kind.rawValue + moment }
+            let milliseconds = fault.time.components.seconds * 1000 + fault.time.components.attoseconds / 1_000_000_000_000_000
+            return fault.kind.rawValue + moment + ":\(milliseconds)ms"
+        }
+        if let mtu { words.append("mtu=\(mtu)") }
+        return words.joined(separator: ",")
+    }
+
     private static func duration(_ text: Substring) -> Duration? {
         if text.hasSuffix("ms"), let value = Int(text.dropLast(2)), 0...3_600_000 ~= value { return .milliseconds(value) }
         if text.hasSuffix("s"), let value = Double(text.dropLast()), 0...3600 ~= value { return .seconds(value) }

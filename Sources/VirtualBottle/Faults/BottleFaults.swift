@@ -84,4 +84,18 @@ public struct BottleFaults: Hashable, Sendable {
             }
         }
     }
+
+    /// The words in which it differs from a good day: `init(_:)` reads them.
+    public var text: String { words.joined(separator: ",") }
+
+    /// The same, each by itself.
+    public var words: [String] {
+        let good = BottleFaults()
+        return BottleFaultWord.all.compactMap { word in
+            switch word.kind {
+            case .plain(let path): self[keyPath: path] ? word.name : nil
+            case .number(let path, _): self[keyPath: path] == good[keyPath: path] ? nil : "\(word.name)=\(self[keyPath: path])"
+            }
+        }
+    }
 }

@@ -1,5 +1,3 @@
-import Gateway
-
 extension PollReport {
     /// What does not add up in the report's figures, by the rules at `PollReport`; `nil`: nothing.
     public var contradiction: String? {

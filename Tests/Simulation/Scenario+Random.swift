@@ -1,54 +1,20 @@
 import BottleProtocol
 import Bluetooth
+import Scenarios
 import Support
 import VirtualBottle
 
 /// What happens in one run of the simulation, all of it drawn from one seed.
-public struct Scenario: Sendable {
-    /// Something that a person or the world does, at a time from the start of the run.
-    enum Act: Hashable, Sendable {
-        case sip(ml: Int)
-        /// The bottle's battery is taken out for a moment: its clock starts at zero, its flash stays.
-        case powerLoss
-        /// The bottle's clock is set wrong by so many seconds.
-        case bottleClock(seconds: Int)
-        /// The gateway's wall clock jumps.
-        case hostClock(seconds: Int)
-        /// The bottle restarts from its flash.
-        case restart
-    }
-
-    /// One poll, with what goes wrong in it.
-    struct Poll: Sendable {
-        var start: Duration
-        var link: FaultPlan
-        /// The gateway dies after so many effects; `beforeIt`: the last one is not performed any more.
-        var killAfter: Int?
-        /// Whether a kill strikes before the effect at which it comes.
-        var beforeIt: Bool
-    }
-
+extension Scenario {
     /// Sips while one poll is under way.
-    static let sipsInPoll = 3
+    private static let sipsInPoll = 3
 
-    let seed: UInt64
-    var identity: VirtualBottle.BottleIdentity
-    var habits = BottleFaults()
-    var acts: [(at: Duration, act: Act)] = []
-    var polls: [Poll] = []
-    /// Journal writes (by number, over the whole run) that fail.
-    var failingWrites: Set<Int> = []
-    var latency: Duration
-    /// The host's clock is off by days, for one poll.
-    private(set) var isHostDaysOff = false
-    /// A time server keeps the host's clock right, and says so while it is.
-    private(set) var hasTimeServer = false
-
+    /// A day of chance.
     public init(seed: UInt64) {
-        self.seed = seed
+        self.init(title: "Seed \(seed) of the simulation", seed: seed)
         var random = SeededGenerator(seed: seed)
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
-        identity = BottleIdentity(profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita)
+        bottle = VirtualBottle.BottleIdentity(profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita)
         latency = .microseconds(Int.random(in: 100...4000, using: &random))
         habits.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500
         if chance(30) {
@@ -56,7 +22,7 @@ public struct Scenario: Sendable {
             habits.counts = true
             habits.ring = max(habits.ring, 2 * Self.sipsInPoll)
         }
-        if identity.profile == .retail, chance(30) { habits.frame = [16, 16, 8, 32].randomElement(using: &random) ?? 16 }
+        if bottle.profile == .retail, chance(30) { habits.frame = [16, 16, 8, 32].randomElement(using: &random) ?? 16 }
         if chance(15) { habits.early = Int.random(in: 100...1500, using: &random) }
         if chance(10) { habits.ignore = 20 }
         if chance(10) { habits.resend = Int.random(in: 1...12, using: &random) }
@@ -68,47 +34,50 @@ public struct Scenario: Sendable {
         if chance(5) { habits.lie = 30 }
         if chance(20) { habits.drift = Int.random(in: -2000...2000, using: &random) }
 
+        var acts: [ScenarioStep] = []
+        var polls: [ScenarioStep] = []
+        func act(_ at: Duration, _ act: ScenarioStep.Act) { acts.append(ScenarioStep(at, act)) }
+
         // A day of drinks before the first poll, then an hour of polls with more of them in between and during.
         // A last entry of seven, cut small: what is left over has the size of a record.
         let day = habits.split > 0 && chance(50) ? 8 * Int.random(in: 0...4, using: &random) + 7 : Int.random(in: 0...40, using: &random)
-        for _ in 0..<day { acts.append((.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random)))) }
+        for _ in 0..<day { act(.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random))) }
         // Sometimes over days, several times a day.
         let count = Int.random(in: 2...5, using: &random)
         let pause = chance(25) ? Int.random(in: 3_600...43_200, using: &random) : 300
         for index in 0..<count {
             let start = Duration.seconds(36_000 + index * pause)
-            polls.append(
-                Poll(
-                    start: start, link: Self.linkFaults(&random, isPieced: habits.split > 0), killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil,
-                    beforeIt: chance(50)))
+            let poll = ScenarioStep.Poll(
+                link: Self.linkFaults(&random, isPieced: habits.split > 0), killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil, beforeIt: chance(50))
+            polls.append(ScenarioStep(start, .poll(poll)))
             // Nobody drinks twice in a second.
             for sip in 0..<Int.random(in: 0...Self.sipsInPoll, using: &random) {
-                acts.append((start + .milliseconds(sip * 2000 + Int.random(in: 0..<1000, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random))))
+                act(start + .milliseconds(sip * 2000 + Int.random(in: 0..<1000, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random)))
             }
             if pause > 300 {
                 for _ in 0..<Int.random(in: 0...20, using: &random) {
-                    acts.append((start + .seconds(Int.random(in: 250..<(pause - 50), using: &random)), .sip(ml: Int.random(in: 1...300, using: &random))))
+                    act(start + .seconds(Int.random(in: 250..<(pause - 50), using: &random)), .sip(ml: Int.random(in: 1...300, using: &random)))
                 }
             }
             if chance(20) {
-                acts.append((start + .seconds(Int.random(in: 40..<250, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random))))
+                act(start + .seconds(Int.random(in: 40..<250, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random)))
             }
-            if chance(10) { acts.append((start - .seconds(5), .hostClock(seconds: Int.random(in: -3600...3600, using: &random)))) }
-            if chance(10) { acts.append((start - .seconds(4), .bottleClock(seconds: Int.random(in: -5000...5000, using: &random)))) }
-            if chance(6) { acts.append((start - .seconds(3), .powerLoss)) }
-            if chance(10) { acts.append((start + .seconds(Int.random(in: 35..<200, using: &random)), .restart)) }
+            if chance(10) { act(start - .seconds(5), .hostClock(.seconds(Int.random(in: -3600...3600, using: &random)))) }
+            if chance(10) { act(start - .seconds(4), .bottleClock(.seconds(Int.random(in: -5000...5000, using: &random)))) }
+            if chance(6) { act(start - .seconds(3), .powerLoss) }
+            if chance(10) { act(start + .seconds(Int.random(in: 35..<200, using: &random)), .restart) }
         }
         if chance(50) { failingWrites = Set((0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<10, using: &random) }) }
         // Drawn apart, so that each seed keeps the rest of its story.
         var apart = SeededGenerator(seed: ~seed)
         hasTimeServer = Int.random(in: 0..<100, using: &apart) < 40
         if Int.random(in: 0..<100, using: &apart) < 35, let poll = polls.randomElement(using: &apart) {
-            isHostDaysOff = true
             let seconds = Int.random(in: 3...80, using: &apart) * 86_400 * (Bool.random(using: &apart) ? 1 : -1)
-            acts.append((poll.start - .seconds(6), .hostClock(seconds: seconds)))
-            acts.append((poll.start + .seconds(260), .hostClock(seconds: -seconds)))
+            act(poll.at - .seconds(6), .hostClock(.seconds(seconds)))
+            act(poll.at + .seconds(260), .hostClock(.seconds(-seconds)))
         }
-        acts.sort { $0.at < $1.at }
+        // What people do comes before a poll of the same moment.
+        steps = (acts + polls).enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     }
 
     /// What no gateway can tell is left out: where a bottle cuts its entries anywhere, none is overtaken, for such pieces carry no

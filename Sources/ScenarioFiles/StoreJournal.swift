@@ -1,0 +1,34 @@
+import Scenarios
+import Store
+import TrackerCore
+
+/// The journal of the product, in memory: a scenario leaves nothing behind.
+struct StoreJournal: ScenarioJournal {
+    private let store: TrackerStore
+
+    init(zone: String) throws { store = try TrackerStore(inMemory: zone) }
+
+    var entries: [JournalEntry] {
+        var entries: [JournalEntry] = []
+        try? store.forEachWireEntry(gateway: "scenario") { entries.append($0.entry) }
+        return entries
+    }
+
+    func holds(_ raw: [UInt8]) -> Bool {
+        let bottles = (try? store.bottles()) ?? []
+        return bottles.contains { ((try? store.likeness(of: [raw], to: $0.origin))?.known ?? 0) > 0 }
+    }
+
+    func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try store.append(entries) }
+    func recall(_ names: BottleNames) throws -> BottleMemory { try store.recall(names) }
+    func adopt(_ names: BottleNames) throws { try store.adopt(names) }
+    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+        try store.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
+    }
+    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws { try store.noteClockSetting(of: bottle, mark, wasNear: wasNear) }
+    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try store.likeness(of: log, to: bottle) }
+    func finishPoll(_ report: PollRecord) throws { try store.finishPoll(report) }
+    func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
+        try store.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
+    }
+}

@@ -1,0 +1,31 @@
+/// A promise that did not hold, and what was seen instead.
+public struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
+    /// Which one, for programs: the same for the same promise.
+    public var code: Code
+    public var sentence: String
+
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// The run itself did not come to an end.
+        case endless
+        /// A poll took too long.
+        case slowPoll
+        /// The figures of a report contradict each other, or the bottle.
+        case figures
+        /// The bottle was told to forget what the journal does not have.
+        case acknowledgedUnstored
+        /// A sip is not in the journal, or more than once.
+        case missing, doubled
+        /// The journal has what nobody drank.
+        case invented
+        /// A sip counts at a wrong time, or not though it could.
+        case misdated
+        /// Totals differ from what was drunk.
+        case totals
+        /// In good weather it did not become good again.
+        case unsettled
+        /// What this scenario promises.
+        case promised
+    }
+
+    public var description: String { sentence }
+}

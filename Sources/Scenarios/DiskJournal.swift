@@ -1,0 +1,67 @@
+import Synchronization
+import TrackerCore
+
+/// A journal on a disk that is full now and then: nothing of a write that fails is kept.
+final class DiskJournal: Journal {
+    struct Full: Error, CustomStringConvertible {
+        let description = "The disk is full (as planned)."
+    }
+
+    private struct State {
+        var writes = 0
+        var isFull = false
+    }
+
+    let base: any ScenarioJournal
+    private let failing: Set<Int>
+    private let state = Mutex(State())
+
+    /// - Parameter failing: writes that fail, by number from 0.
+    init(_ base: any ScenarioJournal, failing: Set<Int>) {
+        self.base = base
+        self.failing = failing
+    }
+
+    func fill(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
+
+    private func write() throws {
+        let fails = state.withLock { state in
+            defer { state.writes += 1 }
+            return state.isFull || failing.contains(state.writes)
+        }
+        if fails { throw Full() }
+    }
+
+    func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
+        try write()
+        return try base.append(entries)
+    }
+
+    func adopt(_ names: BottleNames) throws {
+        try write()
+        try base.adopt(names)
+    }
+
+    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
+        try write()
+        try base.noteClockSetting(of: bottle, mark, wasNear: wasNear)
+    }
+
+    func finishPoll(_ report: PollRecord) throws {
+        try write()
+        try base.finishPoll(report)
+    }
+
+    func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
+        try write()
+        try base.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
+    }
+
+    func recall(_ names: BottleNames) throws -> BottleMemory { try base.recall(names) }
+
+    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+        try base.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
+    }
+
+    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try base.likeness(of: log, to: bottle) }
+}

@@ -1,0 +1,52 @@
+import BottleProtocol
+import TrackerCore
+import VirtualBottle
+
+/// A bad day as a value: who takes part, what happens when, and what must hold at the end.
+public struct Scenario: Hashable, Sendable {
+    /// One line.
+    public var title: String
+    /// What happens on such a day, and what is promised.
+    public var story = ""
+    /// Of everything that chance decides: the same seed gives the same day.
+    public var seed: UInt64
+    public var bottle = VirtualBottle.BottleIdentity()
+    public var habits = BottleFaults()
+    /// From one end of the link to the other.
+    public var latency = Duration.milliseconds(2)
+    /// When it begins.
+    public var start = Scenario.usualStart
+    /// The zone of the host, and of the bottle's clock.
+    public var zone = Zone.utc
+    /// A time server keeps the host's clock right, and says so while it is.
+    public var hasTimeServer = false
+    /// In the order in which they happen; at the same time, as they stand.
+    public var steps: [ScenarioStep] = []
+    /// Journal writes (by number from 0, over the whole run) that fail.
+    public var failingWrites: Set<Int> = []
+    public var promise = ScenarioPromise()
+
+    /// Steps in one scenario, repetitions counted.
+    public static let stepLimit = 20_000
+    /// 2026-06-15T00:00:00Z.
+    public static let usualStart = Instant(seconds: 1_781_481_600)
+
+    public init(title: String, seed: UInt64 = 0) {
+        self.title = title
+        self.seed = seed
+    }
+
+    var polls: [ScenarioStep.Poll] { steps.compactMap { if case .poll(let poll) = $0.act { poll } else { nil } } }
+
+    /// The host's clock is off by a day or more for a while, or is not the one that the bottle's is read by, or the bottle writes no year: dates are compared with what really
+    /// was, not with what the bottle wrote.
+    var isDated: Bool {
+        zone == .utc && bottle.dialect == .calendar && !steps.contains {
+            switch $0.act {
+            case .hostClock(let by): by >= .seconds(86_400) || by <= .seconds(-86_400)
+            case .zone, .sleep: true
+            default: false
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Bluetooth
+import VirtualBottle
+
+/// Makes a day that breaks a promise as small as it goes: fewer steps, then fewer faults, then simpler values, for as long as the same promise breaks.
+///
+/// Delta debugging over the timeline (Zeller's ddmin): whole parts are left out, then smaller ones, down to single steps. The same day always shrinks
+/// to the same one.
+public struct ScenarioShrinker {
+    private let play: (Scenario) throws -> [BrokenPromise]
+    private let limit: Int
+
+    /// - Parameters:
+    ///   - limit: days that are played at most.
+    ///   - play: plays a day, and says what broke.
+    public init(limit: Int = 3000, play: @escaping (Scenario) throws -> [BrokenPromise]) {
+        self.limit = limit
+        self.play = play
+    }
+
+    /// `nil` where nothing breaks.
+    public func shrunk(_ scenario: Scenario) throws -> Scenario? {
+        guard let promise = try play(scenario).first else { return nil }
+        var search = Search(best: scenario, code: promise.code, left: limit, play: play)
+        var before: Scenario
+        repeat {
+            before = search.best
+            try search.leaveOutSteps()
+            try search.leaveOutFaults()
+            try search.simplify()
+        } while search.best != before && search.left > 0
+        search.best.story = "Shrunk from \(scenario.steps.count) steps to \(search.best.steps.count). What breaks: \(try play(search.best).first?.sentence ?? promise.sentence)"
+        return search.best
+    }
+
+    private struct Search {
+        var best: Scenario
+        let code: BrokenPromise.Code
+        var left: Int
+        let play: (Scenario) throws -> [BrokenPromise]
+
+        /// Takes a simpler day, where it still breaks the promise.
+        mutating func tries(_ candidate: Scenario) throws -> Bool {
+            guard left > 0, candidate != best else { return false }
+            left -= 1
+            guard try play(candidate).contains(where: { $0.code == code }) else { return false }
+            best = candidate
+            return true
+        }
+
+        mutating func leaveOutSteps() throws {
+            var size = max(1, best.steps.count / 2)
+            while true {
+                var start = 0
+                while start < best.steps.count {
+                    var candidate = best
+                    candidate.steps.removeSubrange(start..<min(start + size, candidate.steps.count))
+                    // What follows has moved into its place.
+                    if try !tries(candidate) { start += size }
+                }
+                guard size > 1 else { return }
+                size /= 2
+            }
+        }
+
+        mutating func leaveOutFaults() throws {
+            for write in best.failingWrites.sorted() {
+                var candidate = best
+                candidate.failingWrites.remove(write)
+                _ = try tries(candidate)
+            }
+            for word in best.habits.words {
+                let rest = best.habits.words.filter { $0 != word }.joined(separator: ",")
+                guard let habits = try? BottleFaults(rest) else { continue }
+                var candidate = best
+                candidate.habits = habits
+                _ = try tries(candidate)
+            }
+            for index in best.steps.indices {
+                guard case .poll(let poll) = best.steps[index].act else { continue }
+                var simpler = poll
+                func take(_ change: (inout ScenarioStep.Poll) -> Void) throws {
+                    var changed = simpler
+                    change(&changed)
+                    var candidate = best
+                    candidate.steps[index].act = .poll(changed)
+                    if try tries(candidate) { simpler = changed }
+                }
+                try take { $0.killAfter = nil }
+                try take { $0.beforeIt = false }
+                try take { $0.link.mtu = nil }
+                for number in poll.link.faults.indices.reversed() where number < simpler.link.faults.count { try take { $0.link.faults.remove(at: number) } }
+            }
+        }
+
+        mutating func simplify() throws {
+            func take(_ change: (inout Scenario) -> Void) throws {
+                var candidate = best
+                change(&candidate)
+                _ = try tries(candidate)
+            }
+            try take { $0.hasTimeServer = false }
+            try take { $0.latency = .milliseconds(2) }
+            try take { $0.bottle = VirtualBottle.BottleIdentity(profile: $0.bottle.profile) }
+            try take { $0.bottle = VirtualBottle.BottleIdentity() }
+            for index in best.steps.indices {
+                if case .sip(let ml) = best.steps[index].act, ml != 100 { try take { $0.steps[index].act = .sip(ml: 100) } }
+                // Round times, as long as the order stays.
+                for unit in [3_600_000_000, 60_000_000, 1_000_000] as [Int64] {
+                    let micros = best.steps[index].at.microseconds
+                    let round = Duration.microseconds(micros / unit * unit)
+                    guard round != best.steps[index].at, index == 0 || best.steps[index - 1].at < round else { continue }
+                    try take { $0.steps[index].at = round }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Bluetooth
+import VirtualBottle
+
+/// Something that a person or the world does at a time, counted from the start of the day.
+public struct ScenarioStep: Hashable, Sendable {
+    public var at: Duration
+    public var act: Act
+
+    public init(_ at: Duration, _ act: Act) {
+        self.at = at
+        self.act = act
+    }
+
+    public enum Act: Hashable, Sendable {
+        /// Somebody drinks, ml.
+        case sip(ml: Int)
+        /// Somebody asks the bottle for its log.
+        case poll(Poll)
+        /// The bottle's battery is taken out for a moment: its clock starts at zero, its flash stays.
+        case powerLoss
+        /// The bottle's clock is set wrong by so much.
+        case bottleClock(Duration)
+        /// The host's wall clock jumps.
+        case hostClock(Duration)
+        /// The bottle restarts from its flash.
+        case restart
+        /// The bottle has other habits from now on.
+        case habits(BottleFaults)
+        /// The connection ends.
+        case drop
+        /// The bottle is out of reach for so long: carried off, or held by a phone.
+        case away(Duration)
+        /// The gateway's process dies, in whatever it was doing; the store survives.
+        case kill
+        /// The host restarts: the process dies, and the kernel's clock begins anew.
+        case reboot
+        /// The host sleeps for so long: the connection ends, and what was due comes when it wakes.
+        case sleep(Duration)
+        /// The disk is full, or has room again.
+        case disk(isFull: Bool)
+        /// The host's owner travels: its zone is another one from now on.
+        case zone(String)
+    }
+
+    /// One poll, with what goes wrong in it.
+    public struct Poll: Hashable, Sendable {
+        public var link: FaultPlan
+        /// Who asks: `nil` is the gateway of the house; any other has a journal of its own.
+        public var other: String?
+        /// Nothing is acknowledged.
+        public var keeps: Bool
+        /// The gateway dies after so many effects.
+        public var killAfter: Int?
+        /// Whether that kill strikes before the effect at which it comes.
+        public var beforeIt: Bool
+
+        public init(link: FaultPlan = FaultPlan(), other: String? = nil, keeps: Bool = false, killAfter: Int? = nil, beforeIt: Bool = false) {
+            self.link = link
+            self.other = other
+            self.keeps = keeps
+            self.killAfter = killAfter
+            self.beforeIt = beforeIt
+        }
+    }
+}

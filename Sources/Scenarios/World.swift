@@ -1,0 +1,459 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import TrackerCore
+import VirtualBottle
+
+/// Bottle, faulty link, engine and a journal whose disk is full now and then, in one thread, on simulated time.
+///
+/// The link is the product's own: GATT server and client machines with every PDU through a `FaultyChannel`. Only the
+/// clock, the order of events and the journal's disk belong to the simulation.
+public struct World {
+    /// A message to one of the machines; they take turns, in the order in which messages were sent.
+    enum Message {
+        case central(CentralMachine.Input)
+        case server(GATTServer.Input)
+        case bottle(VirtualBottleMachine.Event)
+        case engine(EngineEvent)
+    }
+
+    enum Event {
+        case toCentral(Int, [UInt8])
+        case toPeripheral(Int, [UInt8])
+        case act(ScenarioStep.Act)
+        /// The bottle is in reach again, where nothing carried it off since.
+        case back(Int)
+    }
+
+    let scenario: Scenario
+    /// The journal of the house, and its disk.
+    let journal: any ScenarioJournal
+    let disk: DiskJournal
+    /// Those of others who drain the bottle, by name.
+    var others: [String: any ScenarioJournal] = [:]
+    private let makeJournal: () throws -> any ScenarioJournal
+    private(set) var bottle: VirtualBottleMachine
+    private var habits: BottleFaults
+    /// What went wrong so far.
+    public var violations: [BrokenPromise] = []
+    /// What happened, line by line, with when; the first of it.
+    public private(set) var story: [(at: Duration, line: String)] = []
+    /// Every record that the bottle ever wrote: its bytes, whether its clock showed a date, and when that really was.
+    var written: [[UInt8]: (hasDate: Bool, at: Instant)] = [:]
+    /// Records that the ring lost before anybody had acknowledged them.
+    var overwritten: Set<[UInt8]> = []
+    /// Records that somebody else took from the bottle.
+    var elsewhere: Set<[UInt8]> = []
+    /// How often a record was sent and lost on the air.
+    var losses: [[UInt8]: Int] = [:]
+    /// Records dropped unseen although sent again and again: lost on the air in each of as many readings as the gateway asks for.
+    public var swallowedForGood: Set<[UInt8]> = []
+    /// Of the house's polls.
+    public private(set) var reports: [PollReport] = []
+    /// Kinds of failures and codes of warnings that were told.
+    var told: Set<String> = []
+    private(set) var steps = 0
+
+    var now = MonotonicInstant(nanoseconds: 0)
+    private var hostOffset = Duration.zero
+    private var bootedAt = MonotonicInstant(nanoseconds: 0)
+    private var boots: Int64 = 1
+    private var zone: Zone
+    private var asleepUntil: MonotonicInstant?
+    private var absences = 0
+    private var isAway = false
+    private var queue: [(at: MonotonicInstant, event: Event)] = []
+    private var inbox: [Message] = []
+    private var isBusy = false
+    private var server: GATTServer
+    private var central = CentralMachine()
+    var channel = FaultyChannel(FaultPlan(), seed: 0)
+    private var engine: GatewayEngine?
+    var poll: ScenarioStep.Poll?
+    private var effectsLeft: Int?
+    private var pollDeadline = MonotonicInstant(nanoseconds: 0)
+    var connection = 0
+    var isConnected = false
+    var isAdvertised = true
+    private var controls: UInt64 = 0
+    private var quietPolls = 0
+    private let stepLimit: Int
+    /// For the promises.
+    var flashBefore = BottleFlash()
+    private var goneBefore = 0
+    /// A bottle that shows again the last that it dropped (`resend`) keeps that in no flash: newer ones take the place of older ones, and a restart
+    /// takes all. Whoever reads its log sees them, and now no more.
+    var copies = 0
+    var copiesGone = 0
+    /// What is told of everything that passes, for the replay of one seed.
+    public var trace: ((String) -> Void)?
+
+    /// Keep `story`.
+    public var keepsStory = false
+
+    static let storyLimit = 2000
+
+    /// - Parameter makeJournal: an empty journal; asked once for the house, and once for everybody else who drains the bottle.
+    public init(_ scenario: Scenario, makeJournal: @escaping () throws -> any ScenarioJournal) throws {
+        self.scenario = scenario
+        self.makeJournal = makeJournal
+        journal = try makeJournal()
+        disk = DiskJournal(journal, failing: scenario.failingWrites)
+        (zone, habits) = (scenario.zone, scenario.habits)
+        stepLimit = 200_000 + 2_000 * scenario.steps.count
+        bottle = VirtualBottleMachine(
+            scenario.bottle, faults: scenario.habits, seed: scenario.seed, hostTime: Self.localTime(scenario.start, scenario.zone), at: now)
+        server = try GATTServer(bottle.application)
+        for step in scenario.steps { schedule(.act(step.act), at: now.advanced(by: step.at)) }
+    }
+
+    /// True time: the bottle's clock has nothing to do with what the host's shows.
+    var truth: Instant { Instant(milliseconds: scenario.start.milliseconds + now.nanoseconds / 1_000_000) }
+    private var wall: Instant { Instant(milliseconds: truth.milliseconds + hostOffset.microseconds / 1000) }
+    /// What the kernel knows of the host's clock.
+    private var mark: ClockMark {
+        ClockMark(
+            wall: wall, boot: boots, uptime: (now.nanoseconds - bootedAt.nanoseconds) / 1_000_000,
+            isSynchronized: scenario.hasTimeServer ? hostOffset == .zero : nil)
+    }
+    private var elapsed: Duration { .nanoseconds(now.nanoseconds) }
+
+    private static func localTime(_ instant: Instant, _ zone: Zone) -> LocalTime {
+        // 2000-01-01T00:00:00Z in seconds since 1970.
+        LocalTime(milliseconds: instant.milliseconds + Int64(zone.offsetSeconds(at: instant)) * 1000 - 946_684_800_000)
+    }
+
+    /// What the bottle's clock shows where it is right. It is always that of the zone in which the day began: nobody sets it when its owner travels.
+    private var bottleTime: LocalTime { Self.localTime(truth, scenario.zone) }
+
+    // MARK: - The run
+
+    /// Runs the scenario, then polls without faults until the bottle is empty. The promises are checked on the way and at
+    /// the end.
+    public mutating func run() {
+        while let next = queue.last {
+            let deadline = nextDeadline
+            if let deadline, deadline < next.at {
+                now = max(now, deadline)
+                tick()
+            } else {
+                queue.removeLast()
+                now = max(now, next.at)
+                perform(next.event)
+            }
+            steps += 1
+            guard steps < stepLimit else { return fail(.endless, "the run does not end") }
+        }
+        settle()
+    }
+
+    /// Lets everything come to rest, with polls in good weather in between.
+    private mutating func settle() {
+        if keepsStory { note("The weather is good from now on: polls without faults until the bottle is empty.") }
+        disk.fill(false)
+        isAway = false
+        restart(BottleFaults(), seed: scenario.seed)
+        while true {
+            if let next = queue.last, nextDeadline.map({ next.at <= $0 }) ?? true {
+                queue.removeLast()
+                now = max(now, next.at)
+                perform(next.event)
+            } else if let deadline = nextDeadline {
+                now = max(now, deadline)
+                tick()
+            } else if quietPolls < 6, quietPolls < 1 || !bottle.flash.records.isEmpty || reports.last?.failure != nil {
+                quietPolls += 1
+                now = now.advanced(by: .seconds(60))
+                begin(ScenarioStep.Poll())
+            } else {
+                break
+            }
+            steps += 1
+            guard steps < 2 * stepLimit else { return fail(.endless, "the run does not come to rest") }
+        }
+        checkEnd()
+    }
+
+    private var nextDeadline: MonotonicInstant? {
+        // Asked at each step: without an array it costs a tenth less of the whole run.
+        var first = engine == nil ? nil : pollDeadline
+        func take(_ deadline: MonotonicInstant?) {
+            if let deadline { first = first.map { min($0, deadline) } ?? deadline }
+        }
+        take(engine?.nextDeadline)
+        take(central.nextDeadline)
+        take(server.nextDeadline)
+        take(bottle.nextDeadline)
+        take(channel.nextDeadline)
+        return first
+    }
+
+    private mutating func tick() {
+        if let due = channel.nextDeadline, due <= now { apply(channel.tick(at: now)) }
+        if let due = server.nextDeadline, due <= now { post(.server(.tick)) }
+        if let due = bottle.nextDeadline, due <= now { post(.bottle(.tick)) }
+        if let due = central.nextDeadline, due <= now { post(.central(.tick)) }
+        if let due = engine?.nextDeadline, due <= now { post(.engine(.tick)) }
+        if engine != nil, pollDeadline <= now {
+            fail(.slowPoll, "a poll was not over after 40 s")
+            kill()
+        }
+    }
+
+    private mutating func perform(_ event: Event) {
+        switch event {
+        case .toCentral(let number, let bytes):
+            if isConnected, number == connection { post(.central(.received(bytes))) }
+        case .toPeripheral(let number, let bytes):
+            if isConnected, number == connection { post(.server(.received(peer, bytes))) }
+        case .back(let number):
+            if number == absences { isAway = false }
+        case .act(let act):
+            perform(act)
+        }
+    }
+
+    private mutating func perform(_ act: ScenarioStep.Act) {
+        if case .poll(let poll) = act {
+            if let waking = asleepUntil, waking > now, poll.other == nil { return schedule(.act(act), at: waking) }
+            return begin(poll)
+        }
+        if keepsStory { note(act.sentence) }
+        switch act {
+        case .sip(let ml): control(.sip(ml: ml))
+        case .powerLoss: control(.powerLoss)
+        case .bottleClock(let by): control(.clock(LocalTime(milliseconds: bottleTime.milliseconds + by.microseconds / 1000).clock))
+        case .hostClock(let by): hostOffset += by
+        case .restart: restart(habits, seed: scenario.seed &+ UInt64(steps))
+        case .habits(let others):
+            habits = others
+            restart(habits, seed: scenario.seed &+ UInt64(steps))
+        case .drop: disconnect(LinkError(.disconnected, "The connection was lost.", isTransient: true))
+        case .away(let span):
+            (isAway, absences) = (true, absences + 1)
+            disconnect(LinkError(.disconnected, "The bottle is out of reach.", isTransient: true))
+            schedule(.back(absences), at: now.advanced(by: span))
+        case .kill: kill()
+        case .reboot:
+            kill()
+            (boots, bootedAt) = (boots + 1, now)
+        case .sleep(let span):
+            disconnect(LinkError(.disconnected, "The host went to sleep.", isTransient: true))
+            asleepUntil = now.advanced(by: span)
+        case .disk(let isFull): disk.fill(isFull)
+        case .zone(let id): if let zone = try? Zone(id) { self.zone = zone }
+        case .poll: break
+        }
+    }
+
+    private mutating func restart(_ habits: BottleFaults, seed: UInt64) {
+        disconnect(LinkError(.disconnected, "The bottle restarted.", isTransient: true))
+        copiesGone += copies
+        copies = 0
+        bottle = VirtualBottleMachine(scenario.bottle, flash: bottle.flash, faults: habits, seed: seed, hostTime: bottleTime, at: now)
+        isAdvertised = true
+    }
+
+    private mutating func control(_ action: ControlAction) {
+        controls += 1
+        let before = bottle.flash
+        let isRight = bottle.clockIsRight(at: now)
+        post(.bottle(.control(action, id: controls)))
+        guard case .sip = action, bottle.flash.nextNumber > before.nextNumber, let raw = bottle.flash.records.last?.bytes else { return }
+        written[raw] = (isRight, truth)
+        let left = Set(bottle.flash.records.map(\.number))
+        for lost in before.records where !left.contains(lost.number) { overwritten.insert(lost.bytes) }
+    }
+
+    /// A line of the story.
+    private mutating func note(_ line: String) {
+        if story.count < Self.storyLimit { story.append((elapsed, line)) }
+    }
+
+    // MARK: - The gateway
+
+    /// What the bottle showed once and does not show any more, each time that it ceased to.
+    private var gone: Int { bottle.flash.dropped + bottle.flash.overwritten + copiesGone }
+
+    private mutating func begin(_ poll: ScenarioStep.Poll) {
+        guard engine == nil else {
+            if keepsStory { note("\(poll.other ?? "The gateway") would ask, and the bottle talks to somebody already.") }
+            return
+        }
+        if let name = poll.other, others[name] == nil { others[name] = try? makeJournal() }
+        self.poll = poll
+        effectsLeft = poll.killAfter
+        goneBefore = gone
+        channel = FaultyChannel(poll.link, seed: scenario.seed)
+        var options = PollOptions(zone: zone)
+        options.limits.linger = .milliseconds(50)
+        options.host = mark
+        options.keep = poll.keeps
+        engine = GatewayEngine(options: options, linkName: "simulation", hasRadio: false)
+        pollDeadline = now.advanced(by: .seconds(40))
+        post(.engine(.start))
+    }
+
+    /// The gateway's process is gone: so is its end of the link.
+    private mutating func kill() {
+        if engine != nil, keepsStory { note("The process that asked was killed.") }
+        engine = nil
+        inbox.removeAll {
+            switch $0 {
+            case .central, .engine: true
+            case .server, .bottle: false
+            }
+        }
+        disconnect(nil)
+        central = CentralMachine()
+    }
+
+    /// The journal of whoever asks.
+    var asking: any ScenarioJournal { poll?.other.flatMap { others[$0] } ?? journal }
+
+    private mutating func tell(_ event: EngineEvent) {
+        var events = [event][...]
+        while let event = events.popFirst() {
+            let (time, clock) = (now, wall)
+            guard let effects = engine?.handle(event, at: time, wall: clock) else { return }
+            for effect in effects {
+                if let left = effectsLeft {
+                    if left <= 1, poll?.beforeIt == true { return kill() }
+                    effectsLeft = left - 1
+                }
+                switch effect {
+                case .link(let request): post(.central(.request(request)))
+                case .journal(let request):
+                    let reply = poll?.other == nil ? disk.answer(request) : asking.answer(request)
+                    trace?("\(now.nanoseconds / 1_000_000) journal \(request) -> \(reply)")
+                    events.append(.journal(reply))
+                case .askTodayTotal: events.append(.todayTotal(JournalFold.total(asking.entries)))
+                case .askLight: events.append(.light(nil))
+                case .done(let report): end(report)
+                case .diagnostic(let diagnostic): if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
+                case .journaled, .report, .progress, .lit: break
+                }
+                if effectsLeft == 0 { return kill() }
+            }
+        }
+    }
+
+    private mutating func end(_ report: PollReport) {
+        engine = nil
+        if keepsStory { note(report.line(by: poll?.other ?? "The gateway")) }
+        if poll?.other == nil {
+            reports.append(report)
+            if let kind = report.failure?.kind { told.insert(kind.rawValue) }
+        }
+        check(report, gone: gone - goneBefore)
+    }
+
+    // MARK: - Between the machines
+
+    mutating func apply(_ effects: [CentralMachine.Effect]) {
+        let isThere = isAdvertised && !isAway
+        for effect in effects {
+            switch effect {
+            case .look:
+                let seen: CentralMachine.Input =
+                    isThere ? .found(Advertisement(peer: PeerID("bottle"))) : .notFound(LinkError(.notFound, "Nobody advertises.", isTransient: true))
+                post(.central(seen))
+            case .open:
+                guard isThere, !isConnected else {
+                    post(.central(.openFailed(LinkError(.connectFailed, "Nobody answers.", isTransient: true))))
+                    continue
+                }
+                connection += 1
+                isConnected = true
+                post(.server(.opened(peer)))
+                post(.central(.opened))
+            case .send(let bytes): if isConnected { apply(channel.pass(bytes, .toPeripheral, connection: connection, at: now)) }
+            case .close: disconnect(nil)
+            case .event(let event): post(.engine(.link(event)))
+            case .log: break
+            }
+        }
+    }
+
+    /// Ends the connection for both sides; `error` is what the central hears, `nil` when it hung up itself.
+    mutating func disconnect(_ error: LinkError?) {
+        guard isConnected else { return }
+        if error == nil {
+            // A central's last words arrive, also when it has hung up behind them.
+            let last = queue.reversed().compactMap { if case .toPeripheral(connection, let bytes) = $0.event { bytes } else { nil } }
+            for bytes in last { post(.server(.received(peer, bytes))) }
+        }
+        isConnected = false
+        channel.closed(connection: connection)
+        post(.server(.closed(peer)))
+        if let error { post(.central(.closed(error))) }
+    }
+
+    mutating func post(_ message: Message) {
+        trace?("\(now.nanoseconds / 1_000_000) connection \(connection) \(message)")
+        inbox.append(message)
+        guard !isBusy else { return }
+        isBusy = true
+        while !inbox.isEmpty {
+            switch inbox.removeFirst() {
+            case .central(let input): apply(central.handle(input, at: now))
+            case .server(let input): apply(server.handle(input, at: now))
+            case .bottle(let event): apply(bottle.handle(event, at: now))
+            case .engine(let event): tell(event)
+            }
+        }
+        isBusy = false
+    }
+
+    mutating func schedule(_ event: Event, at time: MonotonicInstant) {
+        var low = 0
+        var high = queue.count
+        while low < high {
+            let middle = (low + high) / 2
+            if queue[middle].at > time { low = middle + 1 } else { high = middle }
+        }
+        queue.insert((time, event), at: low)
+    }
+
+    mutating func fail(_ code: BrokenPromise.Code, _ sentence: String) {
+        guard violations.count < 5 else { return }
+        violations.append(BrokenPromise(code: code, sentence: sentence))
+        if keepsStory { note("BROKEN: \(sentence)") }
+    }
+}
+
+extension VirtualBottleMachine {
+    /// The clock shows a date at all.
+    fileprivate func clockIsRight(at now: MonotonicInstant) -> Bool { status(at: now).clock.isPossible }
+}
+
+extension PollReport {
+    /// What came of a poll, for the story.
+    fileprivate func line(by whom: String) -> String {
+        let figures = received == 0 ? "nothing new" : "\(received) received, \(new) new, \(acknowledged) acknowledged"
+        let doubts = (suspect > 0 ? ", \(suspect) in doubt" : "") + (resolved > 0 ? ", \(resolved) dated at last" : "") + (unconfirmed > 0 ? ", \(unconfirmed) perhaps acknowledged" : "") + (quarantined > 0 ? ", \(quarantined) pieces unreadable" : "")
+        return "\(whom) asked: \(figures)\(doubts)" + (failure.map { "; \($0.kind.text): \($0.sentence)" } ?? ".")
+    }
+}
+
+extension ScenarioStep.Act {
+    /// For the story.
+    fileprivate var sentence: String {
+        switch self {
+        case .sip(let ml): "A sip of \(ml) ml."
+        case .poll(let poll): "\(poll.other ?? "The gateway") asks."
+        case .powerLoss: "The bottle's battery is taken out: its clock begins at zero."
+        case .bottleClock(let by): "The bottle's clock is set, off by \(ScenarioTime.text(by))."
+        case .hostClock(let by): "The host's clock jumps by \(ScenarioTime.text(by))."
+        case .restart: "The bottle restarts."
+        case .habits: "The bottle has other habits."
+        case .drop: "The connection ends."
+        case .away(let span): "The bottle is out of reach for \(ScenarioTime.text(span))."
+        case .kill: "The gateway's process is killed."
+        case .reboot: "The host restarts."
+        case .sleep(let span): "The host sleeps for \(ScenarioTime.text(span))."
+        case .disk(let isFull): isFull ? "The disk is full." : "The disk has room again."
+        case .zone(let id): "The host is in \(id) now."
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import GatewaySupport
+import Scenarios
+import Simulation
+import Testing
+import TrackerCore
+
+/// Promises broken on purpose, in a journal that does not do what it says: the day that shows it becomes small.
+@Suite struct ShrinkingTests {
+    /// Says of every drink of more than 250 ml that it is stored, and keeps none of them.
+    private final class ForgetfulJournal: ScenarioJournal {
+        let base: MemoryJournal
+        init(_ base: MemoryJournal) { self.base = base }
+
+        var entries: [JournalEntry] { base.entries }
+        func holds(_ raw: [UInt8]) -> Bool { base.holds(raw) }
+        func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
+            var outcomes = try base.append(entries.filter { $0.amountMl <= 250 })
+            return entries.map { $0.amountMl <= 250 ? outcomes.removeFirst() : .stored }
+        }
+        func recall(_ names: BottleNames) throws -> BottleMemory { try base.recall(names) }
+        func adopt(_ names: BottleNames) throws { try base.adopt(names) }
+        func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+            try base.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
+        }
+        func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws { try base.noteClockSetting(of: bottle, mark, wasNear: wasNear) }
+        func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try base.likeness(of: log, to: bottle) }
+        func finishPoll(_ report: PollRecord) throws { try base.finishPoll(report) }
+        func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
+            try base.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
+        }
+    }
+
+    @Test("a day on which a promise is broken shrinks to eight steps or fewer, always the same", arguments: [3, 17, 40] as [UInt64])
+    func shrinks(seed: UInt64) throws {
+        let day = Scenario(seed: seed)
+        #expect(day.steps.count > 8)
+        let small = try #require(try Campaign.shrunk(seed: seed, spoiled: ForgetfulJournal.init))
+        print("shrinking: seed \(seed), \(day.steps.count) steps to \(small.steps.count)\n\(ScenarioText.text(small))")
+        #expect(small.steps.count <= 8)
+        #expect(try Campaign.shrunk(seed: seed, spoiled: ForgetfulJournal.init) == small)
+        let world = try Campaign.play(small, spoiled: ForgetfulJournal.init)
+        #expect(world.violations.contains { $0.code == .acknowledgedUnstored })
+        // With a journal that keeps its word the same day is a good one.
+        #expect(try Campaign.play(small).violations == [])
+    }
+
+    @Test("a day on which all is kept has nothing to shrink")
+    func keeps() throws {
+        #expect(try Campaign.shrunk(seed: 3) == nil)
+    }
+}
