@@ -109,6 +109,7 @@ public final class L2CAPPeripheralLink: PeripheralLink {
     public var name: String { link.name }
     public var events: AsyncStream<PeripheralEvent> { link.events }
     public func perform(_ request: PeripheralRequest) { link.perform(request) }
+    public func caughtUp() async { await link.caughtUp() }
 
     public func open(_ application: GATTApplication) async throws(LinkError) {
         listener.advertiser.withLock { $0 = RawAdvertiser(adapter: listener.adapter.index, name: application.name, services: application.advertisedServices, given: application.advertisement) }

@@ -37,8 +37,9 @@ public actor BottleDriver {
         timer?.cancel()
     }
 
-    /// Acts on the bottle itself.
-    public func control(_ action: ControlAction) -> ControlReply {
+    /// Acts on the bottle itself, after all that centrals have done to it until now.
+    public func control(_ action: ControlAction) async -> ControlReply {
+        await link.caughtUp()
         lastControl += 1
         feed(.control(action, id: lastControl))
         return replies.removeValue(forKey: lastControl) ?? .refused("The bottle did not answer.")

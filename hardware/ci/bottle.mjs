@@ -11,6 +11,7 @@ import { createInterface } from "node:readline"
 const folder = mkdtempSync(`${tmpdir()}/bottle-`)
 const words = ["run", "--profile", "retail", "--link", `stream:${folder}/link`, "--control", `unix:${folder}/control`]
 const bottle = spawn(process.argv[2] ?? "waterh-emulator", words, { stdio: ["ignore", "pipe", "inherit"] })
+process.on("exit", () => bottle.kill()) // Also when something below is not as it should be.
 const lines = input => { const each = createInterface({ input })[Symbol.asyncIterator](); return async () => (await each.next()).value }
 assert.match(await lines(bottle.stdout)(), /^ready /)
 

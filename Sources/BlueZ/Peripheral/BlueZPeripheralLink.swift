@@ -44,6 +44,8 @@ public final class BlueZPeripheralLink: PeripheralLink {
 
     public func close() async { await peripheral.close() }
 
+    public func caughtUp() async { await peripheral.flow.caughtUp() }
+
     public func ownAddress() async -> BluetoothAddress? { await peripheral.ownAddress() }
 }
 

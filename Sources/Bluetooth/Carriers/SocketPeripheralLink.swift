@@ -24,6 +24,8 @@ public final class SocketPeripheralLink: PeripheralLink {
     /// Who waits for events of a link that was forgotten waits no longer.
     deinit { driver.events.finish() }
 
+    public func caughtUp() async { await driver.events.caughtUp() }
+
     public func perform(_ request: PeripheralRequest) { driver.perform(request) }
 
     public func open(_ application: GATTApplication) async throws(LinkError) {

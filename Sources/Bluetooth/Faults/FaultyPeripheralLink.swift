@@ -41,6 +41,12 @@ public final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
 
     public func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
 
+    public func caughtUp() async {
+        await base.caughtUp()
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        await out.caughtUp()
+    }
+
     public func close() async {
         await base.close()
         queue.async { self.timer.cancel() }

@@ -38,6 +38,8 @@ public final class RecordingPeripheralLink: PeripheralLink {
 
     public func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
 
+    public func caughtUp() async { await base.caughtUp() }
+
     public func close() async { await base.close() }
 }
 

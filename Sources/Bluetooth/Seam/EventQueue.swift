@@ -11,6 +11,16 @@ package final class EventQueue<Event: Sendable>: Sendable {
         var isFinished = false
         var wasFull = false
         var onRoom: (@Sendable () -> Void)?
+        /// Events that have come, and how often the consumer has asked for one: when it asks for the next it is done with the last.
+        var (yielded, asked): (UInt64, UInt64) = (0, 0)
+        /// Who waits for the consumer to be done with so many.
+        var followers: [(events: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+
+        mutating func takeFollowers() -> [CheckedContinuation<Void, Never>] {
+            let done = followers.filter { isFinished || asked > $0.events }
+            followers.removeAll { isFinished || asked > $0.events }
+            return done.map(\.continuation)
+        }
     }
 
     private let state = Mutex(State())
@@ -40,6 +50,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
     package func yield(_ event: Event) {
         let waiter: CheckedContinuation<Event?, Never>? = state.withLock { state in
             guard !state.isFinished else { return nil }
+            state.yielded += 1
             if let waiter = state.waiter {
                 state.waiter = nil
                 return waiter
@@ -52,12 +63,25 @@ package final class EventQueue<Event: Sendable>: Sendable {
 
     /// No more events; those that wait are still delivered.
     package func finish() {
-        let waiter = state.withLock { state in
+        let (waiter, followers) = state.withLock { state in
             state.isFinished = true
             defer { state.waiter = nil }
-            return state.waiter
+            return (state.waiter, state.takeFollowers())
         }
         waiter?.resume(returning: nil)
+        followers.forEach { $0.resume() }
+    }
+
+    /// Returns when the consumer is done with all events of until now: at once where nobody consumes yet, or no more will come.
+    package func caughtUp() async {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                guard !state.isFinished, state.asked > 0, state.asked <= state.yielded else { return true }
+                state.followers.append((state.yielded, continuation))
+                return false
+            }
+            if isDone { continuation.resume() }
+        }
     }
 
     /// The consumer's view. One consumer.
@@ -67,12 +91,14 @@ package final class EventQueue<Event: Sendable>: Sendable {
 
     private func next() async -> Event? {
         await withCheckedContinuation { continuation in
-            let (event, onRoom): (Event??, (@Sendable () -> Void)?) = state.withLock { state in
+            let (event, onRoom, followers): (Event??, (@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
+                state.asked += 1
+                let followers = state.takeFollowers()
                 guard state.head < state.buffer.count else {
                     // A second consumer would have to share: it is told that there is nothing.
-                    if state.isFinished || state.waiter != nil { return (.some(nil), nil) }
+                    if state.isFinished || state.waiter != nil { return (.some(nil), nil, followers) }
                     state.waiter = continuation
-                    return (nil, nil)
+                    return (nil, nil, followers)
                 }
                 let event = state.buffer[state.head]
                 state.head += 1
@@ -82,10 +108,11 @@ package final class EventQueue<Event: Sendable>: Sendable {
                 }
                 let hasRoom = state.wasFull && state.buffer.count - state.head <= limit / 2
                 if hasRoom { state.wasFull = false }
-                return (.some(event), hasRoom ? state.onRoom : nil)
+                return (.some(event), hasRoom ? state.onRoom : nil, followers)
             }
             if let event { continuation.resume(returning: event) }
             onRoom?()
+            followers.forEach { $0.resume() }
         }
     }
 }

@@ -12,11 +12,15 @@ public protocol PeripheralLink: AnyObject, Sendable {
     func open(_ application: GATTApplication) async throws(LinkError)
     /// Withdraws everything, disconnects and ends `events`.
     func close() async
+    /// Returns when the consumer of `events` is done with all that has happened until now: what a central did before it heard a response of
+    /// ours is known then.
+    func caughtUp() async
     /// The address under which centrals see an open link; `nil` where there is no radio, or the system does not say.
     func ownAddress() async -> BluetoothAddress?
 }
 
 extension PeripheralLink {
+    public func caughtUp() async {}
     public func ownAddress() async -> BluetoothAddress? { nil }
 }
 

@@ -1,0 +1,51 @@
+import Support
+import Synchronization
+import Testing
+
+@testable import Bluetooth
+
+/// What waits in order between a link and its one consumer.
+@Suite struct EventQueueTests {
+    /// The CI examples asked for the bottle's state after a response, and now and then it did not know the command before that yet.
+    @Test(arguments: 1...50) func whoCatchesUpFindsTheConsumerDoneWithAllOfBefore(seed: Int) async {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let queue = EventQueue<Int>()
+        let done = Mutex(0)
+        await queue.caughtUp()
+        let consumer = Task {
+            for await event in queue.stream() {
+                for _ in 0..<(event % 5) { await Task.yield() }
+                done.withLock { $0 = event }
+            }
+        }
+        var last = 0
+        for _ in 0..<20 {
+            for _ in 0..<Int.random(in: 0...4, using: &random) {
+                last += 1
+                queue.yield(last)
+            }
+            // Before the consumer has asked at all nobody can wait for it.
+            while done.withLock({ $0 }) == 0, last > 0 { await Task.yield() }
+            await queue.caughtUp()
+            #expect(done.withLock { $0 } == last, "seed \(seed)")
+        }
+        queue.yield(last + 1)
+        queue.finish()
+        await queue.caughtUp()
+        await consumer.value
+        #expect(done.withLock { $0 } == last + 1, "what waited is still delivered")
+    }
+
+    @Test func whoWaitsForAConsumerThatLeavesWaitsNoLonger() async {
+        let queue = EventQueue<Int>()
+        let stream = queue.stream()
+        queue.yield(1)
+        var iterator = stream.makeAsyncIterator()
+        #expect(await iterator.next() == 1)
+        // It has taken the first, and nobody knows whether it is done with it.
+        let waits = Task { await queue.caughtUp() }
+        await Task.yield()
+        queue.finish()
+        await waits.value
+    }
+}
