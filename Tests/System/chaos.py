@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A system simulation with real processes, all on one store: see README.md beside it.
 
-usage: chaos.py PRODUCTS [MINUTES] [--seed N]
+usage: chaos.py PRODUCTS [MINUTES] [--seed N] [--junit FILE] [--tap FILE]
 """
 import argparse
 import json
@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 
+import chaos_report
 from acts import Acts
 from bottle import Bottle
 from processes import last_line
@@ -88,6 +89,7 @@ class Chaos:
         """Everything is well again: what is left in the bottle is collected, then nobody works any more."""
         world = self.world
         world.line("settle")
+        world.begin("everybody ends")
         world.free_disk()
         world.set_clock(0)
         world.set_zone("Europe/Berlin")
@@ -105,7 +107,9 @@ class Chaos:
         self.wait(lambda: not self.bottle.is_up, 30, "the emulator after SIGTERM")
         self.bottle.start("")
         self.wait(self.bottle.is_ready, 30, "the emulator's start")
+        world.begin("the bottle is emptied")
         self.empty()
+        world.begin("looking changes nothing")
         self.looking_changes_nothing()
         self.bottle.kill(signal.SIGTERM)
         self.wait(lambda: not self.bottle.is_up, 30, "the emulator after SIGTERM")
@@ -183,6 +187,8 @@ def main():
     parser.add_argument("minutes", nargs="?", type=float, default=10, help="how long things happen (default 10; parts of a minute too)")
     parser.add_argument("--seed", type=int, default=None, help="repeats the choices of a run; default: CHAOS_SEED, else a new one")
     parser.add_argument("--right-clock", action="store_true", help="the host's clock is right all the while")
+    parser.add_argument("--junit", metavar="FILE", help="what was found as JUnit's XML")
+    parser.add_argument("--tap", metavar="FILE", help="what was found by the Test Anything Protocol")
     options = parser.parse_args()
     if not 0 < options.minutes <= 10_000:
         parser.error("MINUTES is a number above 0")
@@ -201,6 +207,13 @@ def main():
         is_through = True
     finally:
         good = is_through and not world.failures
+        checks = dict(world.checks)
+        if not is_through:
+            checks["the run"] = ["it was broken off"]
+        for path, text in ((options.junit, chaos_report.junit(checks, time.monotonic() - world.began)), (options.tap, chaos_report.tap(checks))):
+            if path:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
         chaos.close(keep=not good)
         if not is_through:
             print(f"chaos: broken off; the logs are in {world.folder}", flush=True)

@@ -26,6 +26,9 @@ class World:
         self.timeline = open(self.folder / "timeline.txt", "w", encoding="utf-8", buffering=1)
         self.children, self.failures, self.kinds, self.ends = [], [], collections.Counter(), {}
         self.promises_broken = 0
+        # What is looked at, in order, and what was wrong there; limits of time are a check of their own.
+        self.checks = {"processes on one store": [], "limits of time": []}
+        self.check = "processes on one store"
         self.last_full = self.last_stop = -1e9
         self.has_small_disk = self.mount()
         self.store = self.disk / "state" / "waterh.sqlite"
@@ -88,9 +91,15 @@ class World:
     def line(self, words):
         self.timeline.write(f"{time.monotonic() - self.began:9.3f}  {words}\n")
 
+    def begin(self, check):
+        """What is wrong from here on is wrong with this."""
+        self.check = check
+        self.checks.setdefault(check, [])
+
     def fail(self, sentence, is_late=False):
         """`is_late`: only a limit of time was missed, as on a machine with other work to do; no promise was broken."""
         self.failures.append(sentence)
+        self.checks["limits of time" if is_late else self.check].append(sentence)
         self.promises_broken += not is_late
         self.line(f"FAILURE {sentence}")
         # The same thing again is in the time line.
