@@ -106,7 +106,7 @@ let package = Package(
         // Bad days as files: read, and played with the store.
         target(
             "ScenarioFiles",
-            ["Scenarios", "CommandStore", "CommandKit", "Store", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
+            ["Scenarios", "CommandStore", "CommandKit", "Emulation", "Replay", "Store", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),

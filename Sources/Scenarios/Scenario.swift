@@ -36,7 +36,8 @@ public struct Scenario: Hashable, Sendable {
         self.seed = seed
     }
 
-    var polls: [ScenarioStep.Poll] { steps.compactMap { if case .poll(let poll) = $0.act { poll } else { nil } } }
+    /// In order.
+    public var polls: [ScenarioStep.Poll] { steps.compactMap { if case .poll(let poll) = $0.act { poll } else { nil } } }
 
     /// The host's clock is off by a day or more for a while, or is not the one that the bottle's is read by, or the bottle writes no year: dates are compared with what really
     /// was, not with what the bottle wrote.

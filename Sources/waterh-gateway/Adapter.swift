@@ -7,6 +7,7 @@ actor Adapter {
     private let driver: GatewayDriver
     private let house: @Sendable () async -> HouseholdBottles
     private let clock: DriverClock
+    private let flight: FlightRecorder
     private let stir: AsyncStream<HeldConnection.News>.Continuation
     private let stirrings: AsyncStream<HeldConnection.News>
     private var members: [Resident] = []
@@ -21,7 +22,9 @@ actor Adapter {
     init(_ central: any CentralLink, clock: DriverClock, house: @escaping @Sendable () async -> HouseholdBottles) {
         self.clock = clock
         self.house = house
-        driver = GatewayDriver(link: central, clock: clock)
+        let flight = FlightRecorder()
+        self.flight = flight
+        driver = GatewayDriver(link: central, clock: clock) { flight.note($0) }
         (stirrings, stir) = AsyncStream.makeStream(of: HeldConnection.News.self, bufferingPolicy: .bufferingNewest(16))
     }
 
@@ -98,6 +101,7 @@ actor Adapter {
         polling = whose
         whose.board.begin()
         let report = await driver.poll(options, for: GatewayDriver.Party(journal: whose.store, outlets: whose.outlets(stir)))
+        if let trouble = flight.end(report, keptBeside: whose.store.path, clock) { whose.log.warning("The capture of this poll is not kept: \(trouble)") }
         await whose.board.end(report, isPoll: options.job == .poll, at: Machine.now())
         polling = nil
         holding = report.isConnected ? whose : nil

@@ -8,7 +8,7 @@ import TrackerCore
 
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Packs what a report of a fault needs: versions, the doctor's findings, settings, the last lines of the log, the store's shape.",
+        abstract: "Packs what a report of a fault needs: versions, the doctor's findings, settings, odd polls, the last lines of the log, the store's shape.",
         discussion: """
             Addresses, names, credentials and amounts are blurred, and nothing is sent anywhere: look into it before you do. Drinks are not in it. The log is the journal's where systemd keeps one, else \
             the file that --log names.
@@ -37,13 +37,13 @@ struct Report: AsyncParsableCommand {
         let stores = there.compactMap { place in (try? place.open(hostZone: nil, for: .looking)).map { (place, $0) } }
         let facts = await BluetoothFacts.gather()
         let blur = ReportSecrets(file, stores.map { $0.1 }, facts).blur
-        // What odd polls leave behind (captures of a flight recorder in the state's folder) would be one part more here. Its bytes hold addresses
-        // and amounts, so it may only come in when somebody asks for it by a flag of its own, or with both taken out of the bytes.
+        // The captures themselves stay where they are: their bytes hold addresses and amounts.
         let parts: [(name: String, text: String)] = [
             ("versions.txt", await ReportParts.versions(facts)),
             ("doctor.txt", Doctor.lines(try await DoctorChecks.all(link, place)).joined(separator: "\n")),
             ("settings.txt", ReportParts.settings(file, stores.map { $0.1 })),
             ("store.txt", ReportParts.shape(stores)),
+            ("polls.txt", KeptFlights.stories(stores.map { $0.0.path })),
             ("log.txt", try await ReportParts.log(log, lines: lines)),
         ]
         let path = output ?? "waterh-report-\(Machine.zone().wall(at: Machine.now()).description.prefix(10)).tar.gz"

@@ -7,7 +7,7 @@ import Scenarios
 struct ScenarioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scenario", abstract: "Play bad days from files, on simulated time.",
-        subcommands: [RunScenario.self, ListScenarios.self])
+        subcommands: [RunScenario.self, ListScenarios.self, ScenarioFromCapture.self])
 }
 
 struct RunScenario: ParsableCommand {
@@ -64,5 +64,24 @@ struct ListScenarios: ParsableCommand {
     func run() throws {
         let scenarios = try ScenarioCatalogue.files(files).map { ((URL(fileURLWithPath: $0)).lastPathComponent, try ScenarioFile(path: $0).scenario) }
         TextOutput.standard.block(ScenarioCatalogue.page(scenarios.map { (name: $0.0, scenario: $0.1) }))
+    }
+}
+
+struct ScenarioFromCapture: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "from", abstract: "Make a scenario of a capture: its drinks, and a poll for each connection, cut off where that was cut off.")
+
+    @Argument(help: ArgumentHelp("A capture, such as the service keeps of a poll that went wrong.", valueName: "capture"), completion: .file())
+    var capture: String
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write. Without it: standard output.", valueName: "file"), completion: .file())
+    var output = "-"
+
+    func run() throws {
+        let made = try ScenarioCapture(path: capture)
+        for remark in made.remarks { Diagnostics.line(remark) }
+        let file = try OutputFile(output)
+        try file.write(Array(ScenarioText.text(made.scenario).utf8))
+        try file.commit()
     }
 }

@@ -37,6 +37,8 @@ public actor GatewayDriver {
 
     private let link: any CentralLink
     private let clock: DriverClock
+    private let observe: (@Sendable (LinkObservation) -> Void)?
+    private var transcript = CentralTranscript()
     /// Whom the poll under way is for, or the connection that was kept: what happens on it is theirs to know.
     private var party: Party?
     private var engine: GatewayEngine?
@@ -47,9 +49,11 @@ public actor GatewayDriver {
     /// The connection that the last poll kept.
     private var held: HeldConnection?
 
-    public init(link: any CentralLink, clock: DriverClock) {
+    /// - Parameter observe: hears in ATT what passes in polls (`CentralTranscript`); called between events, so it must return soon.
+    public init(link: any CentralLink, clock: DriverClock, observe: (@Sendable (LinkObservation) -> Void)? = nil) {
         self.link = link
         self.clock = clock
+        self.observe = observe
     }
 
     /// Whether a connection is kept right now.
@@ -108,6 +112,9 @@ public actor GatewayDriver {
 
     /// Hands an event to the engine and performs what it wants, and what the answers to that bring, until it rests.
     private func take(_ event: EngineEvent) {
+        if let observe, case .link(let event) = event {
+            for observation in transcript.note(event, at: clock.now()) { observe(observation) }
+        }
         guard var running = engine, let party else { return between(event) }
         let outlets = party.outlets
         var events = [event][...]
@@ -115,7 +122,9 @@ public actor GatewayDriver {
         while let event = events.popFirst() {
             for effect in running.handle(event, at: clock.now(), wall: clock.wall()) {
                 switch effect {
-                case .link(let request): link.perform(request)
+                case .link(let request):
+                    if let observe { for observation in transcript.note(request, at: clock.now()) { observe(observation) } }
+                    link.perform(request)
                 case .journal(let request): events.append(.journal(party.journal.answer(request)))
                 case .askTodayTotal: events.append(.todayTotal(outlets.told("Today's total could not be read") { try outlets.todayTotal() } ?? nil))
                 case .askLight(let bottle): events.append(.light(outlets.told("What the bottle's light is to show could not be read") { try outlets.light(bottle) } ?? nil))

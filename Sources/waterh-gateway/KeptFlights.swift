@@ -1,0 +1,52 @@
+import Foundation
+import TrackerCore
+
+/// The polls that went wrong, kept beside the store: of each a capture (`.btsnoop`) and its story (`.txt`), for the store's owner alone.
+struct KeptFlights {
+    /// So many are kept; a new one takes the place of the oldest.
+    static let limit = 16
+
+    private let folder: String
+
+    /// `nil` for a store that is no file.
+    init?(store: String) {
+        guard store.hasPrefix("/"), !store.isEmpty else { return nil }
+        folder = store + "-polls"
+    }
+
+    /// - Parameter write: writes the capture to a path.
+    func keep(_ story: String, at time: Instant, _ write: (String) throws -> Void) throws {
+        let files = FileManager.default
+        if !files.fileExists(atPath: folder) {
+            try files.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        }
+        let name = folder + "/" + time.description.filter { $0.isNumber || $0 == "T" }
+        try write(name + ".btsnoop")
+        try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: name + ".btsnoop")
+        guard files.createFile(atPath: name + ".txt", contents: Data((story + "\n").utf8), attributes: [.posixPermissions: 0o600]) else {
+            throw CocoaError(.fileWriteUnknown)
+        }
+        let captures = try files.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".btsnoop") }.sorted()
+        for old in captures.dropLast(Self.limit) {
+            try files.removeItem(atPath: folder + "/" + old)
+            try? files.removeItem(atPath: folder + "/" + old.dropLast(".btsnoop".count) + ".txt")
+        }
+    }
+
+    /// What is known of them, oldest first, with the captures' names.
+    var stories: [(capture: String, story: String)] {
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".btsnoop") }.sorted()
+        return names.suffix(Self.limit).map { name in
+            let text = FileManager.default.contents(atPath: folder + "/" + name.dropLast(".btsnoop".count) + ".txt") ?? Data()
+            return (name, String(decoding: text.prefix(10_000), as: UTF8.self))
+        }
+    }
+
+    /// For a report: the stories of all stores.
+    static func stories(_ stores: [String]) -> String {
+        let parts = stores.enumerated().flatMap { number, store in
+            (KeptFlights(store: store)?.stories ?? []).map { "store \(number + 1), \($0.capture)\n\($0.story)" }
+        }
+        return parts.isEmpty ? "No poll went wrong that is still kept." : parts.joined(separator: "\n")
+    }
+}
