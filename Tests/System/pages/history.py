@@ -66,7 +66,7 @@ class History(PageCase):
         self.show()
         self.click(f".bar[data-day='{self.day(ago)}']")
         self.click(".day-card button[aria-label^=Edit]")
-        self.type("dialog input[type=number]", "2000")
+        self.type("dialog input[inputmode=decimal]", "2000")
         self.button("Save", "dialog")
         self.says(".day-sum", "2,000 ml of 2,500 ml")
         self.until(lambda: "2,000 ml of" in (self.one(f".bar[data-day='{self.day(ago)}']").get_attribute("aria-label") or ""), "the bar")

@@ -63,6 +63,18 @@ class Today(PageCase):
         self.assertEqual(self.script("return document.querySelector('.soon strong').textContent"), "")
         self.assertIsNone(tracker("status")["timeUntilNext"])
 
+    def test_amounts_are_shown_in_the_units_of_the_person(self):
+        tracker("settings", "set", "hydration.units", "oz")
+        tracker("log", 355)
+        self.show()
+        said = lambda: self.script("return document.body.innerText")
+        self.until(lambda: "12 oz" in said(), "the drink in ounces")
+        for words in ("12 oz / 84.5 oz", "+8.5 oz", "+3.4 oz"):
+            self.until(lambda: words in said(), words)
+        self.assertNotRegex(said(), r"\d ml\b")
+        tracker("settings", "set", "hydration.units", "unset")
+        self.until(lambda: "355 ml" in said(), "and in millilitres again, at once")
+
     def test_an_empty_list_says_so(self):
         self.show()
         self.wait(".drink-list .empty")
@@ -236,7 +248,7 @@ class Today(PageCase):
         self.show()
         self.until(lambda: len(self.all(".drinks li")) == 2, "two rows")
         self.click(".drinks li:first-child button[aria-label^=Edit]")
-        self.type("dialog input[type=number]", "350")
+        self.type("dialog input[inputmode=decimal]", "350")
         self.button("Save", "dialog")
         self.totals(550)
         self.says(".drinks li:first-child strong", "350 ml")
