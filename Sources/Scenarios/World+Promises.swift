@@ -160,7 +160,8 @@ extension World {
         outcome.days = JournalFold.days(entries, DayCalendar(zone: scenario.zone))
         outcome.quarantined = reports.reduce(0) { $0 + $1.quarantined }
         outcome.acknowledged = reports.reduce(0) { $0 + $1.acknowledged }
-        outcome.lost = overwritten.count { !journal.holds($0) && !elsewhere.contains($0) }
+        let stored = Set(entries.map(\.raw))
+        outcome.lost = overwritten.count { !stored.contains($0) && !elsewhere.contains($0) }
         outcome.elsewhere = elsewhere.count
         outcome.polls = reports.count
         outcome.failedPolls = reports.count { $0.failure != nil }

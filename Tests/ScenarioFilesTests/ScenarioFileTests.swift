@@ -59,6 +59,7 @@ import Testing
             ("title = \"A\"\nsteps = [ { at = \"8h\", zone = \"Europe/Atlantis\" } ]", "'zone' is to be an IANA name"),
             ("title = \"A\"\nsteps = []\n[bottle]\n  habits = \"drip=5\"", "line 4, column 3: 'drip=5' is no fault of a bottle"),
             ("title = \"A\"\nsteps = []\n[host]\nstart = \"tomorrow\"", "line 4, column 1: 'host.start' is to be a time"),
+            ("title = \"A\"\nsteps = []\n[host]\nstart = \"2000-01-01T00:00:00Z\"", "a time from 2026 to 2099"),
             ("title = \"A\"\nsteps = []\n[promise]\nsips = \"all\"", "line 4, column 1: 'promise.sips' is to be a whole number"),
             ("title = \"A\"\nsteps = []\n[[[bottle]]]", "line 3, column 1: no name follows the bracket"),
             ("title = \"A\"\nsteps = [", "this is no TOML"),
