@@ -35,6 +35,19 @@ actor DayClient {
         }
     }
 
+    /// Goes on scanning, so that a recording of the air shows how often it advertises.
+    func watch(for limit: Duration) async throws {
+        link.perform(.startScan)
+        defer { link.perform(.stopScan) }
+        let end = clock.now().advanced(by: limit)
+        while !isOver, clock.now() < end {
+            try Task.checkCancellation()
+            await rest(until: end)
+        }
+        // What was seen meanwhile answers nothing that is asked from here on.
+        answers = []
+    }
+
     func connect(_ peer: PeerID, within limit: Duration) async throws {
         link.perform(.connect(peer, limit: limit))
         mtu = try await wait(limit + .seconds(2), "The connection did not come about") {

@@ -245,6 +245,7 @@ public actor DayCourse {
             (day.advertisement, day.name) = (found, found.name)
             day.seenAfter = start.duration(to: surroundings.clock.now())
             peer = found
+            if day.hasRadio { try await client.watch(for: limits.advertising) }
         }
         try await client.connect(found.peer, within: limits.connect)
         connections += 1

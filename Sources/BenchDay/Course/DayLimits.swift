@@ -2,6 +2,8 @@
 public struct DayLimits: Hashable, Sendable {
     /// Bottles advertise rarely, and sleep.
     public var find = Duration.seconds(60)
+    /// How long it is listened to before the first connection, where there is a radio.
+    public var advertising = Duration.seconds(20)
     public var connect = Duration.seconds(10)
     /// Table, subscription, write.
     public var request = Duration.seconds(15)
@@ -21,6 +23,7 @@ public struct DayLimits: Hashable, Sendable {
     /// With a bottle that does not exist.
     public static var rehearsal: DayLimits {
         var limits = DayLimits()
+        limits.advertising = .seconds(4)
         (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (.seconds(5), .milliseconds(5500), .seconds(1), .milliseconds(500), .milliseconds(300))
         return limits
     }

@@ -115,6 +115,10 @@ extension DayJudge {
     var hangUp: DayFinding {
         guard let step = day.steps.first(where: { $0.kind == .hangUp }) else { return untried(.hangUp) }
         guard step.refusal == nil else { return untried(.hangUp, "It could not be written: \(step.refusal ?? "")") }
+        let offered = day.services.lazy.flatMap(\.characteristics).first { $0.uuid == day.response }?.properties ?? []
+        guard step.isCutOff || !day.hasRadio || !offered.isDisjoint(with: [.write, .writeWithoutResponse]) else {
+            return untried(.hangUp, "The connection went on; the table offers no such write, so that the stack may have kept it.")
+        }
         return DayFinding(.hangUp, step.isCutOff ? .confirmed : .contradicted, step.isCutOff ? "The connection ended." : "The connection went on.", lines(step))
     }
 
