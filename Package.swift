@@ -35,6 +35,7 @@ let package = Package(
     name: "waterh-bench",
     products: [
         .executable(name: "waterh-emulator", targets: ["waterh-emulator"]),
+        .executable(name: "waterh-fleet", targets: ["waterh-fleet"]),
         .executable(name: "waterh-gateway", targets: ["waterh-gateway"]),
         .executable(name: "waterh-replay", targets: ["waterh-replay"]),
         .executable(name: "waterh-tracker", targets: ["waterh-tracker"]),
@@ -108,9 +109,18 @@ let package = Package(
             "ScenarioFiles",
             ["Scenarios", "CommandStore", "CommandKit", "Emulation", "Replay", "Store", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
 
+        // An address of a web server, its limits, and how it stops.
+        target("HTTPListening", [hummingbird, hummingbirdCore, nio, logging]),
+
+        // What gateways tell a fleet; and what becomes of it in PostgreSQL. Nothing but the fleet's own program uses libpq.
+        target("FleetWire", ["TrackerCore"]),
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
+        target("FleetServer", ["FleetStore", "FleetWire", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, crypto, logging]),
+
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),
-        target("HTTPAPI", ["TrackerDesk", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore, httpTypes, nio, logging]),
+        target("HTTPAPI", ["TrackerDesk", "Store", "TrackerCore", "CDashboard", "HTTPListening", hummingbird, httpTypes, nio, logging]),
 
         // The same at an MQTT broker, and what Home Assistant is told of it.
         target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT"]),
@@ -131,6 +141,7 @@ let package = Package(
                 "BenchDay", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
                 "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
             ]),
+        command("waterh-fleet", ["FleetServer", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
         command("waterh-replay", ["Archives", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),
@@ -163,6 +174,8 @@ let package = Package(
         tests("TrackerDeskTests", ["TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests("HTTPAPITests", ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
+        // With a real PostgreSQL, where there is one.
+        tests("FleetTests", ["FleetWire", "FleetStore", "TrackerCore", "Outgoing"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

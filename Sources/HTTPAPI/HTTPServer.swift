@@ -1,39 +1,14 @@
+import HTTPListening
 import HTTPTypes
 import Hummingbird
-import HummingbirdCore
 import Logging
-import NIOCore
 
 /// The web server of the service: the API, the stream of events, and the pages.
 public struct HTTPServer: Sendable {
     /// So many connections at once on each address; more wait in the kernel's queue.
     public static let connectionLimit = 2500
-    /// A connection on which nothing arrives for so long is closed; one whose answer goes on is not.
-    static let idleSeconds: Int64 = 60
-    /// What was asked for may go on for so long when the server is told to stop.
-    static let stopLimit = Duration.seconds(5)
-
     /// One address to listen on.
-    public enum Endpoint: Hashable, Sendable {
-        case tcp(host: String, port: Int)
-        /// A socket in the file system, which only this user can open.
-        case unix(path: String)
-
-        /// `127.0.0.1:8077`, `[::1]:8077`, `unix:PATH`.
-        public init?(_ text: String) {
-            if text.hasPrefix("unix:") {
-                let path = String(text.dropFirst(5))
-                guard path.hasPrefix("/"), path.utf8.count < 108 else { return nil }
-                self = .unix(path: path)
-                return
-            }
-            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
-            var host = text[..<colon]
-            if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() } else if host.contains(":") { return nil }
-            guard !host.isEmpty else { return nil }
-            self = .tcp(host: String(host), port: Int(port))
-        }
-    }
+    public typealias Endpoint = HTTPListener.Endpoint
 
     private let household: Household
     private let names: @Sendable () -> [String]
@@ -69,40 +44,7 @@ public struct HTTPServer: Sendable {
         router.add(middleware: Door(names: names, household: household, host: host, isPrivate: isPrivate, counts: counts))
         enter(RouteTable(router, household), counts).finish()
 
-        let address: BindAddress
-        switch endpoint {
-        case .tcp(let host, let port): address = .hostname(host, port: port)
-        case .unix(let path): address = .unixDomainSocket(path: path)
-        }
-        var quiet = log
-        quiet.logLevel = .error
-        let connections = OpenConnections()
-        quiet.handler = RunningLog(quiet.handler) { connections.isStopping }
-        let application = Application(
-            responder: router.buildResponder(),
-            server: .http1(configuration: .init(
-                additionalChannelHandlers: [connections.watch()], idleTimeout: .seconds(Self.idleSeconds),
-                httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))),
-            configuration: ApplicationConfiguration(
-                address: address, serverName: nil, availableConnectionsDelegate: MaximumAvailableConnections(Self.connectionLimit, logger: quiet)),
-            onServerRunning: { channel in
-                connections.opened(channel)
-                await ready(channel.localAddress?.port)
-            },
-            logger: quiet)
-        let serving = Task { try await application.run() }
-        try await withTaskCancellationHandler {
-            do {
-                try await serving.value
-            } catch where connections.isStopping {}
-        } onCancel: {
-            connections.stop()
-            // For what goes on without a connection: nothing is accepted any more by then.
-            Task {
-                try? await Task.sleep(for: Self.stopLimit)
-                serving.cancel()
-            }
-        }
+        try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, log: log).run(router.buildResponder(), ready: ready)
     }
 
     private func enter(_ table: RouteTable, _ counts: RequestCounts) -> RouteTable {

@@ -13,7 +13,7 @@ enum HouseRules {
         "BottleProtocol": [["", "Frames"], ["Records"], ["Assembly", "Messages"]],
         "Captures": [["Packets"], ["Formats"], ["Text"], [""]],
         "Gateway": [["Policy"], ["Contract"], ["Session"], ["Engine"], ["Driver"], ["Service"]],
-        "HTTPAPI": [["Service", "Wire"], ["Guard"], ["Live", "Widgets"], ["People"], ["Routes"], [""]],
+        "HTTPAPI": [["Wire"], ["Guard"], ["Live", "Widgets"], ["People"], ["Routes"], [""]],
         "Links": [["", "Doctor"]],
         "MQTTSurface": [["Wire"], ["Discovery"], ["Outlet"]],
         "PocketSurface": [["Wire"], ["Outlet"]],

@@ -1,0 +1,193 @@
+import CLibPQ
+import Foundation
+import Glibc
+
+/// A connection to PostgreSQL over libpq. Whoever uses it waits, but never for longer than the limits say. It belongs to one thread at a time.
+public final class FleetConnection {
+    /// Where it leads: host, port and database; no user, no password.
+    public let place: String
+    private let handle: OpaquePointer
+    private let statementLimit: Duration
+    private var prepared: [String: String] = [:]
+    /// It is of no use any more; another one is to be opened.
+    public private(set) var isBroken = false
+
+    /// - Parameters:
+    ///   - database: as libpq takes it, `host=… dbname=…` or `postgresql://…`; what it leaves out comes from the environment (PGHOST, PGPASSWORD, …).
+    ///   - connectLimit: until there is a connection.
+    ///   - statementLimit: for each statement; the server ends what takes longer.
+    public init(_ database: String, connectLimit: Duration = .seconds(5), statementLimit: Duration = .seconds(20)) throws(FleetFailure) {
+        var words: UnsafeMutablePointer<CChar>?
+        guard !database.utf8.contains(0), let options = PQconninfoParse(database.isEmpty || database.contains("=") || database.contains("://") ? database : "dbname=" + database, &words) else {
+            let said = words.map { String(cString: $0).trimmingCharacters(in: .whitespacesAndNewlines) } ?? "there is a zero in it"
+            PQfreemem(words)
+            throw FleetFailure(.wrongUse, "These words name no database: \(said). Write host=… dbname=… user=…, or postgresql://….")
+        }
+        PQconninfoFree(options)
+        let seconds = "\(max(2, connectLimit.components.seconds))"
+        let names = Self.copies(["dbname", "connect_timeout", "application_name", "client_encoding", nil])
+        let values = Self.copies([database, seconds, "waterh", "UTF8", nil])
+        defer { Self.free(names + values) }
+        guard let handle = PQconnectStartParams(names, values, 1) else { throw FleetFailure(.broken, "There is no memory for a connection.") }
+        self.handle = handle
+        self.statementLimit = statementLimit
+        place = Self.place(handle)
+        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        let deadline = ContinuousClock.now + connectLimit
+        var wanted = PGRES_POLLING_WRITING
+        while PQstatus(handle) != CONNECTION_BAD, wanted != PGRES_POLLING_OK, wanted != PGRES_POLLING_FAILED {
+            guard Self.wait(PQsocket(handle), wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline) else {
+                throw FleetFailure(.unreachable, "PostgreSQL at \(place) does not answer within \(connectLimit.components.seconds) s. See whether it runs, and whether this is its place.")
+            }
+            wanted = PQconnectPoll(handle)
+        }
+        guard PQstatus(handle) == CONNECTION_OK else { throw Self.refusal(handle, place) }
+        guard PQsetnonblocking(handle, 1) == 0 else { throw FleetFailure(.broken, "The connection to PostgreSQL at \(place) cannot be used without blocking.") }
+        let milliseconds = statementLimit.components.seconds * 1000 + statementLimit.components.attoseconds / 1_000_000_000_000_000
+        try script("""
+            SET statement_timeout = \(milliseconds); SET lock_timeout = \(milliseconds); SET idle_in_transaction_session_timeout = \(3 * milliseconds);
+            SET TIME ZONE 'UTC'; SET client_min_messages = error
+            """)
+    }
+
+    deinit { PQfinish(handle) }
+
+    /// Does one statement. It is prepared where it is used first.
+    /// - Parameter values: as texts, for `$1` and so on.
+    /// - Returns: rows of columns as texts.
+    @discardableResult
+    public func run(_ sql: String, _ values: [String?] = []) throws(FleetFailure) -> [[String?]] {
+        let name: String
+        if let known = prepared[sql] { name = known } else {
+            name = "s\(prepared.count)"
+            let sent = PQsendPrepare(handle, name, sql, 0, nil)
+            _ = try finish(sent)
+            prepared[sql] = name
+        }
+        let texts = Self.copies(values)
+        defer { Self.free(texts) }
+        let sent = PQsendQueryPrepared(handle, name, Int32(texts.count), texts, nil, nil, 0)
+        return try finish(sent).rows
+    }
+
+    /// Does several statements without values.
+    public func script(_ sql: String) throws(FleetFailure) { _ = try finish(PQsendQuery(handle, sql)) }
+
+    /// All of it is stored when this returns, or nothing: whatever is thrown takes it back. Only where the connection breaks during the very last word nobody
+    /// knows, and what is done again by its identity is done once.
+    public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+        try script("BEGIN")
+        let result: Result
+        do { result = try body() } catch {
+            if !isBroken { try? script("ROLLBACK") }
+            throw error
+        }
+        guard try finish(PQsendQuery(handle, "COMMIT")).command == "COMMIT" else { throw FleetFailure(.broken, "PostgreSQL at \(place) took the transaction back.") }
+        return result
+    }
+
+    // MARK: - Waiting
+
+    private func finish(_ sent: Int32) throws(FleetFailure) -> (rows: [[String?]], command: String) {
+        guard sent == 1 else { throw lost() }
+        // The server ends a statement itself; this is for a server that says nothing any more.
+        let deadline = ContinuousClock.now + statementLimit + .seconds(2)
+        var flushed = PQflush(handle)
+        while flushed == 1 {
+            guard Self.wait(PQsocket(handle), POLLIN | POLLOUT, deadline) else { throw silent() }
+            guard PQconsumeInput(handle) == 1 else { throw lost() }
+            flushed = PQflush(handle)
+        }
+        guard flushed == 0 else { throw lost() }
+        var rows: [[String?]] = [], command = "", failure: FleetFailure?
+        while true {
+            while PQisBusy(handle) == 1 {
+                guard Self.wait(PQsocket(handle), POLLIN, deadline) else { throw silent() }
+                guard PQconsumeInput(handle) == 1 else { throw lost() }
+            }
+            guard let result = PQgetResult(handle) else { break }
+            defer { PQclear(result) }
+            switch PQresultStatus(result) {
+            case PGRES_TUPLES_OK: rows = Self.rows(result)
+            case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: break
+            default:
+                let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) } ?? ""
+                let words = PQresultErrorField(result, Int32(UInt8(ascii: "M"))) ?? PQresultErrorMessage(result)
+                failure = failure ?? FleetFailure(state: state, words.map { String(cString: $0) } ?? "", at: place)
+            }
+            command = PQcmdStatus(result).map { String(cString: $0) } ?? ""
+        }
+        if PQstatus(handle) == CONNECTION_BAD {
+            isBroken = true
+            if failure == nil || failure?.kind == .broken { throw lost() }
+        }
+        if let failure { throw failure }
+        return (rows, command)
+    }
+
+    private static func copies(_ texts: [String?]) -> [UnsafePointer<CChar>?] {
+        texts.map { text in
+            guard let text, let copy = strdup(text) else { return nil }
+            return UnsafePointer(copy)
+        }
+    }
+
+    private static func free(_ copies: [UnsafePointer<CChar>?]) {
+        for copy in copies { Glibc.free(UnsafeMutableRawPointer(mutating: copy)) }
+    }
+
+    private static func rows(_ result: OpaquePointer) -> [[String?]] {
+        let columns = PQnfields(result)
+        return (0..<PQntuples(result)).map { row in
+            (0..<columns).map { column in
+                guard PQgetisnull(result, row, column) == 0, let value = PQgetvalue(result, row, column) else { return nil }
+                return String(decoding: UnsafeRawBufferPointer(start: value, count: Int(PQgetlength(result, row, column))), as: UTF8.self)
+            }
+        }
+    }
+
+    private func lost() -> FleetFailure {
+        isBroken = true
+        let said = String(cString: PQerrorMessage(handle)).split(separator: "\n").first.map(String.init) ?? "no words"
+        return FleetFailure(.unreachable, "The connection to PostgreSQL at \(place) broke (\(said.prefix(300))). See whether it runs.")
+    }
+
+    private func silent() -> FleetFailure {
+        isBroken = true
+        return FleetFailure(.slow, "PostgreSQL at \(place) says nothing for \(statementLimit.components.seconds + 2) s. See whether it runs, and the network on the way.")
+    }
+
+    /// - Returns: whether there is something before the deadline.
+    private static func wait(_ socket: Int32, _ events: Int32, _ deadline: ContinuousClock.Instant) -> Bool {
+        guard socket >= 0 else { return true }
+        while true {
+            let rest = deadline - .now
+            guard rest > .zero else { return false }
+            var one = pollfd(fd: socket, events: Int16(events), revents: 0)
+            let milliseconds = min(rest.components.seconds * 1000 + rest.components.attoseconds / 1_000_000_000_000_000 + 1, 3_600_000)
+            let found = poll(&one, 1, Int32(milliseconds))
+            if found > 0 || (found < 0 && errno != EINTR) { return true }
+        }
+    }
+
+    private static func place(_ handle: OpaquePointer) -> String {
+        func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
+        let host = text(PQhost(handle)), port = text(PQport(handle)), name = text(PQdb(handle))
+        return "\(host.isEmpty ? "this machine" : host)\(port.isEmpty ? "" : ":\(port)")\(name.isEmpty ? "" : "/\(name)")"
+    }
+
+    /// A connection that was refused has words only, and no state.
+    private static func refusal(_ handle: OpaquePointer, _ place: String) -> FleetFailure {
+        let said = String(cString: PQerrorMessage(handle)).trimmingCharacters(in: .whitespacesAndNewlines).replacing("\n", with: " ")
+        let state =
+            if said.contains("too many clients") || said.contains("too many connections") || said.contains("remaining connection slots") { "53300" }
+            else if ["password", "authentication", "no pg_hba.conf entry", "role \""].contains(where: said.contains) { "28000" }
+            else if said.contains("the database system is") { "57P03" }
+            else { "" }
+        guard state.isEmpty else { return FleetFailure(state: state, said, at: place) }
+        if said.contains("database \""), said.contains("does not exist") {
+            return FleetFailure(.wrongUse, "There is no such database at \(place) (\(said.prefix(300))). Create it, or name another one.")
+        }
+        return FleetFailure(.unreachable, "PostgreSQL at \(place) cannot be reached (\(said.prefix(300))). See whether it runs, and whether this is its place.")
+    }
+}

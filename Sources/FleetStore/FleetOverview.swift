@@ -1,0 +1,109 @@
+import TrackerCore
+
+/// Who has drunk how much today, which bottles there are, and who told of them when.
+public struct FleetOverview: Hashable, Sendable, Encodable {
+    public var people: [Person] = []
+    public var bottles: [Bottle] = []
+    public var gateways: [Gateway] = []
+    /// There are more than are shown.
+    public var isCut = false
+
+    /// So many of each are shown.
+    public static let limit = 10_000
+
+    public struct Person: Hashable, Sendable, Encodable {
+        public var name: String
+        /// Theirs, in the zone of their newest drink; UTC's where there is none around now.
+        public var day: String
+        public var todayMl: Int
+        public var drinks: Int
+        /// Their latest drink of these days, ms UTC.
+        public var lastDrink: Int64?
+    }
+
+    public struct Bottle: Hashable, Sendable, Encodable {
+        public var name: String
+        /// Whose drinks it brought last.
+        public var person: String
+        public var gateway: String
+        /// Seconds since it was told of.
+        public var toldSecondsAgo: Int64
+    }
+
+    public struct Gateway: Hashable, Sendable, Encodable {
+        public var name: String
+        public var isRevoked: Bool
+        /// `nil`: it never told anything.
+        public var seenSecondsAgo: Int64?
+        /// The latest moment of a drink that it told, ms UTC.
+        public var lastEntry: Int64?
+        public var entries: Int64
+        public var poisoned: Int64
+    }
+}
+
+extension FleetStore {
+    /// People by what they drank today, the least first.
+    public func overview(now: Instant) throws -> FleetOverview {
+        var overview = FleetOverview()
+        let utc = LocalDay(daysSince1970: Int(now.milliseconds / 86_400_000))
+        // Somewhere it is tomorrow already, and somewhere still yesterday.
+        let rows = try connection.run("""
+            SELECT person, day, sum(ml), count(*), max(at), (array_agg(zone ORDER BY at DESC))[1] FROM (
+                SELECT DISTINCT ON (person, key) * FROM entry
+                WHERE (person, key) IN (SELECT person, key FROM entry WHERE day BETWEEN $1::date AND $2::date)
+                ORDER BY person, key, deleted DESC, changed DESC, gateway, store
+            ) drink WHERE NOT deleted AND ml > 0 AND day BETWEEN $1::date AND $2::date GROUP BY person, day ORDER BY person, day DESC
+            """, [utc.adding(days: -1).description, utc.adding(days: 1).description])
+        var days: [String: [(day: String, ml: Int, drinks: Int, last: Int64, zone: String)]] = [:]
+        for row in rows where row.count == 6 {
+            guard let person = row[0], let day = row[1], let last = row[4].flatMap(Int64.init), let zone = row[5] else { continue }
+            days[person, default: []].append((day, Int(row[2] ?? "") ?? 0, Int(row[3] ?? "") ?? 0, last, zone))
+        }
+        var zones: [String: String] = [:]
+        func today(_ zone: String) -> String {
+            if let known = zones[zone] { return known }
+            let shift = (try? Zone(zone))?.offsetSeconds(at: now) ?? 0
+            let day = LocalDay(daysSince1970: Int((now.milliseconds + Int64(shift) * 1000) / 86_400_000)).description
+            zones[zone] = day
+            return day
+        }
+        let names = try connection.run("SELECT name FROM person ORDER BY name LIMIT \(FleetOverview.limit + 1)").compactMap(\.first).compactMap(\.self)
+        for name in names.prefix(FleetOverview.limit) {
+            let theirs = days[name] ?? []
+            let last = theirs.max { $0.last < $1.last }
+            let day = today(last?.zone ?? "UTC")
+            let found = theirs.first { $0.day == day }
+            overview.people.append(.init(name: name, day: day, todayMl: found?.ml ?? 0, drinks: found?.drinks ?? 0, lastDrink: last?.last))
+        }
+        overview.people.sort { ($0.todayMl, $0.name) < ($1.todayMl, $1.name) }
+        let bottles = try connection.run("""
+            SELECT name, person, gateway, greatest(0, extract(epoch FROM now() - told))::bigint FROM bottle ORDER BY name LIMIT \(FleetOverview.limit + 1)
+            """)
+        overview.bottles = bottles.prefix(FleetOverview.limit).compactMap { row in
+            guard let name = row[0], let person = row[1], let gateway = row[2] else { return nil }
+            return .init(name: name, person: person, gateway: gateway, toldSecondsAgo: row[3].flatMap(Int64.init) ?? 0)
+        }
+        let gateways = try connection.run("""
+            SELECT name, revoked IS NOT NULL, greatest(0, extract(epoch FROM now() - last_seen))::bigint, last_entry, entries, poisoned
+            FROM gateway WHERE role = 'gateway' ORDER BY last_seen NULLS FIRST, name LIMIT \(FleetOverview.limit + 1)
+            """)
+        overview.gateways = gateways.prefix(FleetOverview.limit).compactMap { row in
+            row[0].map {
+                .init(
+                    name: $0, isRevoked: row[1] == "t", seenSecondsAgo: row[2].flatMap(Int64.init), lastEntry: row[3].flatMap(Int64.init),
+                    entries: row[4].flatMap(Int64.init) ?? 0, poisoned: row[5].flatMap(Int64.init) ?? 0)
+            }
+        }
+        overview.isCut = [names.count, bottles.count, gateways.count].contains { $0 > FleetOverview.limit }
+        return overview
+    }
+
+    /// A person's days with drinks, oldest first; `nil` where nobody goes by that name.
+    public func days(of person: String) throws -> [(day: LocalDay, ml: Int, drinks: Int)]? {
+        guard try !connection.run("SELECT 1 FROM person WHERE name = $1", [person]).isEmpty else { return nil }
+        return try connection.run("SELECT day, ml, drinks FROM day_total WHERE person = $1 ORDER BY day", [person]).compactMap { row in
+            row[0].flatMap(LocalDay.init).map { ($0, Int(row[1] ?? "") ?? 0, Int(row[2] ?? "") ?? 0) }
+        }
+    }
+}

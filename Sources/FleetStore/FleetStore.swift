@@ -1,0 +1,52 @@
+import FleetWire
+
+/// What a fleet of gateways told, in PostgreSQL.
+public struct FleetStore {
+    let connection: FleetConnection
+
+    public init(_ connection: FleetConnection) { self.connection = connection }
+
+    /// Of the tables that this program knows.
+    public static let version = FleetSchema.steps.count
+
+    /// Brings the tables up to date. Who comes second waits for the first.
+    /// - Returns: the version before and after.
+    public func migrate() throws -> (before: Int, after: Int) {
+        try connection.transaction {
+            try connection.run("SELECT pg_advisory_xact_lock(\(FleetSchema.lock))")
+            try connection.script("CREATE TABLE IF NOT EXISTS fleet_schema (version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())")
+            let before = try version()
+            try refuse(newer: before)
+            for (index, step) in FleetSchema.steps.enumerated().dropFirst(before) {
+                try connection.script(step)
+                try connection.run("INSERT INTO fleet_schema (version) VALUES ($1)", ["\(index + 1)"])
+            }
+            return (before, Self.version)
+        }
+    }
+
+    /// - Throws: `FleetFailure` of the kind `schema` where the tables are not those of this program.
+    public func check() throws {
+        guard try connection.run("SELECT to_regclass('fleet_schema')").first?.first ?? nil != nil else { throw older(0) }
+        let there = try version()
+        try refuse(newer: there)
+        if there < Self.version { throw older(there) }
+    }
+
+    private func version() throws -> Int { Int((try connection.run("SELECT coalesce(max(version), 0) FROM fleet_schema").first?.first ?? nil) ?? "") ?? 0 }
+
+    private func older(_ there: Int) -> FleetFailure {
+        FleetFailure(.schema, "The tables in PostgreSQL at \(connection.place) are of version \(there), and this program needs \(Self.version). Bring them up to date first.")
+    }
+
+    private func refuse(newer there: Int) throws {
+        guard there > Self.version else { return }
+        throw FleetFailure(
+            .schema, "The tables in PostgreSQL at \(connection.place) are of version \(there), and this program knows up to \(Self.version). Use a newer program; nothing was changed.")
+    }
+
+    /// A list of texts as PostgreSQL reads an array.
+    static func array(_ texts: [String?]) -> String {
+        "{" + texts.map { text in text.map { "\"" + $0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\"" } ?? "NULL" }.joined(separator: ",") + "}"
+    }
+}

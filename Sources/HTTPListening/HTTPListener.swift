@@ -1,0 +1,83 @@
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// One address of a web server, with the limits that all of ours have, and a way of stopping that finishes what is being answered.
+public struct HTTPListener: Sendable {
+    /// A connection on which nothing arrives for so long is closed; one whose answer goes on is not.
+    static let idleSeconds: Int64 = 60
+    /// What was asked for may go on for so long when the server is told to stop.
+    static let stopLimit = Duration.seconds(5)
+
+    /// One address to listen on.
+    public enum Endpoint: Hashable, Sendable {
+        case tcp(host: String, port: Int)
+        /// A socket in the file system, which only this user can open.
+        case unix(path: String)
+
+        /// `127.0.0.1:8077`, `[::1]:8077`, `unix:PATH`.
+        public init?(_ text: String) {
+            if text.hasPrefix("unix:") {
+                let path = String(text.dropFirst(5))
+                guard path.hasPrefix("/"), path.utf8.count < 108 else { return nil }
+                self = .unix(path: path)
+                return
+            }
+            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+            var host = text[..<colon]
+            if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() } else if host.contains(":") { return nil }
+            guard !host.isEmpty else { return nil }
+            self = .tcp(host: String(host), port: Int(port))
+        }
+    }
+
+    private let endpoint: Endpoint
+    private let connectionLimit: Int
+    private let log: Logger
+
+    /// - Parameter connectionLimit: so many connections at once; more wait in the kernel's queue.
+    public init(_ endpoint: Endpoint, connectionLimit: Int, log: Logger) {
+        (self.endpoint, self.connectionLimit, self.log) = (endpoint, connectionLimit, log)
+    }
+
+    /// Serves until the task is cancelled.
+    /// - Parameter ready: told once, with the port in use.
+    public func run<Responder: HTTPResponder>(_ responder: Responder, ready: @escaping @Sendable (_ port: Int?) async -> Void) async throws
+    where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+        let address: BindAddress
+        switch endpoint {
+        case .tcp(let host, let port): address = .hostname(host, port: port)
+        case .unix(let path): address = .unixDomainSocket(path: path)
+        }
+        var quiet = log
+        quiet.logLevel = .error
+        let connections = OpenConnections()
+        quiet.handler = RunningLog(quiet.handler) { connections.isStopping }
+        let application = Application(
+            responder: responder,
+            server: .http1(configuration: .init(
+                additionalChannelHandlers: [connections.watch()], idleTimeout: .seconds(Self.idleSeconds),
+                httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))),
+            configuration: ApplicationConfiguration(
+                address: address, serverName: nil, availableConnectionsDelegate: MaximumAvailableConnections(connectionLimit, logger: quiet)),
+            onServerRunning: { channel in
+                connections.opened(channel)
+                await ready(channel.localAddress?.port)
+            },
+            logger: quiet)
+        let serving = Task { try await application.run() }
+        try await withTaskCancellationHandler {
+            do {
+                try await serving.value
+            } catch where connections.isStopping {}
+        } onCancel: {
+            connections.stop()
+            // For what goes on without a connection: nothing is accepted any more by then.
+            Task {
+                try? await Task.sleep(for: Self.stopLimit)
+                serving.cancel()
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import CommandKit
+import FleetStore
+import Foundation
+
+/// Where the fleet's tables lie.
+struct DatabaseOptions: ParsableArguments {
+    @Option(name: .long, help: "The database, as libpq takes it. Default: WATERH_FLEET_DATABASE, else libpq's own (PGHOST, PGDATABASE, …).")
+    var database: String?
+
+    var words: String { database ?? ProcessInfo.processInfo.environment["WATERH_FLEET_DATABASE"] ?? "" }
+
+    /// Does something with the store, and turns what goes wrong into a command's failure.
+    func use<Result>(checked: Bool = true, _ body: (FleetStore) throws -> Result) throws -> Result {
+        do {
+            let store = FleetStore(try FleetConnection(words))
+            if checked { try store.check() }
+            return try body(store)
+        } catch let failure as FleetFailure {
+            throw Self.failure(failure)
+        }
+    }
+
+    static func failure(_ failure: FleetFailure) -> CommandFailure {
+        let status: ExitStatus = failure.kind == .wrongUse ? .wrongUse : .failed
+        let advice: String? = failure.kind == .schema ? "Run waterh-fleet migrate of the newest program first." : nil
+        return CommandFailure(status, failure.sentence, advice: advice, code: failure.kind.rawValue)
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import CommandKit
+import FleetServer
+import Foundation
+
+struct EnrolCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enrol", abstract: "Lets a gateway tell its drinks, or somebody look: prints the credential, once.",
+        discussion: "Only a hash of it is kept, so that it cannot be shown again. A name that was enrolled once is never given again.")
+
+    @Argument(help: "How the gateway is called: a-z, A-Z, digits, - and _, beginning with a letter. Where it lists no people, its one person is called so.")
+    var name: String
+
+    @Flag(help: "A credential that only looks: the overview, a person's days, the figures.")
+    var reader = false
+
+    @Flag(help: "Takes the credential back, for good.")
+    var revoke = false
+
+    @OptionGroup var database: DatabaseOptions
+
+    func validate() throws {
+        guard name.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]{0,63}/) != nil else { throw ValidationError("A name has 1 to 64 letters a-z and A-Z, digits, - and _, and begins with a letter.") }
+        guard !(revoke && reader) else { throw ValidationError("--revoke needs the name only.") }
+    }
+
+    func run() throws {
+        if revoke {
+            guard try database.use({ try $0.revoke(name) }) else { throw CommandFailure(.refused, "Nobody was enrolled as \(name).", advice: "waterh-fleet report shows who was.") }
+            TextOutput.standard.line("\(name) is let in no more.")
+            return
+        }
+        var random = SystemRandomNumberGenerator()
+        let credential = FleetCredential.text(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+        let isNew = try database.use {
+            try $0.enrol(name, as: reader ? .reader : .gateway, id: UUID().uuidString.lowercased(), token: FleetCredential.hash(credential))
+        }
+        guard isNew else { throw CommandFailure(.refused, "\(name) was enrolled before, and its credential cannot be shown again.", advice: "Enrol it under another name, and take the old one back with --revoke.") }
+        TextOutput.standard.line(credential)
+    }
+}

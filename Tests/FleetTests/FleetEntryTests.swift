@@ -1,0 +1,61 @@
+import Testing
+import TrackerCore
+
+@testable import FleetWire
+
+@Suite("A fleet's entries on the wire")
+struct FleetEntryTests {
+    static let key = "A4:C1:38:01:02:03|2026-02-02T22:21:15|16"
+
+    static func entry(_ place: Int64 = 1, person: String? = "anna", store: String = "s1", key: String = key, ml: Int = 16, day: Int = 20_486, isDeleted: Bool = false, changed: Int64 = 1) -> FleetEntry {
+        FleetEntry(
+            person: person, store: store, place: place, key: key,
+            drink: .init(
+                at: Instant(milliseconds: Int64(day) * 86_400_000 + 3_600_000), zone: "Europe/Berlin", day: LocalDay(daysSince1970: day), ml: ml, isDeleted: isDeleted,
+                changed: Instant(milliseconds: changed)))
+    }
+
+    @Test func whatIsWrittenIsReadAgain() throws {
+        var all = [Self.entry(), Self.entry(2, person: nil, key: "k\"\\é|", isDeleted: true), FleetEntry(person: "bob", store: "s", place: .max, key: "x", drink: nil)]
+        all[0].record = .init(raw: "1A020216151500100000016100", received: Instant(milliseconds: 5))
+        let lines = try FleetLines(FleetLines.bytes(all))
+        #expect(lines.entries == all && lines.poison.isEmpty)
+        #expect(all.map(\.bottle) == ["A4:C1:38:01:02:03", nil, nil])
+    }
+
+    @Test func aLineThatIsCutIsPoisonAndNothingElse() throws {
+        let whole = try FleetLines.bytes([Self.entry()])
+        for end in 1..<(whole.count - 1) {
+            let lines = try FleetLines(Array(whole[..<end]))
+            #expect(lines.entries.isEmpty && lines.poison.count == 1, "cut at \(end)")
+        }
+    }
+
+    @Test(arguments: [
+        (#""version":1"#, #""version":0"#, "there is no version 0"), (#""ml":16"#, #""ml":-1"#, "no drink"), (#""ml":16"#, #""ml":"x""#, "ml is of another type"),
+        (#""zone":"Europe/Berlin""#, #""zone":"Mars/Olympus""#, "no time zone"), (#""day":"2026-02-02""#, #""day":"2027-02-02""#, "not that of its moment"),
+        (#""place":1"#, #""place":0"#, "places begin at 1"), (#""person":"anna""#, #""person":"a\u0000b""#, "printable"), (#""store":"s1","#, "", "store is missing"),
+        (#""version":1"#, #""version":1,"raw":"zz","received":1"#, "raw is not"), (#""changed":1"#, #""changed":9223372036854775807"#, "outside of the years"),
+    ])
+    func whatIsNoEntryIsSetAside(part: String, other: String, reason: String) throws {
+        let text = String(decoding: try FleetLines.bytes([Self.entry()]), as: UTF8.self)
+        #expect(text.contains(part), "\(text)")
+        let lines = try FleetLines(Array(text.replacing(part, with: other).utf8) + FleetLines.bytes([Self.entry(7)]))
+        #expect(lines.entries.map(\.place) == [7] && lines.poison.count == 1)
+        #expect(lines.poison.first?.reason.contains(reason) == true, "\(lines.poison)")
+    }
+
+    @Test func aNewerVersionIsRefusedAsAWhole() throws {
+        let text = String(decoding: try FleetLines.bytes([Self.entry(), Self.entry(2)]), as: UTF8.self)
+        #expect(throws: FleetEntry.Newer(version: 2)) { try FleetLines(Array(text.replacing(#""place":2,"store":"s1","version":1"#, with: "")
+            .replacing(#""version":1"#, with: #""version":2"#).utf8)) }
+    }
+
+    @Test func limitsHold() throws {
+        let line = Array("{}\n".utf8)
+        #expect(try FleetLines(Array(repeating: line, count: FleetLines.entryLimit).flatMap(\.self)).poison.count == FleetLines.entryLimit)
+        #expect(throws: FleetLines.TooMany()) { try FleetLines(Array(repeating: line, count: FleetLines.entryLimit + 1).flatMap(\.self)) }
+        let long = try FleetLines(Array(repeating: 0xFF, count: FleetEntry.lineLimit + 1))
+        #expect(long.poison.first.map { $0.line.unicodeScalars.count <= 2000 && $0.reason.contains("at most") } == true)
+    }
+}

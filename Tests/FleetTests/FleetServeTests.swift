@@ -1,0 +1,145 @@
+import Foundation
+import Outgoing
+import Support
+import Testing
+import TrackerCore
+
+@testable import FleetStore
+@testable import FleetWire
+
+/// The built `waterh-fleet` as an operator runs it.
+@Suite("The fleet's server", .enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
+struct FleetServeTests {
+    struct Fleet {
+        let environment: [String: String]
+        let words: String
+
+        init() async throws {
+            words = try await PostgreSQL.database(migrated: false)
+            environment = ["WATERH_FLEET_DATABASE": words]
+            #expect(try await run("migrate") == "The tables are of version 1 now.\n")
+        }
+
+        @discardableResult
+        func run(_ arguments: String..., code: Int32 = 0) async throws -> String {
+            let result = try await Program("waterh-fleet").run(arguments, environment: environment)
+            #expect(result.exitCode == code, "\(arguments): \(result.error)")
+            return code == 0 ? result.output : result.error
+        }
+
+        func credential(_ arguments: String...) async throws -> String {
+            let result = try await Program("waterh-fleet").run(["enrol"] + arguments, environment: environment)
+            #expect(result.exitCode == 0, "\(result.error)")
+            return result.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+
+        func serve(_ arguments: String...) async throws -> (program: RunningProgram, url: String) {
+            let program = try Program("waterh-fleet").start(["serve", "--listen", "127.0.0.1:0"] + arguments, environment: environment)
+            let line = try await program.line { $0.hasPrefix("Serving at ") }
+            return (program, String(line.dropFirst(11).dropLast()))
+        }
+    }
+
+    static func post(_ url: String, _ credential: String?, _ body: [UInt8], type: String = "application/x-ndjson") async throws -> OutgoingAnswer {
+        try await OutgoingClient(limit: .seconds(40)).send(
+            OutgoingRequest("POST", url + "/v1/entries", headers: [("Content-Type", type)] + (credential.map { [("Authorization", "Bearer \($0)")] } ?? []), body: body))
+    }
+
+    static func get(_ url: String, _ credential: String?) async throws -> (status: Int, text: String) {
+        let answer = try await OutgoingClient().send(OutgoingRequest("GET", url, headers: credential.map { [("Authorization", "Bearer \($0)")] } ?? []))
+        return (answer.status, String(decoding: answer.body, as: UTF8.self))
+    }
+
+    @Test func gatewaysTellOverTwoServersAndOneIsKilled() async throws {
+        let fleet = try await Fleet()
+        let gateway = try await fleet.credential("ward-1"), reader = try await fleet.credential("desk", "--reader")
+        #expect(try await fleet.run("enrol", "ward-1", code: 3).contains("was enrolled before"))
+        let one = try await fleet.serve(), two = try await fleet.serve()
+        let today = LocalDay(daysSince1970: Int(Date().timeIntervalSince1970 / 86_400)).daysSince1970
+        func batch(_ places: ClosedRange<Int64>) throws -> [UInt8] {
+            try FleetLines.bytes(places.map { place in
+                var entry = FleetEntryTests.entry(place, person: "<b>Ann & co", key: "A4:C1:38:01:02:03|2026-02-02T22:21:\(place + 9)|100", ml: 100, day: today)
+                entry.drink?.zone = "UTC"
+                return entry
+            })
+        }
+        #expect(try await Self.post(one.url, gateway, batch(1...10)).status == 200)
+        one.program.send(signal: SIGKILL)
+        _ = try await one.program.finish()
+        await #expect(throws: OutgoingFailure.self) { try await Self.post(one.url, gateway, batch(11...20)) }
+        // Nobody knows what became of it: it is sent again, with what went before.
+        let answer = try await Self.post(two.url, gateway, batch(1...20) + Array("no entry\n".utf8))
+        #expect(answer.status == 200 && String(decoding: answer.body, as: UTF8.self) == #"{"taken":10,"known":10,"parked":1}"#)
+        let overview = try await Self.get(two.url + "/v1/overview", reader)
+        #expect(overview.status == 200 && overview.text.contains(#""drinks":20"#) && overview.text.contains(#""todayMl":2000"#), "\(overview)")
+        let page = try await Self.get(two.url + "/", reader)
+        #expect(page.text.contains("&lt;b&gt;Ann &amp; co") && !page.text.contains("<b>Ann") && page.text.contains("A4:C1:38:01:02:03"))
+        let csv = try await Self.get(two.url + "/v1/people/%3Cb%3EAnn%20%26%20co/days", reader)
+        #expect(csv.text == "day,ml,drinks\n\(LocalDay(daysSince1970: today)),2000,20\n")
+        #expect(try await Self.get(two.url + "/v1/people/nobody/days", reader).status == 404)
+        #expect(try await Self.get(two.url + "/metrics", reader).text.contains("waterh_fleet_entries_total{became=\"taken\"} 10\n"))
+        #expect(try await Self.get(two.url + "/healthz", nil).status == 200)
+        for (credential, status) in [(gateway, 403), ("wf_wrong", 401), (nil, 401)] { #expect(try await Self.get(two.url + "/v1/overview", credential).status == status) }
+        #expect(try await fleet.run("report").contains("<b>Ann & co: 2000 ml in 20 drinks"))
+        #expect(try await fleet.run("report", "--json").contains(#""todayMl":2000"#))
+        two.program.send(signal: SIGTERM)
+        #expect(try await two.program.finish().exitCode == 0)
+    }
+
+    @Test func whatCannotBeTakenIsRefusedInWords() async throws {
+        let fleet = try await Fleet()
+        let gateway = try await fleet.credential("ward-1"), reader = try await fleet.credential("desk", "--reader")
+        let server = try await fleet.serve("--batches", "1")
+        let good = try FleetLines.bytes([FleetEntryTests.entry()])
+        let newer = Array(String(decoding: good, as: UTF8.self).replacing(#""version":1"#, with: #""version":2"#).utf8)
+        let cases: [(String?, [UInt8], String, Int, String)] = [
+            (nil, good, "application/x-ndjson", 401, "Show a credential"), ("wf_x", good, "application/x-ndjson", 401, "Nobody here knows"),
+            (reader, good, "application/x-ndjson", 403, "only looks"), (gateway, good, "text/plain", 415, "x-ndjson"),
+            (gateway, good + newer, "application/x-ndjson", 400, "of version 2"),
+            (gateway, Array(repeating: 10, count: FleetLines.byteLimit + 1), "application/x-ndjson", 413, "8 MiB"),
+            (gateway, Array(repeating: Array("{}\n".utf8), count: 10_001).flatMap(\.self), "application/x-ndjson", 413, "10000"),
+        ]
+        for (credential, body, type, status, words) in cases {
+            let answer = try await Self.post(server.url, credential, body, type: type)
+            #expect(answer.status == status && String(decoding: answer.body, as: UTF8.self).contains(words), "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        let store = FleetStore(try FleetConnection(fleet.words))
+        #expect(try store.days(of: "anna") == nil, "nothing of a batch that was refused is stored")
+
+        // One batch waits for a lock; the other is told to come again, and comes again.
+        let other = try FleetConnection(fleet.words)
+        try other.script("BEGIN; SELECT 1 FROM gateway WHERE name = 'ward-1' FOR UPDATE")
+        async let first = Self.post(server.url, gateway, good)
+        let isWaiting = try await event { try store.connection.run("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'").isEmpty ? nil : true }
+        #expect(isWaiting == true)
+        let busy = try await Self.post(server.url, gateway, good)
+        #expect(busy.status == 429 && busy.header("Retry-After") == "1")
+        try other.script("COMMIT")
+        #expect(try await first.status == 200)
+
+        // The server goes on over another connection when PostgreSQL ended the one it held.
+        try other.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+        #expect(try await Self.post(server.url, gateway, good).status == 200)
+        try other.script("ALTER DATABASE \(try #require(other.run("SELECT current_database()").first?.first ?? nil)) SET default_transaction_read_only = on")
+        try other.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+        let stands = try await Self.post(server.url, gateway, good)
+        #expect(stands.status == 503 && stands.header("Retry-After") == "5" && String(decoding: stands.body, as: UTF8.self).contains("may only be read"))
+        try other.script("SET default_transaction_read_only = off; UPDATE gateway SET revoked = now() WHERE name = 'ward-1'")
+        let revoked = try await Self.post(server.url, gateway, good)
+        #expect(revoked.status == 403 && String(decoding: revoked.body, as: UTF8.self).contains("taken back"))
+        server.program.send(signal: SIGTERM)
+        #expect(try await server.program.finish().exitCode == 0)
+    }
+
+    @Test func whatAnOperatorDoesWrongIsToldInWords() async throws {
+        let words = try await PostgreSQL.database(migrated: false)
+        for (arguments, code, said) in [
+            (["report", "--database", words], Int32(1), "Run waterh-fleet migrate"), (["serve", "--database", "host=/nowhere"], 1, "cannot be reached"),
+            (["report", "--database", "a = b = c"], 2, "name no database"), (["enrol", "1x", "--database", words], 2, "begins with a letter"),
+            (["serve", "--listen", "here", "--database", words], 2, "no place to listen at"),
+        ] {
+            let result = try await Program("waterh-fleet").run(arguments)
+            #expect(result.exitCode == code && result.error.contains(said), "\(arguments): \(result.exitCode) \(result.error)")
+        }
+    }
+}

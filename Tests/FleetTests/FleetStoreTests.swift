@@ -1,0 +1,176 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+import TrackerCore
+
+@testable import FleetStore
+@testable import FleetWire
+
+@Suite("What a fleet keeps", .enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
+struct FleetStoreTests {
+    private struct Chance: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return z ^ (z >> 31)
+        }
+    }
+
+    static func gateway(_ store: FleetStore, _ name: String) throws -> FleetVisitor {
+        #expect(try store.enrol(name, as: .gateway, id: "id-\(name)", token: "hash-\(name)"))
+        return try #require(try store.visitor("hash-\(name)"))
+    }
+
+    static func lines(_ entries: [FleetEntry], poison: [FleetLines.Poison] = []) throws -> FleetLines {
+        var lines = try FleetLines([])
+        (lines.entries, lines.poison) = (entries, poison)
+        return lines
+    }
+
+    /// Two gateways that carry the same bottles tell drinks, corrections, deletions; batches are cut anywhere, shuffled, repeated, over two connections. What is there in
+    /// the end is the fold of what each store said last.
+    @Test(arguments: [1, 2, 3] as [UInt64]) func totalsAreTheFoldOfWhatWasTold(seed: UInt64) async throws {
+        print("fleet fold: seed \(seed)")
+        var chance = Chance(state: seed)
+        let words = try await PostgreSQL.database()
+        let stores = [FleetStore(try FleetConnection(words)), FleetStore(try FleetConnection(words))]
+        let gateways = [try Self.gateway(stores[0], "one"), try Self.gateway(stores[0], "two")]
+        var told: [(gateway: Int, entry: FleetEntry)] = []
+        for gateway in 0...1 {
+            for place in 1...300 {
+                let number = Int.random(in: 0..<80, using: &chance)
+                var entry = FleetEntryTests.entry(
+                    Int64(place), person: ["anna", "bob", nil][number % 3], store: "s\(gateway)", key: "k\(number)", ml: Int.random(in: 0...500, using: &chance),
+                    day: 20_486 + Int.random(in: 0..<4, using: &chance), isDeleted: Int.random(in: 0..<6, using: &chance) == 0, changed: Int64.random(in: 1...50, using: &chance))
+                if Int.random(in: 0..<20, using: &chance) == 0 { entry.drink = nil }
+                told.append((gateway, entry))
+            }
+        }
+        var mail = (told + told.filter { _ in Bool.random(using: &chance) }).shuffled(using: &chance)
+        while !mail.isEmpty {
+            let batch = mail.prefix(Int.random(in: 1...90, using: &chance))
+            mail.removeFirst(batch.count)
+            for gateway in 0...1 {
+                let entries = batch.filter { $0.gateway == gateway }.map(\.entry)
+                for _ in 0...Int.random(in: 0...1, using: &chance) { _ = try stores.randomElement(using: &chance)?.take(Self.lines(entries), from: gateways[gateway]) }
+            }
+        }
+        // Once more, all of it: nothing is new.
+        for gateway in 0...1 {
+            let again = try stores[0].take(Self.lines(told.filter { $0.gateway == gateway }.map(\.entry)), from: gateways[gateway])
+            #expect(again.taken == 0 && again.known == 300)
+        }
+        var last: [String: [Int: (name: String, entry: FleetEntry)]] = [:]
+        for (gateway, entry) in told { last["\(entry.person ?? gateways[gateway].name) \(entry.key)", default: [:]][gateway] = (entry.person ?? gateways[gateway].name, entry) }
+        var totals: [String: [LocalDay: [Int]]] = [:]
+        for (_, sides) in last {
+            let sides = sides.sorted { $0.key < $1.key }.map(\.value)
+            guard sides.allSatisfy({ $0.entry.drink.map { !$0.isDeleted } ?? false }) else { continue }
+            let winner = sides.dropFirst().reduce(sides[0]) { ($1.entry.drink?.changed.milliseconds ?? 0) > ($0.entry.drink?.changed.milliseconds ?? 0) ? $1 : $0 }
+            guard let drink = winner.entry.drink, drink.ml > 0 else { continue }
+            totals[winner.name, default: [:]][drink.day, default: []].append(drink.ml)
+        }
+        for person in ["anna", "bob", "one", "two"] {
+            let days = try #require(try stores[1].days(of: person))
+            let expected = (totals[person] ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.reduce(0, +)) \($0.value.count)" }
+            #expect(days.map { "\($0.day) \($0.ml) \($0.drinks)" } == expected, "seed \(seed), \(person)")
+            // And what the overview says of a day is the same.
+            for day in days {
+                let noon = Instant(milliseconds: Int64(day.day.daysSince1970) * 86_400_000 + 43_200_000)
+                let found = try stores[0].overview(now: noon).people.first { $0.name == person }
+                #expect(found?.todayMl == day.ml && found?.drinks == day.drinks, "seed \(seed), \(person) on \(day.day)")
+            }
+        }
+    }
+
+    @Test func whatPostgreSQLRefusesIsSetAsideAndTheRestIsTaken() async throws {
+        let store = FleetStore(try FleetConnection(try await PostgreSQL.database()))
+        let gateway = try Self.gateway(store, "one")
+        var entries = (1...9).map { FleetEntryTests.entry(Int64($0), key: "k\($0)", ml: 100) }
+        entries[4].drink?.ml = -5
+        let poison = FleetLines.Poison(line: "{\u{0}\"", reason: "it is no JSON")
+        for taken in [8, 0] {
+            let batch = try store.take(Self.lines(entries, poison: [poison]), from: gateway)
+            #expect(batch.taken == taken && batch.parked == 2 && batch.known == 8 - taken)
+        }
+        let parked = try store.connection.run("SELECT line, reason FROM parked ORDER BY reason DESC").map { $0.compactMap(\.self) }
+        #expect(parked.count == 2 && parked[0] == ["{\u{FFFD}\"", "it is no JSON"] && parked[1][0].contains(#""ml":-5"#), "\(parked)")
+        #expect(try store.days(of: "anna")?.first?.ml == 800)
+        #expect(try store.overview(now: Instant(milliseconds: 0)).gateways.map(\.poisoned) == [4])
+    }
+
+    @Test func whoWasRevokedStoresNothing() async throws {
+        let store = FleetStore(try FleetConnection(try await PostgreSQL.database()))
+        let gateway = try Self.gateway(store, "one")
+        #expect(try !store.enrol("one", as: .reader, id: "x", token: "y") && store.revoke("one") && !store.revoke("two"))
+        #expect(throws: FleetBatch.Revoked()) { try store.take(Self.lines([FleetEntryTests.entry()]), from: gateway) }
+        #expect(try store.days(of: "anna") == nil)
+        #expect(try store.visitor("hash-one")?.isRevoked == true)
+    }
+
+    @Test func tablesOfAnotherVersionAreToldInWords() async throws {
+        let words = try await PostgreSQL.database(migrated: false)
+        let store = FleetStore(try FleetConnection(words))
+        #expect(Self.failure { try store.check() }?.kind == .schema)
+        // Two at once: one does it, the other finds it done.
+        let results = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<3 { group.addTask { try FleetStore(FleetConnection(words)).migrate().before } }
+            return try await group.reduce(into: []) { $0.append($1) }.sorted()
+        }
+        #expect(results == [0, 1, 1])
+        try store.check()
+        try store.connection.run("INSERT INTO fleet_schema (version) VALUES (99)")
+        for body in [{ try store.check() }, { _ = try store.migrate() }] {
+            let failure = Self.failure(body)
+            #expect(failure?.kind == .schema && failure?.sentence.contains("of version 99") == true)
+        }
+    }
+
+    @Test func whatPostgreSQLSaysBecomesAKindAndWords() async throws {
+        let words = try await PostgreSQL.database()
+        let store = FleetStore(try FleetConnection(words, statementLimit: .milliseconds(300)))
+        #expect(Self.failure { try store.connection.run("SELECT pg_sleep(20)") }?.kind == .slow)
+        try store.connection.script("SET default_transaction_read_only = on")
+        let gateway = FleetVisitor(id: "x", name: "x", role: .gateway, isRevoked: false)
+        #expect(Self.failure { _ = try store.take(Self.lines([FleetEntryTests.entry()]), from: gateway) }?.kind == .readOnly)
+        try store.connection.script("SET default_transaction_read_only = off")
+        let other = try FleetConnection(words)
+        let number = try #require(try store.connection.run("SELECT pg_backend_pid()").first?.first ?? nil)
+        try other.run("SELECT pg_terminate_backend($1::integer)", [number])
+        #expect(Self.failure { try store.connection.run("SELECT 1") }?.kind == .unreachable && store.connection.isBroken)
+        #expect(Self.failure { _ = try FleetConnection("no = such = words") }?.kind == .wrongUse)
+        #expect(Self.failure { _ = try FleetConnection("host=/nowhere/at/all") }?.kind == .unreachable)
+        #expect(Self.failure { _ = try FleetConnection(words.replacing("user=fleet", with: "user=nobody-here")) }?.kind == .notLetIn)
+        #expect(Self.failure { _ = try FleetConnection(words + " dbname=nowhere") }?.kind == .wrongUse)
+        for (state, kind) in [("53100", FleetFailure.Kind.full), ("53300", .tooMany), ("40001", .collision), ("57P03", .unreachable), ("22021", .badData), ("XX000", .broken)] {
+            #expect(FleetFailure(state: state, "it said so", at: "there").kind == kind)
+        }
+    }
+
+    /// A place where somebody takes calls and says nothing.
+    @Test func whoSaysNothingIsNotWaitedForLongerThanTheLimit() throws {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, length) == 0 && listen(socket, 4) == 0 && getsockname(socket, $0, &length) == 0 }
+        }
+        #expect(isBound)
+        let before = ContinuousClock.now
+        let failure = Self.failure { _ = try FleetConnection("host=127.0.0.1 sslmode=disable port=\(UInt16(bigEndian: address.sin_port))", connectLimit: .seconds(1)) }
+        #expect(failure?.kind == .unreachable && ContinuousClock.now - before < .seconds(10))
+    }
+
+    private static func failure(_ body: () throws -> Void) -> FleetFailure? {
+        do {
+            try body()
+            return nil
+        } catch { return error as? FleetFailure }
+    }
+}
