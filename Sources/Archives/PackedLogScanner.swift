@@ -16,7 +16,12 @@ struct PackedLogScanner {
     private(set) var logs: [Log] = []
     /// Phones keep 256 KiB, before packing.
     static let longestLog = 16 << 20
-    static let mostLogs = 16
+    static let mostLogs = 64
+    /// Of all of them together.
+    static let mostBytes = 64 << 20
+    /// Logs for which there was no room.
+    private(set) var leftOut = 0
+    private var kept = 0
 
     private var line: [UInt8] = []
     private var isInside = false
@@ -53,22 +58,30 @@ struct PackedLogScanner {
     private mutating func endLine() {
         defer { line.removeAll(keepingCapacity: true) }
         if !isInside {
-            guard Self.holds(line, Self.begin), logs.count < Self.mostLogs else { return }
-            isInside = true
-            (log, bits, bitCount) = (Log(), 0, 0)
+            if Self.holds(line, Self.begin) { begin() }
         } else if Self.holds(line, Self.end) {
             close(trouble: nil)
         } else if Self.holds(line, Self.begin) {
             close(trouble: "another packed log begins in the middle of it")
-            isInside = true
+            begin()
         } else {
             takeBase64()
         }
     }
 
+    private mutating func begin() {
+        guard logs.count < Self.mostLogs, kept < Self.mostBytes else {
+            leftOut += 1
+            return
+        }
+        isInside = true
+        (log, bits, bitCount) = (Log(), 0, 0)
+    }
+
     private mutating func close(trouble: String?) {
         if let trouble, log.trouble == nil { log.trouble = trouble }
         logs.append(log)
+        kept += log.bytes.count
         (log, bits, bitCount, isInside) = (Log(), 0, 0, false)
     }
 

@@ -48,7 +48,7 @@ final class Unpacker {
             lseek(descriptor, 0, SEEK_SET)
             return nil
         }
-        try take(scanner.logs, place: "")
+        try take(scanner, place: "")
         guard !found.isEmpty else { throw CaptureError(.broken, at: 0, refusals.first ?? "the packed log in this text cannot be read") }
         return CaptureOpener.Opened(parts: found.map(\.part), remarks: refusals)
     }
@@ -123,7 +123,7 @@ final class Unpacker {
                 scanner.take($0)
             }
             scanner.finish()
-            if !scanner.logs.isEmpty { return try take(scanner.logs, place: place) }
+            if !scanner.logs.isEmpty { return try take(scanner, place: place) }
             if let file { add(file, place, trouble: bytes.trouble) } else { leaveOut(place) }
             return
         case .refused(let sentence) where !isOnly:
@@ -147,9 +147,16 @@ final class Unpacker {
 
     // MARK: packed logs
 
-    private func take(_ logs: [PackedLogScanner.Log], place: String) throws {
-        for log in logs {
-            guard found.count < budget.limits.captures else { return }
+    private func take(_ scanner: PackedLogScanner, place: String) throws {
+        var leftOut = scanner.leftOut
+        defer {
+            if leftOut > 0 { refuse((place.isEmpty ? "" : "\(place): ") + "\(leftOut) more packed \(leftOut == 1 ? "log is" : "logs are") in it and not read: take the text apart") }
+        }
+        for log in scanner.logs {
+            guard found.count < budget.limits.captures else {
+                leftOut += 1
+                continue
+            }
             do {
                 let (file, trouble) = try unpack(log)
                 let spool = try SpoolFile(for: path)
@@ -197,9 +204,16 @@ final class Unpacker {
 
     /// A bug report has the phone's log as a file, and often once more in its text.
     private func dropCopies() {
-        guard found.contains(where: { !$0.isPackedLog && $0.place.contains("btsnoo") }) else { return }
-        for copy in found where copy.isPackedLog { leaveOut("the packed log in \(copy.place)") }
-        found.removeAll(where: \.isPackedLog)
+        // Each report for itself: several may be packed together, of several phones.
+        let reports = Set(found.filter { !$0.isPackedLog && $0.place.contains("btsnoo") }.map { Self.container(of: $0.place) })
+        func isCopy(_ one: Found) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.place)) }
+        for copy in found where isCopy(copy) { leaveOut("the packed log in \(copy.place)") }
+        found.removeAll(where: isCopy)
+    }
+
+    /// The archive that a file lies in; empty for the outermost.
+    private static func container(of place: String) -> Substring {
+        place.lastIndex(of: ":").map { place[..<$0] } ?? ""
     }
 
     /// In the order of the archive, but the log before (`btsnoop_hci.log.last`) before the log.

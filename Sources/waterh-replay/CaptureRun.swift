@@ -37,6 +37,18 @@ final class CaptureRun {
         }
     }
 
+    /// What is read is never written over: it may be all that somebody has.
+    static func refuse(writing output: String, over inputs: [String]) throws {
+        guard output != "-", let same = inputs.first(where: { isSame($0, output) }) else { return }
+        throw CommandFailure(.wrongUse, "\(same) and \(output) are one file", advice: "Name another file to write.")
+    }
+
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        var first = stat(), second = stat()
+        return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino
+            && first.st_mode & S_IFMT == S_IFREG
+    }
+
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 
     /// Reads one capture. Trouble with its bytes is said in one line, after everything before it was written; other files may follow.

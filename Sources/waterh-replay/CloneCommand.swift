@@ -32,6 +32,7 @@ struct CloneCommand: ParsableCommand {
     }
 
     func run() throws {
+        try CaptureRun.refuse(writing: output, over: files)
         let run = CaptureRun()
         let reader = GadgetReader()
         for (index, part) in try files.flatMap({ try run.parts($0) }).enumerated() {

@@ -27,9 +27,7 @@ struct ConvertCommand: ParsableCommand {
 
     func run() throws {
         let target = try target()
-        if output != "-", Self.isSame(input, output) {
-            throw CommandFailure(.wrongUse, "\(input) and \(output) are one file", advice: "Name another file to write.")
-        }
+        try CaptureRun.refuse(writing: output, over: [input])
         let run = CaptureRun()
         var converter = CaptureConverter(to: target, filter: filter.filter)
         // Without a byte nothing is made.
@@ -75,11 +73,5 @@ struct ConvertCommand: ParsableCommand {
             throw CommandFailure(.wrongUse, "the name \(output) does not tell the format", advice: "Name it with --format: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
         }
         return known
-    }
-
-    private static func isSame(_ one: String, _ other: String) -> Bool {
-        var first = stat(), second = stat()
-        return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino
-            && first.st_mode & S_IFMT == S_IFREG
     }
 }

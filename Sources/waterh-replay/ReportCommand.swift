@@ -31,6 +31,7 @@ struct ReportCommand: ParsableCommand {
     }
 
     func run() throws {
+        try CaptureRun.refuse(writing: output, over: [file] + (other.map { [$0] } ?? []))
         let run = CaptureRun()
         var pictures: [PictureJSON] = []
         let parts = try ([file] + (other.map { [$0] } ?? [])).flatMap { try run.parts($0) }

@@ -132,11 +132,14 @@ struct StatisticsReport {
 
     /// `820 µs`, `1.24 ms`, `12.4 ms`, `340 ms`, `1.2 s`.
     static func span(_ span: Duration) -> String {
-        let microseconds = Int(span.components.seconds) * 1_000_000 + Int(span.components.attoseconds / 1_000_000_000_000)
+        guard span < .seconds(1) else { return SummaryWords.duration(span) }
+        let microseconds = Int(span.components.attoseconds / 1_000_000_000_000)
         if microseconds < 1000 { return "\(microseconds) µs" }
-        if microseconds < 10_000 { return "\(microseconds / 1000).\(pad(microseconds / 10 % 100, 2)) ms" }
-        if microseconds < 100_000 { return "\(microseconds / 1000).\(microseconds / 100 % 10) ms" }
-        return microseconds < 1_000_000 ? "\(microseconds / 1000) ms" : SummaryWords.duration(span)
+        // Rounded to what is shown.
+        let (hundredths, tenths, whole) = ((microseconds + 5) / 10, (microseconds + 50) / 100, (microseconds + 500) / 1000)
+        if hundredths < 1000 { return "\(hundredths / 100).\(pad(hundredths % 100, 2)) ms" }
+        if tenths < 1000 { return "\(tenths / 10).\(tenths % 10) ms" }
+        return whole < 1000 ? "\(whole) ms" : "1.0 s"
     }
 
     static func zone(_ zone: Duration) -> String {

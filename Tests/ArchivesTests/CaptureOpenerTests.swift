@@ -294,6 +294,25 @@ import Testing
         #expect(both.remarks.first?.contains("the packed log in bugreport-phone-2026-02-02.txt") == true, "\(both.remarks)")
     }
 
+    /// Reports of two phones in one archive: the file of the one made the packed log of the other a copy, and that was left out.
+    @Test func `a report keeps its packed log beside another report's file`() async throws {
+        let folder = try TemporaryFolder()
+        let log = try await Self.text(version: 2)
+        let other = try await Self.zip([("bugreport.txt", Array("== dumpstate\n\(log)".utf8))])
+        let week = try await Self.zip([("monday.zip", Self.report(text: "== dumpstate\n\(log)")), ("tuesday.zip", other)])
+        let opened = try Opened(week, in: folder)
+        #expect(opened.parts.count == 3 && opened.parts.contains { $0.name.hasSuffix("tuesday.zip: bugreport.txt: packed log") }, "\(opened.parts.map(\.name)), \(opened.remarks)")
+    }
+
+    /// The seventeenth was left out without a word.
+    @Test(arguments: [17, 66]) func `many packed logs in one text are read, and what is left out is told`(count: Int) async throws {
+        let folder = try TemporaryFolder()
+        let text = String(repeating: try await Self.text(version: 2), count: count)
+        let opened = try Opened(Array(text.utf8), in: folder)
+        #expect(opened.parts.count == min(count, 64), "\(opened.parts.count)")
+        #expect(opened.remarks.contains { $0.contains("2 more packed logs") } == (count == 66), "\(opened.remarks)")
+    }
+
     @Test func `a packed log keeps its times`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("log.txt")

@@ -29,6 +29,20 @@ import Testing
         return result.output
     }
 
+    /// `report log -o log` made a page of the only capture that somebody had; `clone` a gadget.
+    @Test func `what is read is never written over`() async throws {
+        let folder = try TemporaryFolder()
+        let capture = folder.file("log.btsnoop"), other = folder.file("other.btsnoop"), link = folder.file("link.btsnoop")
+        try FileManager.default.copyItem(atPath: Self.twoDays, toPath: capture)
+        try FileManager.default.copyItem(atPath: Self.twoDays, toPath: other)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: capture)
+        for arguments in [["report", capture, "-o", capture], ["report", other, capture, "-o", capture], ["report", capture, "-o", link], ["clone", capture, "-o", capture], ["clone", other, capture, "-o", link], ["convert", capture, link]] {
+            let result = try await replay.run(arguments)
+            #expect(result.exitCode == 2 && result.error.contains("are one file"), "\(arguments): \(result.error)")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: capture)) == Data(contentsOf: URL(fileURLWithPath: Self.twoDays)))
+    }
+
     @Test func `the page holds what the capture holds, and asks for nothing`() async throws {
         let folder = try TemporaryFolder()
         let result = try await replay.run(["report", Self.twoDays, "-o", folder.file("page.html")])

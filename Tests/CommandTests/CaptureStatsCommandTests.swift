@@ -31,6 +31,31 @@ import Testing
         #expect(result.exitCode == 0 && result.error == "")
     }
 
+    private func big(_ value: UInt64, _ size: Int) -> [UInt8] { (0..<size).reversed().map { UInt8(truncatingIfNeeded: value >> UInt64($0 * 8)) } }
+    private func record(_ time: UInt64, _ flags: UInt64, _ flag: UInt8, _ att: [UInt8]) -> [UInt8] {
+        let packet = [2, 0x40, flag << 4, UInt8(att.count + 4), 0, UInt8(att.count), 0, 4, 0] + att
+        return big(UInt64(packet.count), 4) + big(UInt64(packet.count), 4) + big(flags, 4) + big(0, 4) + big(time, 8) + packet
+    }
+
+    /// One damaged bit of a time: the answer took 292,000 years, which is more than a number of microseconds holds.
+    @Test func `an answer after ages is no trap`() async throws {
+        let time: UInt64 = 0x00DC_DDB3_0F2F_8000 + 1_770_070_880_000_000
+        let file = Array("btsnoop\0".utf8) + big(1, 4) + big(1002, 4) + record(time ^ 1 << 63, 0, 0, [0x12, 3, 0, 1, 0]) + record(time + 86_700, 1, 2, [0x13])
+        let result = try await replay.run(["stats", "-"], input: file)
+        #expect(result.exitCode == 0 && result.output.contains("1 × Write Response"), "\(result.exitCode): \(result.error)")
+        let latency = try #require((try await json(["-"], input: file)["total"] as? [String: Any])?["latency"] as? [String: Any])
+        #expect(latency["medianMs"] as? Double == latency["worstMs"] as? Double, "\(latency)")
+    }
+
+    /// Two answers to one request: that is not as it should be.
+    @Test func `answers without a request are told`() async throws {
+        let time: UInt64 = 0x00DC_DDB3_0F2F_8000 + 1_770_070_880_000_000
+        let head = Array("btsnoop\0".utf8) + big(1, 4) + big(1002, 4)
+        let twice = head + record(time, 0, 0, [0x12, 3, 0, 1, 0]) + record(time + 50_000, 1, 2, [0x13]) + record(time + 60_000, 1, 2, [0x13])
+        let result = try await replay.run(["stats", "-"], input: twice)
+        #expect(result.output.contains("1 answer without a request") && !result.output.contains("all as it should be"), "\(result.output)")
+    }
+
     @Test func `json and csv say the same`() async throws {
         let object = try await json([Self.twoDays])
         let total = try #require(object["total"] as? [String: Any])

@@ -81,7 +81,7 @@ import Testing
         #expect(statistics.total.timeouts == 2 && statistics.total.unanswered == 1 && statistics.orphans == 1)
         #expect(statistics.connections[0].impatient == 1 && statistics.connections[0].firstImpatient == 5)
         #expect(statistics.characteristics.map(\.counts.timeouts) == [2, 0] && statistics.characteristics.map(\.counts.unanswered) == [0, 1])
-        #expect(Self.kinds(statistics) == [.timeouts, .unanswered, .impatience])
+        #expect(Self.kinds(statistics) == [.timeouts, .unanswered, .orphans, .impatience])
     }
 
     @Test func eachSideAndEachBearerAsksForItself() throws {

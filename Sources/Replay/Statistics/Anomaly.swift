@@ -7,6 +7,7 @@ public struct Anomaly: Sendable, Equatable {
         case lostParts
         case timeouts
         case unanswered
+        case orphans
         case impatience
         case smallMTU
         case exceededMTU
@@ -43,6 +44,11 @@ extension CaptureStatistics {
         var found: [Anomaly] = []
         for connection in connections { found += Self.anomalies(of: connection) }
         for characteristic in characteristics { found += Self.anomalies(of: characteristic) }
+        if orphans > 0 {
+            found.append(Anomaly(
+                kind: .orphans, sentence: "\(Words.count(orphans, "answer")) without a request in the capture.",
+                explanation: "The recorder missed the request, or one side answered twice, which ATT does not allow.", count: orphans))
+        }
         for (peer, readings) in clocks { found += Self.anomalies(of: peer, readings) }
         if backwardSteps > 0, let widestStep {
             found.append(Anomaly(

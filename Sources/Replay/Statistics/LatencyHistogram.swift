@@ -11,6 +11,8 @@ public struct LatencyHistogram: Sendable, Equatable {
     private var exact: [Int64] = []
     private var buckets: [UInt32] = []
     private static let mostExact = 256
+    /// 100 years are enough, in nanoseconds; longer ones come from damaged times, and stand for the worst.
+    private static let longest: Int64 = 3_200_000_000_000_000_000
     /// The largest relative error of a share, where it is not exact.
     public static let relativeError = 1.0 / 64
 
@@ -22,8 +24,7 @@ public struct LatencyHistogram: Sendable, Equatable {
     /// Adds a value. Negative ones are no time that anything took: the caller tells them apart.
     public mutating func add(_ latency: Duration) {
         let (seconds, attoseconds) = latency.components
-        // 100 years are enough.
-        let nanoseconds = seconds > 3_200_000_000 ? 3_200_000_000_000_000_000 : max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        let nanoseconds = seconds >= Self.longest / 1_000_000_000 ? Self.longest : max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
         count += 1
         best = min(best ?? latency, latency)
         worst = max(worst ?? latency, latency)
@@ -41,7 +42,10 @@ public struct LatencyHistogram: Sendable, Equatable {
     public func share(_ share: Double) -> Duration? {
         guard count > 0 else { return nil }
         let rank = min(count, max(1, Int((share * Double(count)).rounded(.up))))
-        if buckets.isEmpty { return .nanoseconds(exact.sorted()[rank - 1]) }
+        if buckets.isEmpty {
+            let value = exact.sorted()[rank - 1]
+            return value < Self.longest ? .nanoseconds(value) : worst
+        }
         var below = 0
         for (index, number) in buckets.enumerated() {
             below += Int(number)

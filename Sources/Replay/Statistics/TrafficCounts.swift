@@ -3,7 +3,7 @@ import Bluetooth
 /// What passed: of a connection, of a characteristic, of a kind of request.
 public struct TrafficCounts: Sendable {
     public internal(set) var pdus = 0
-    /// Requests, indications included.
+    /// Requests.
     public internal(set) var requests = 0
     /// Answers, error responses and confirmations included.
     public internal(set) var answers = 0
@@ -59,9 +59,7 @@ public struct TrafficCounts: Sendable {
         opcodeTally.add(opcode)
         switch opcode {
         case 0x1B, 0x23: notifications += 1
-        case 0x1D:
-            indications += 1
-            requests += 1
+        case 0x1D: indications += 1
         case 0x1E: answers += 1
         default:
             if opcode & 0x40 != 0 { commands += 1 }
