@@ -115,6 +115,8 @@ let package = Package(
         // What gateways tell a fleet; and what becomes of it in PostgreSQL. Nothing but the fleet's own program uses libpq.
         target("FleetWire", ["TrackerCore"]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // A gateway's drinks, told to a fleet.
+        target("FleetSurface", ["FleetWire", "Outgoing", "Store", "TrackerCore", "TrackerDesk"]),
         target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
         target("FleetServer", ["FleetStore", "FleetWire", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, crypto, logging]),
 
@@ -139,7 +141,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "BenchDay", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
+                "CommandStore", "CTimex", "CQREncode", "Desktop", "FleetSurface", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
             ]),
         command("waterh-fleet", ["FleetServer", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
         // The style and the script of a capture's report, as bytes of the program.
@@ -175,7 +177,7 @@ let package = Package(
         tests("HTTPAPITests", ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         // With a real PostgreSQL, where there is one.
-        tests("FleetTests", ["FleetWire", "FleetStore", "TrackerCore", "Outgoing"]),
+        tests("FleetTests", ["FleetWire", "FleetStore", "FleetSurface", "Store", "TrackerCore", "Outgoing"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

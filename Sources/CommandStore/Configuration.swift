@@ -20,6 +20,7 @@ import TrackerCore
 /// units = "ml"                           # or "l", "oz": in what amounts are shown where a store says nothing (hydration.units)
 /// share-waterline = false                # whether Waterline is shown beyond this machine
 /// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
+/// [fleet]                                # `FleetPlace`
 /// [[person]]                             # where several people share a service: `PersonEntry`
 /// ```
 public struct Configuration: Equatable, Sendable {
@@ -41,13 +42,15 @@ public struct Configuration: Equatable, Sendable {
     public var mqtt: [String: String] = [:]
     /// What stands under `[ntfy]`, `[gotify]` and `[webhook]`: settings likewise. A person's own, so not there where people are listed.
     public var pocket: [String: String] = [:]
+    /// To whom every drink is told, of all people; `nil`: to nobody.
+    public var fleet: FleetPlace?
     /// Where a phone finds the service from anywhere.
     public var publicURL: String?
     /// There is one, and this user may not read it.
     public private(set) var isHidden = false
 
     /// What may stand in it.
-    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook"]
+    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook", "fleet"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -125,6 +128,9 @@ public struct Configuration: Equatable, Sendable {
             case "mqtt":
                 guard let table = value.table else { throw Self.wrong(key, "a table, [mqtt]", name) }
                 mqtt = try Self.settings(table, below: "mqtt", name)
+            case "fleet":
+                guard let table = value.table else { throw Self.wrong(key, "a table, [fleet]", name) }
+                fleet = try FleetPlace(table, file: name)
             case "public-url":
                 let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
                 var trial = Settings()

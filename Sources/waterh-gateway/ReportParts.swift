@@ -53,7 +53,7 @@ enum ReportParts {
             ("link", file.link.map { String($0.prefix { $0 != ":" }) }), ("bottle", file.bottle.map { _ in "(set)" }), ("store", file.store.map { _ in "(set)" }), ("zone", file.zone.map { _ in "(set)" }),
             ("dialect", file.dialect?.rawValue), ("keep", file.keep.map { "\($0)" }), ("allow-power-cycle", file.allowPowerCycle.map { "\($0)" }),
             ("listen", file.listen.map { _ in "(set)" }), ("names", file.names.map { "\($0.count)" }), ("share-waterline", file.shareWaterline.map { "\($0)" }),
-            ("public-url", file.publicURL.map { _ in "(set)" }), ("people", file.people.isEmpty ? nil : "\(file.people.count)"),
+            ("public-url", file.publicURL.map { _ in "(set)" }), ("fleet", file.fleet.map { _ in "(set)" }), ("people", file.people.isEmpty ? nil : "\(file.people.count)"),
         ]
         lines += kinds.compactMap { name, value in value.map { "  \(name) = \($0)" } }
         lines += (file.mqtt.merging(file.pocket) { first, _ in first }).sorted { $0.key < $1.key }.map { "  \($0.key) = \(shown($0.key, $0.value))" }

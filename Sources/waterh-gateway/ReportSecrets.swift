@@ -20,7 +20,7 @@ struct ReportSecrets {
         }
         take(file.mqtt)
         take(file.pocket)
-        names.formUnion([file.bottle, file.publicURL].compactMap { $0 } + (file.names ?? []))
+        names.formUnion([file.fleet?.url, file.fleet?.tokenFile, file.bottle, file.publicURL].compactMap { $0 } + (file.names ?? []))
         for person in file.people {
             names.formUnion([person.name] + person.bottles)
             take(person.pocket)

@@ -1,6 +1,7 @@
 import CommandKit
 import CommandStore
 import Desktop
+import FleetSurface
 import Gateway
 import HTTPAPI
 import Logging
@@ -31,6 +32,7 @@ final class Resident: Sendable {
     private let publishing = Mutex<MQTTOutlet?>(nil)
     /// Ways to the person's phone.
     private let pocket: [PocketOutlet]
+    private let fleet: FleetOutlet
     private let reminders: ReminderLoop
     private let lights: LightCall
     private let desktop: ServiceDesktop?
@@ -57,6 +59,7 @@ final class Resident: Sendable {
         self.lights = lights
         let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, log: log)
         self.pocket = pocket
+        fleet = Self.fleet(depot.store, plan.listed, { plans.plan }, log: log)
         let reminders = ReminderLoop(
             sinks: [screen, broker, screens] + pocket.map(PocketSink.init), desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
@@ -74,6 +77,7 @@ final class Resident: Sendable {
         await desk.take(new)
         await publishing.withLock { $0 }?.poke()
         for outlet in pocket { await outlet.poke() }
+        await fleet.poke()
     }
 
     /// The person is let out, or is not whose desktop it is: what is shown there goes away with the end of `run`.
@@ -93,6 +97,7 @@ final class Resident: Sendable {
             if let desktop { group.addTask { await desktop.object.run() } }
             if store.path != ":memory:", let watch = StoreWatch(store.path) { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
+            group.addTask { await self.fleet.run() }
             for outlet in pocket { group.addTask { await outlet.run { await self.reminders.poke() } } }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
             if store.stateFile != nil { group.addTask { await page.keepStateFile { log.warning("The state's file: \($0)") } } }
@@ -130,6 +135,7 @@ final class Resident: Sendable {
         await desk.afterPoll(report, options)
         await reminders.poke()
         await publishing.withLock { $0 }?.poke()
+        await fleet.poke()
     }
 
     /// The person as the web server sees it.
@@ -139,6 +145,7 @@ final class Resident: Sendable {
         let outlet = outlet(broker, door, canNotify: { reminders.reachesSomebody }) { await reminders.poke() }
         // Before the first poll: what it brings is to be told.
         outlet.prepare()
+        fleet.prepare()
         publishing.withLock { $0 = outlet }
         let person = Person(
             name: name, service: door, agents: agents, page: { [pages] in pages?.page("") }, sharesWaterline: { [self] in planInForce.sharesWaterline }, wrote: { await reminders.poke() }

@@ -32,6 +32,7 @@ import Testing
             ["{ url = \"https://gotify.example\", token = \"A\" }", "{ url = \"https://gotify.test\", token = \"A\" }"], .service(["Notifications go to"], until: "\n")
         ),
         "webhook": (["{ url = \"https://hook.example/a\" }", "{ url = \"https://hook.test/a\" }"], .service(["Notifications go to"], until: "\n")),
+        "fleet": ([9, 10].map { "{ url = \"http://127.0.0.1:\($0)\", token-file = \"FOLDER/token\" }" }, .service(["Drinks are told to"], until: "\n")),
         "public-url": (
             ["a", "b"].map { "\"https://\($0).example\"\nntfy = { url = \"https://ntfy.example/a\" }" }, .service(["Notifications go to"], until: "\n")
         ),

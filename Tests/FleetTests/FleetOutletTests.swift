@@ -1,0 +1,106 @@
+import Foundation
+import Outgoing
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+
+@testable import FleetSurface
+@testable import FleetWire
+
+/// A gateway's drinks on their way to a fleet, with a real server in its place.
+@Suite("Drinks on their way to a fleet")
+struct FleetOutletTests {
+    private let folder: TemporaryFolder
+    private let store: TrackerStore
+    private let said = Said()
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try TrackerStore(path: folder.file("w.sqlite"), hostZone: "UTC")
+        try Data("wf_s3cret\n".utf8).write(to: folder.url("token"))
+    }
+
+    private func context() -> WriteContext {
+        WriteContext(now: Instant(milliseconds: 1_781_524_800_000), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+    }
+
+    private func with(_ peer: WebPeer, store: TrackerStore? = nil, home: OutletHome? = nil, plan: FleetPlan? = nil, _ body: (FleetOutlet) async throws -> Void) async throws {
+        let plan = plan ?? FleetPlan(url: peer.url + "/", tokenFile: folder.file("token"))
+        let outlet = FleetOutlet(
+            .init(
+                store: store ?? self.store, person: "anna", plan: { plan }, home: { home }, makeID: { UUID().uuidString }, say: said.add, chance: { 0 },
+                limit: .seconds(5)))
+        outlet.prepare()
+        let running = Task { await outlet.run() }
+        try await body(outlet)
+        running.cancel()
+        await running.value
+    }
+
+    private final class Said: Sendable {
+        let words = Mutex<[FleetOutlet.Word]>([])
+        func add(_ word: FleetOutlet.Word) { words.withLock { $0.append(word) } }
+    }
+
+    private func told(_ peer: WebPeer, _ count: Int) async throws -> [[FleetEntry]] {
+        try await peer.seen(count).map { try FleetLines(Array($0.body.utf8)).entries }
+    }
+
+    @Test func thePositionMovesOnlyWhenTheFleetHasCommitted() async throws {
+        let peer = try await WebPeer()
+        try await peer.answers(#"[{"status": 202}, {"status": 503, "headers": {"Retry-After": "1"}, "body": "{\"detail\": \"PostgreSQL is away.\"}"}, {"status": 200}, {"status": 200}]"#)
+        try await with(peer) { outlet in
+            _ = try store.logDrink(ml: 250, context())
+            await outlet.poke()
+            let first = try await told(peer, 3)
+            #expect(first[0] == first[1] && first[1] == first[2] && first[0].map(\.drink?.ml) == [250] && first[0].map(\.person) == ["anna"])
+            let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
+            #expect(isDelivered == true)
+            let seen = try await peer.seen()
+            #expect(seen[0].path == "/v1/entries" && seen[0].headers["authorization"] == "Bearer wf_s3cret" && seen[0].headers["content-type"] == "application/x-ndjson")
+            #expect(seen[2].at - seen[1].at >= 0.9, "the fleet said when")
+            _ = try store.undo(context())
+            await outlet.poke()
+            let second = try await told(peer, 4)[3]
+            #expect(second.map(\.drink?.isDeleted) == [true] && second[0].place > first[0][0].place && second[0].key == first[0][0].key && second[0].store == first[0][0].store)
+        }
+        #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.hasSuffix("answered with status 503: PostgreSQL is away") } else { false } })
+        #expect(said.words.withLock { $0 }.contains(.goesOn))
+    }
+
+    /// It tells as somebody else, so that the two never overtake each other.
+    @Test func aStoreThatWasCopiedIsSomebodyElse() async throws {
+        let peer = try await WebPeer()
+        func home(_ name: String) -> OutletHome { OutletHome(machine: "m1", path: folder.file(name)) }
+        try await with(peer, home: home("w.sqlite")) { outlet in
+            _ = try store.logDrink(ml: 100, context())
+            await outlet.poke()
+            _ = try await told(peer, 1)
+            let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
+            #expect(isDelivered == true)
+        }
+        try store.backUp(to: folder.file("copy.sqlite"))
+        let copy = try TrackerStore(path: folder.file("copy.sqlite"), hostZone: "UTC")
+        try await with(peer, store: copy, home: home("copy.sqlite")) { outlet in
+            _ = try copy.logDrink(ml: 200, context())
+            await outlet.poke()
+            let both = try await told(peer, 2)
+            #expect(both[0][0].store != both[1][0].store && both[1].map(\.drink?.ml) == [200])
+        }
+    }
+
+    @Test(arguments: [("token", ""), ("nothing", nil), (nil, nil)] as [(String?, String?)]) func withoutACredentialNobodyIsAsked(file: String?, text: String?) async throws {
+        let peer = try await WebPeer()
+        if let file, let text { try Data(text.utf8).write(to: folder.url(file)) }
+        try await with(peer, plan: FleetPlan(url: peer.url, tokenFile: file.map(folder.file))) { outlet in
+            _ = try store.logDrink(ml: 100, context())
+            await outlet.poke()
+            let isKnown = await event { await outlet.isInTrouble ? true : nil }
+            #expect(isKnown == true)
+        }
+        #expect(try await peer.seen().isEmpty && store.waiting(for: FleetOutlet.name) == 1)
+        #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.contains("credential") } else { false } })
+    }
+}
