@@ -10,25 +10,30 @@ public final class Blur: Sendable {
     private let numbers = Mutex<[String: [String: Int]]>([:])
 
     /// - Parameters:
-    ///   - names: of people, bottles, machines, topics: texts of one character are left alone.
+    ///   - names: of people, bottles, machines, topics: one digit or small letter is left alone, or little of the text would remain.
     ///   - secrets: credentials.
     public init(names: some Sequence<String>, secrets: some Sequence<String>) {
         var known: [(String, String)] = []
         for secret in Set(secrets) where secret.count > 1 { known.append((secret, "SECRET")) }
-        for (number, name) in Set(names).sorted().enumerated() where name.count > 1 { known.append((name, "NAME-\(number + 1)")) }
+        for (number, name) in Set(names).sorted().enumerated() where Self.isTelling(name) { known.append((name, "NAME-\(number + 1)")) }
         // What holds another one goes first.
         self.known = known.sorted { $0.0.count > $1.0.count }.map { (text: $0.0, standIn: $0.1) }
+    }
+
+    private static func isTelling(_ name: String) -> Bool {
+        name.count > 1 || name.contains { !$0.isASCII || $0.isUppercase }
     }
 
     public func text(_ text: String) -> String {
         var text = text
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
-        // A bottle's name as it is on the air; our programs have no capitals.
-        text.replace(/WaterH-[^\s,;()"']+/) { self.standIn("BOTTLE", String($0.0)) }
+        // A bottle's name as it is on the air: after our own words for it, whatever it is called; our programs have no capitals.
+        text.replace(/(a bottle(?: that [^:\n]*)? is there: )([^\n]+)/) { "\($0.1)\(self.standIn("BOTTLE", String($0.2)))" }
+        text.replace(/(?:WaterH|WATERH)-[^\s,;()"']+/) { self.standIn("BOTTLE", String($0.0)) }
         text.replace(/([A-Za-z][A-Za-z0-9+.-]*):\/\/[^\s"'<>]+/) { "\($0.1)://\(self.standIn("HOST", String($0.0)))" }
         text.replace(/[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+/) { self.standIn("MAIL", String($0.0)) }
-        text.replace(/\b(?:[0-9A-Fa-f]{2}[:_-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])/) { self.standIn("ADDRESS", String($0.0.uppercased().filter(\.isHexDigit))) }
-        text.replace(/\b[0-9A-Fa-f]{12}\b/) { self.standIn("ADDRESS", $0.0.uppercased()) }
+        text.replace(/\b(?:[0-9A-Fa-f]{2}[:_-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])/.wordBoundaryKind(.simple)) { self.standIn("ADDRESS", String($0.0.uppercased().filter(\.isHexDigit))) }
+        text.replace(/\b[0-9A-Fa-f]{12}\b/.wordBoundaryKind(.simple)) { self.standIn("ADDRESS", $0.0.uppercased()) }
         text.replace(/\b(?:[0-9A-Fa-f]{2} ){4,}[0-9A-Fa-f]{2}\b/) { "\(($0.0.count + 1) / 3) BYTES" }
         text.replace(/\b(?:\d{1,3}\.){3}\d{1,3}\b/) { $0.0.hasPrefix("127.") || $0.0 == "0.0.0.0" ? String($0.0) : self.standIn("HOST", String($0.0)) }
         text.replace(/\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4})*::[0-9A-Fa-f:]*|\b(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}\b/) { self.standIn("HOST", $0.0.lowercased()) }

@@ -99,6 +99,11 @@ public struct Configuration: Equatable, Sendable {
                 .badInput, "The configuration \(name) is no TOML: line \(line): no name follows the bracket.",
                 advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
         }
+        if let line = TOMLGuard.endlessKey(text) {
+            throw CommandFailure(
+                .badInput, "The configuration \(name) is no TOML of ours: line \(line): more dots than any key has.",
+                advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
+        }
         do {
             table = try TOMLTable(string: text)
         } catch let error as TOMLParseError {

@@ -15,4 +15,15 @@ public enum TOMLGuard {
         }
         return nil
     }
+
+    /// No key of ours has so many parts.
+    private static let mostDots = 1000
+
+    /// The parser goes one call deeper for each part of a dotted key, and the stack ends somewhere: a line of so many dots is found before it. The
+    /// number of the line, from 1.
+    public static func endlessKey(_ text: String) -> Int? {
+        text.utf8.split(separator: 10, omittingEmptySubsequences: false).firstIndex { line in
+            line.count > mostDots && line.count { $0 == UInt8(ascii: ".") } > mostDots
+        }.map { $0 + 1 }
+    }
 }

@@ -49,6 +49,9 @@ public struct ScenarioFile {
         if let line = TOMLGuard.brokenHeader(text) {
             throw CommandFailure(.badInput, "\(name), line \(line), column 1: no name follows the bracket.", advice: "A section is [bottle], [host] or [promise].")
         }
+        if let line = TOMLGuard.endlessKey(text) {
+            throw CommandFailure(.badInput, "\(name), line \(line), column 1: more dots than any key has.", advice: "A section is [bottle], [host] or [promise].")
+        }
         do {
             table = try TOMLTable(string: text)
         } catch let error as TOMLParseError {

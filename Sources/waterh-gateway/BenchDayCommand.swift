@@ -65,10 +65,15 @@ struct BenchDayCommand: AsyncParsableCommand {
         await recorders.close()
         let day = await course.day
         let findings = DayJudge(day).findings
-        try folder.write(day, findings, isWhole: outcome == nil)
+        // First to whoever waits: the disk may be full.
+        let written = Result { try folder.write(day, findings, isWhole: outcome == nil) }
         try show(day, findings, folder, isWhole: outcome == nil)
+        if let outcome, stopped == nil {
+            if case .failure(let error) = written { Diagnostics.line("The findings are not in the folder: \(error)") }
+            throw Self.failure(outcome, link, folder)
+        }
+        try written.get()
         if let stopped { throw ExitCode(stopped.rawValue) }
-        if let outcome { throw Self.failure(outcome, link, folder) }
     }
 
     private func surroundings(
@@ -102,7 +107,7 @@ struct BenchDayCommand: AsyncParsableCommand {
             out.line("\(verdict.rawValue.prefix(1).uppercased() + verdict.rawValue.dropFirst()): \(some.count)")
             for finding in some { out.line("  \(finding.point.rawValue) (\(finding.point.law)): \(finding.words)") }
         }
-        out.line("\(folder.path): captures/, findings.json, README.md, waterh.sqlite")
+        out.line("\(folder.path): \(folder.names.joined(separator: ", "))")
         if store == nil, FileManager.default.fileExists(atPath: folder.store) {
             out.line("The drinks are in the folder's store; into your own day with: waterh-tracker --store \(PrintedCommands.quoted(folder.store)) export --format json --output drinks.json && waterh-tracker import drinks.json")
         }

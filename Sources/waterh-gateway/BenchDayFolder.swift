@@ -26,6 +26,12 @@ struct BenchDayFolder: Sendable {
         }
     }
 
+    /// What lies in it.
+    var names: [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        return names.filter { !$0.hasPrefix(".") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted().map { $0 == "captures" ? "captures/" : $0 }
+    }
+
     var store: String { path + "/waterh.sqlite" }
 
     func capture(_ name: String) -> String { "\(path)/captures/\(name).btsnoop" }

@@ -17,7 +17,8 @@ final class FlightRecorder: Sendable {
     private struct State {
         /// The present poll's is the last.
         var flights = [Flight()]
-        var kept: (reason: String, at: MonotonicInstant)?
+        /// When each kind of trouble was written down last.
+        var kept: [String: MonotonicInstant] = [:]
     }
 
     /// Polls in the ring, the present one among them; and of each so many packets, and bytes of them.
@@ -53,8 +54,8 @@ final class FlightRecorder: Sendable {
                 if state.flights.count > Self.polls { state.flights.removeFirst() }
             }
             guard let reason, state.flights.last?.observations.isEmpty == false else { return nil }
-            if let kept = state.kept, kept.reason == reason, kept.at.duration(to: now) < Self.pause { return nil }
-            state.kept = (reason, now)
+            if let kept = state.kept[reason], kept.duration(to: now) < Self.pause { return nil }
+            state.kept[reason] = now
             defer { state.flights = [] }
             return state.flights
         }

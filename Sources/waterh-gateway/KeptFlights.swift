@@ -26,8 +26,12 @@ struct KeptFlights {
         guard files.createFile(atPath: name + ".txt", contents: Data((story + "\n").utf8), attributes: [.posixPermissions: 0o600]) else {
             throw CocoaError(.fileWriteUnknown)
         }
-        let captures = try files.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".btsnoop") }.sorted()
-        for old in captures.dropLast(Self.limit) {
+        // By when they were written, not by their names: a clock may have been wrong. What has another name is somebody's own.
+        let others = try files.contentsOfDirectory(atPath: folder).filter { $0.wholeMatch(of: /\d+T\d+\.btsnoop/) != nil && folder + "/" + $0 != name + ".btsnoop" }
+        let written = others.map { other -> (time: Date, name: String) in
+            ((try? files.attributesOfItem(atPath: folder + "/" + other)[.modificationDate] as? Date) ?? .distantPast, other)
+        }
+        for (_, old) in written.sorted(by: <).dropLast(Self.limit - 1) {
             try files.removeItem(atPath: folder + "/" + old)
             try? files.removeItem(atPath: folder + "/" + old.dropLast(".btsnoop".count) + ".txt")
         }

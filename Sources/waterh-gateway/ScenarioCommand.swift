@@ -32,9 +32,10 @@ struct RunScenario: ParsableCommand {
     var junit: String?
 
     func run() throws {
-        let place = try junit.map { try OutputFile($0, mode: 0o666) }
+        let found = try ScenarioCatalogue.files(files)
+        let place = try junit.map { try OutputFile($0, mode: 0o666, sparing: found) }
         // All are read before the first is played.
-        let scenarios = try ScenarioCatalogue.files(files).map { ($0, try ScenarioFile(path: $0).scenario) }
+        let scenarios = try found.map { ($0, try ScenarioFile(path: $0).scenario) }
         var report = TestReport(suite: "waterh-gateway scenario run")
         for (file, scenario) in scenarios {
             let played = try PlayedScenario(scenario)
@@ -80,7 +81,7 @@ struct ScenarioFromCapture: ParsableCommand {
     func run() throws {
         let made = try ScenarioCapture(path: capture)
         for remark in made.remarks { Diagnostics.line(remark) }
-        let file = try OutputFile(output)
+        let file = try OutputFile(output, sparing: [capture])
         try file.write(Array(ScenarioText.text(made.scenario).utf8))
         try file.commit()
     }

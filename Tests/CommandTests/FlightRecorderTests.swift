@@ -9,15 +9,21 @@ import Testing
         let pair = try await Pair(["--faults", "mtu=23"])
         try await pair.sip(120)
         let (folder, store) = (pair.folder, pair.store)
-        let service = try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", store, "--listen", "off"])
+        // Of a clock that was ahead, and somebody's own: neither pushes out what is new, and the own one stays.
         let kept = store + "-polls"
+        try FileManager.default.createDirectory(atPath: kept, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let ahead = (10...25).map { "202811\($0)T120000000" }
+        for name in ahead + ["0-my-own"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).btsnoop")) }
+        let service = try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", store, "--listen", "off"])
         func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: kept)) ?? []).sorted() }
         // The story is written last.
         let isKept = await event(within: 40) { names().contains { $0.hasSuffix(".txt") } ? true : nil } == true
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)
         try #require(isKept, "\(names()) \(result.error)")
-        let capture = try #require(names().first { $0.hasSuffix(".btsnoop") })
+        let captures = names().filter { $0.hasSuffix(".btsnoop") }
+        let capture = try #require(captures.first { !$0.hasPrefix("2028") && !$0.hasPrefix("0-") })
+        #expect(captures.count == 17 && captures.contains("0-my-own.btsnoop"), "\(captures)")
         for (path, mode) in [(kept, 0o700), (kept + "/" + capture, 0o600)] {
             #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode, "\(path)")
         }

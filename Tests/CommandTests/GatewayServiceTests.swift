@@ -90,7 +90,7 @@ import Testing
         #expect(news["time"]?.hasSuffix("Z") == true)
     }
 
-    @Test(arguments: ["link = ", "link = 3", "keep = \"yes\"", "dialect = \"lunar\"", "colour = \"blue\"", "[[[person]]", "[=]", " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]"])
+    @Test(arguments: ["link = ", "link = 3", "keep = \"yes\"", "dialect = \"lunar\"", "colour = \"blue\"", "[[[person]]", "[=]", " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]", "a" + String(repeating: ".a", count: 40_000) + " = 1", "[a" + String(repeating: ".a", count: 40_000) + "]"])
     func aWrongConfigurationIsExitCode4(_ text: String) async throws {
         let folder = try TemporaryFolder()
         try Data(text.utf8).write(to: folder.url("waterh.toml"))

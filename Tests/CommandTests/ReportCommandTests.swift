@@ -103,8 +103,10 @@ import Testing
             ("fe80::1 and ::1", "HOST-1 and ::1"), ("Anna's bench, and anna", "NAME-1's bench, and NAME-1"), ("Ben sits on a bench", "NAME-2 sits on a bench"),
             ("password hunter2!", "password SECRET"), ("see https://a.example/x?k=v.", "see https://HOST-1"), ("token 0123456789abcdefABCDEF01", "token SECRET"),
             ("exit code 5 after 30 s, MTU 517", "exit code 5 after 30 s, MTU 517"), ("50 54 00 0F 0E 06 1A", "7 BYTES"), ("WaterH-Boost-24oz and waterh-gateway", "BOTTLE-1 and waterh-gateway"), ("", ""),
+            ("link l2cap:A4:C1:38:54:9B:63, mac:A4C138549B62", "link l2cap:ADDRESS-1, mac:ADDRESS-2"), ("store of X, x and y", "store of NAME-3, NAME-3 and y"),
+            ("a bottle is there: Anna-Bottle", "a bottle is there: BOTTLE-1"), ("a bottle that is not this store's is there: Blue one", "a bottle that is not this store's is there: BOTTLE-1"),
         ])
     func blur(_ text: String, _ blurred: String) {
-        #expect(Blur(names: ["Anna", "Ben", "x"], secrets: ["hunter2!"]).text(text) == blurred)
+        #expect(Blur(names: ["Anna", "Ben", "X", "x"], secrets: ["hunter2!"]).text(text) == blurred)
     }
 }

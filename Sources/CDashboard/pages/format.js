@@ -77,6 +77,10 @@ export const ML_PER_OZ = 29.5735;
 const ML_OF_UNIT = { ml: 1, cl: 10, dl: 100, l: 1000, oz: ML_PER_OZ, floz: ML_PER_OZ };
 /** What a person types as an amount, in millilitres: `250`, `0.25 l`, `8oz`, as on the command line; `null` for anything else. */
 export function typedMl(text) {
+  // As `ml` writes it; what else could be a thousand times another amount is none.
+  const grouped = /^\s*(\d{1,3}),(\d{3})\s*ml\s*$/i.exec(text);
+  if (grouped) return Number(grouped[1] + grouped[2]);
+  if (/[.,]\d{3}\s*[mcd]l\s*$/i.test(text) || /,\d{3}\s*(fl\s*)?oz\s*$/i.test(text)) return null;
   const found = /^\s*(\d+|\d*[.,]\d+)\s*(ml|cl|dl|l|oz|fl\s*oz)\s*$/i.exec(text);
   if (!found) return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
   return Math.floor(Number(found[1].replace(',', '.')) * ML_OF_UNIT[found[2].toLowerCase().replace(/\s/g, '')] + 0.5);

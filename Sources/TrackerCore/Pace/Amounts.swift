@@ -18,11 +18,17 @@ public enum Amounts {
     /// What a person types as an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8 fl oz`.
     ///
     /// A number alone is whole millilitres. With a unit it may have a decimal point or comma; an ounce is a US fluid ounce (`Ounces`).
+    /// `1,250 ml` is what `millilitres` writes, and means that; other amounts that could be a thousand times another are refused (`1.250 ml`).
     /// `nil` for everything else, and beyond a million litres.
     public static func typed(_ text: String) -> Int? {
         if let ml = Int(text) { return ml }
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") }
         let unit = text.dropFirst(number.count).lowercased().filter { $0 != " " }
+        if let mark = number.firstIndex(where: { !$0.isNumber }), number[mark...].count == 4, unit != "l" {
+            let isGrouped = number[mark] == "," && (1...3).contains(number[..<mark].count)
+            if unit == "ml", isGrouped { return Int(number.filter(\.isNumber)) }
+            guard unit.hasSuffix("oz"), number[mark] == "." else { return nil }
+        }
         guard let unit = millilitresOfUnit[unit], number.contains(where: \.isNumber),
             number.count(where: { !$0.isNumber }) <= 1, let value = Double(String(number.map { $0 == "," ? "." : $0 }))
         else { return nil }
