@@ -82,7 +82,7 @@ let package = Package(
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         target("Importing", ["TrackerCore", "CLibXML2"]),
         // Captures that are packed. No library is linked: it is opened when it is first needed.
-        .systemLibrary(name: "CArchive", providers: [.apt(["libarchive-dev"])]),
+        .systemLibrary(name: "CArchive", providers: [.apt(["libarchive-dev", "liblzma-dev", "zlib1g-dev"])]),
         target("Archives", ["CArchive", "Captures", "Replay"]),
         // No library is linked: it is opened when it is first needed.
         .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),

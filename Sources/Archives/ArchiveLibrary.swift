@@ -16,6 +16,7 @@ struct ArchiveLibrary: @unchecked Sendable {
         }
     }
 
+    /// A library that unpacks is not there, or not as it should be: a sentence without its beginning.
     struct Missing: Error {
         var sentence: String
     }

@@ -10,7 +10,7 @@ enum PackedLog {
     static let longest = 64 << 20
     static let headerLength = 9
 
-    /// The deflated bytes of a log, with a gzip header in place of zlib's, and room for gzip's end.
+    /// The deflated bytes of a log, with zlib's head and end.
     /// - Throws: a sentence, where it is no such log.
     static func deflated(_ log: [UInt8]) throws(PackedLogError) -> [UInt8] {
         guard log.count >= headerLength + 6 else { throw PackedLogError(sentence: "the packed log has \(log.count) bytes, fewer than its own header") }
@@ -19,7 +19,7 @@ enum PackedLog {
         guard method & 0x0F == 8, (Int(method) << 8 | Int(flags)) % 31 == 0, flags & 0x20 == 0 else {
             throw PackedLogError(sentence: "the packed log is not deflated as it should be")
         }
-        return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + log[(headerLength + 2)...] + [UInt8](repeating: 0, count: 8)
+        return Array(log[headerLength...])
     }
 
     /// The btsnoop file with a log's records.

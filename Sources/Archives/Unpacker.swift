@@ -175,29 +175,16 @@ final class Unpacker {
         var records: [UInt8] = []
         var trouble: String?
         try deflated.withUnsafeBytes { bytes in
-            let reader = try ArchiveReader(bytes, .gzip, path: path)
-            // A log without a record is none to libarchive.
-            guard try reader.next() != nil else { return }
-            let member = MemberBytes(reader, budget)
-            try member.forEachPiece { piece in
+            let stream = try PackedStream(.zlib, bytes, path: path)
+            while let piece = stream.next() {
+                try budget.spend(piece.count)
                 guard records.count + piece.count <= PackedLog.longest else { throw PackedLogError(sentence: "more comes out of the packed log than any phone keeps") }
                 records += piece
             }
-            if member.trouble != nil { trouble = "the packed log is damaged or cut" }
+            if stream.failure != nil { trouble = "the packed log is damaged or cut" }
         }
-        // Its end is zlib's and no gzip's: what unpacking says of the end tells nothing where the log's own checksum fits.
-        if trouble != nil, Self.adler32(records) == log.bytes.suffix(4).reduce(0, { $0 << 8 | UInt32($1) }) { trouble = nil }
         let (file, end) = PackedLog.btsnoop(head: Array(log.bytes.prefix(PackedLog.headerLength)), records: records)
         return (file, end ?? trouble)
-    }
-
-    private static func adler32(_ bytes: [UInt8]) -> UInt32 {
-        var (low, high): (UInt32, UInt32) = (1, 0)
-        for byte in bytes {
-            low = (low + UInt32(byte)) % 65_521
-            high = (high + low) % 65_521
-        }
-        return high << 16 | low
     }
 
     // MARK: what is told

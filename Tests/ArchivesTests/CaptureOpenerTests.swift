@@ -83,6 +83,71 @@ import Testing
         }
     }
 
+    /// What comes out of a packed file by its own unpacker, however it is cut.
+    private static func unpacked(_ bytes: [UInt8], _ program: String) async throws -> [UInt8] {
+        let tool = try #require(Program(system: program), "\(program) is not installed: run hardware/bench setup")
+        return try await tool.run(["-dc"], input: bytes).outputBytes
+    }
+
+    @Test(arguments: ["gzip", "xz"])
+    func `everything before a cut is delivered, as their own unpackers do`(program: String) async throws {
+        let folder = try TemporaryFolder()
+        let file = try await Self.packed(try Self.bytes(), program)
+        for missing in [1, 4, 9, 12, 40, 200] {
+            let cut = Array(file.dropLast(missing))
+            let own = try Opened(try await Self.unpacked(cut, program), in: folder)
+            let opened = try Opened(cut, in: folder)
+            #expect(opened.parts.first?.packets == own.parts.first?.packets, "\(missing) bytes are missing")
+            #expect(opened.parts.first?.trouble?.contains("\(program) file is damaged or cut") == true, "\(missing) bytes are missing")
+        }
+    }
+
+    /// The last eight bytes are the checksum and the length: no bit of them, and none of what is packed, turns without a word.
+    @Test func `a gzip whose checksum does not fit is told`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try await Self.packed(try Self.bytes(), "gzip")
+        let whole = try Self.packets()
+        for place in (file.count - 8)..<file.count {
+            var damaged = file
+            damaged[place] ^= 0x10
+            let opened = try Opened(damaged, in: folder)
+            #expect(opened.parts.map(\.packets) == [whole])
+            #expect(opened.parts.first?.trouble?.contains("gzip file is damaged or cut") == true, "byte \(place)")
+        }
+        for seed in UInt64(1)...120 {
+            var generator = SeededGenerator(seed: seed)
+            var damaged = file
+            // Behind the head, which has no checksum.
+            damaged[Int.random(in: 10..<file.count, using: &generator)] ^= 1 << UInt8.random(in: 0...7, using: &generator)
+            let opened = try Opened(damaged, in: folder)
+            let isTold = opened.failure != nil || opened.parts.first?.trouble != nil || !opened.remarks.isEmpty
+            #expect(isTold || opened.parts.map(\.packets) == [whole], "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: ["gz", "xz"])
+    func `a packed tar whose checksum does not fit is told`(packing: String) async throws {
+        let folder = try TemporaryFolder()
+        var file = try await Self.tar([("a.btsnoop", Self.bytes())], mode: "w:\(packing)")
+        if packing == "gz" { file[file.count - 8] ^= 1 } else { file.removeLast(20) }
+        let opened = try Opened(file, in: folder)
+        #expect(opened.parts.map(\.packets) == [try Self.packets()])
+        #expect(opened.remarks.contains { $0.contains("damaged or cut") } || opened.parts.first?.trouble != nil)
+    }
+
+    @Test(arguments: ["gzip", "xz"])
+    func `several packed pieces in one file are one`(program: String) async throws {
+        let folder = try TemporaryFolder()
+        let bytes = try Self.bytes()
+        for cut in [0, 1, 700, bytes.count] {
+            let file = try await Self.packed(Array(bytes[..<cut]), program) + Self.packed(Array(bytes[cut...]), program)
+            // What fills a tape's block belongs to none of them.
+            let opened = try Opened(file + [UInt8](repeating: 0, count: 512), in: folder)
+            #expect(opened.parts.map(\.packets) == [try Self.packets()], "cut at \(cut)")
+            #expect(opened.parts.first?.trouble == nil && opened.failure == nil, "cut at \(cut)")
+        }
+    }
+
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4", "zip"])
     func `damaged at random`(program: String) async throws {
         let folder = try TemporaryFolder()
