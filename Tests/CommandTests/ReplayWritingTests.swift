@@ -87,7 +87,7 @@ import Testing
         #expect(packed.output == "standard input: this is a 7z file: unpack it first (7z x FILE)\n")
         let hollow = try await replay.run(["info", "-"], input: [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3])
         #expect(hollow.exitCode == 4)
-        #expect(hollow.error.hasPrefix("error: standard input: this gzip file is damaged or cut: "), "\(hollow.error)")
+        #expect(hollow.error.hasPrefix("error: standard input: this is a gzip file, damaged or cut in its very beginning"), "\(hollow.error)")
         let cut = try await replay.run(["info", "-"], input: Array(whole.prefix(100)))
         #expect(!cut.output.contains("fine to look at"))
     }

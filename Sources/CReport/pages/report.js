@@ -50,9 +50,10 @@ function moment(capture, seconds, digits) {
   if (capture.firstTime === null) return `frame ${Math.round(seconds)}`;
   const all = capture.firstTime + seconds;
   if (!(Math.abs(all) < 8e12)) return `+${seconds.toFixed(digits)} s`;
-  const date = new Date(Math.floor(all) * 1000).toISOString();
-  const fraction = digits > 0 ? (all - Math.floor(all)).toFixed(digits).slice(1) : "";
-  return `${date.slice(11, 19)}${fraction}`;
+  // Rounded before it is taken apart: a fraction that rounds up belongs to the next second.
+  const parts = Math.round(all * 10 ** digits), second = Math.floor(parts / 10 ** digits);
+  const fraction = digits > 0 ? `.${String(parts - second * 10 ** digits).padStart(digits, "0")}` : "";
+  return `${new Date(second * 1000).toISOString().slice(11, 19)}${fraction}`;
 }
 
 function day(capture, seconds) {
@@ -253,7 +254,7 @@ function course(capture, index) {
   function say(found, visible) {
     const all = capture.timeline.count, kept = pdus.length;
     const here = found.filter((pdu) => at(pdu) >= range[0] && at(pdu) <= range[1]).slice(0, 200);
-    const left = all > kept ? ` ${plural(all - kept, "PDU")} of ${plain(all)} are only in the bars: the page keeps the first ${plain(kept)} and later errors and late answers. A report of a shorter time has all.` : "";
+    const left = all > kept ? ` ${plural(all - kept, "PDU")} of ${plain(all)} are only in the bars: the page keeps ${plain(kept)}, the first ones and some later errors and late answers. A report of a shorter time has all.` : "";
     said.textContent = `${plural(visible, "PDU")} ${wanted ? "found " : ""}here${visible > here.length ? `, the first ${here.length} listed` : ""}.${left}` +
       (capture.connectionCount > lanes.length ? ` Lines: the first ${lanes.length} of ${plain(capture.connectionCount)} connections.` : "");
     list.replaceChildren(here.length ? table(["frame", noTime ? "" : "time (UTC)", "", "", "handle", "latency", "bytes"], here.map((pdu) => ({
