@@ -63,8 +63,8 @@ extension FleetStore {
         var zones: [String: String] = [:]
         func today(_ zone: String) -> String {
             if let known = zones[zone] { return known }
-            let shift = (try? Zone(zone))?.offsetSeconds(at: now) ?? 0
-            let day = LocalDay(daysSince1970: Int((now.milliseconds + Int64(shift) * 1000) / 86_400_000)).description
+            // As the stores count: after midnight it is still the evening before.
+            let day = DayCalendar(zone: (try? Zone(zone)) ?? .utc).day(of: now).description
             zones[zone] = day
             return day
         }

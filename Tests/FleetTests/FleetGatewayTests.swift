@@ -22,11 +22,12 @@ struct FleetGatewayTests {
             url = "\(server.url)"
             token-file = "\(folder.file("token"))"
             """.utf8).write(to: folder.url("waterh.toml"))
+        // Before the service's first poll: the next is minutes later.
+        let sip = try await Program("waterh-emulator").run(["control", "--control", control, "sip", "300"])
+        #expect(sip.exitCode == 0, "\(sip.error)")
         let gateway = try Program("waterh-gateway").start(["run", "--config", folder.file("waterh.toml")])
         let isThere = await event(within: 30) { gateway.error.contains("Drinks are told to the fleet at \(server.url)") ? true : nil }
         #expect(isThere == true, "\(gateway.error)")
-        let sip = try await Program("waterh-emulator").run(["control", "--control", control, "sip", "300"])
-        #expect(sip.exitCode == 0, "\(sip.error)")
         let drink = try await Program("waterh-tracker").run(["log", "200", "--config", folder.file("waterh.toml")])
         #expect(drink.exitCode == 0, "\(drink.error)")
         // Nobody is listed: the one person is called as the gateway is.

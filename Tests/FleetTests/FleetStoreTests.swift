@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Support
 import Synchronization
 import Testing
 import TrackerCore
@@ -9,16 +10,6 @@ import TrackerCore
 
 @Suite("What a fleet keeps", .enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
 struct FleetStoreTests {
-    private struct Chance: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
-    }
-
     static func gateway(_ store: FleetStore, _ name: String) throws -> FleetVisitor {
         #expect(try store.enrol(name, as: .gateway, id: "id-\(name)", token: "hash-\(name)"))
         return try #require(try store.visitor("hash-\(name)"))
@@ -34,7 +25,7 @@ struct FleetStoreTests {
     /// the end is the fold of what each store said last.
     @Test(arguments: [1, 2, 3] as [UInt64]) func totalsAreTheFoldOfWhatWasTold(seed: UInt64) async throws {
         print("fleet fold: seed \(seed)")
-        var chance = Chance(state: seed)
+        var chance = SeededGenerator(seed: seed)
         let words = try await PostgreSQL.database()
         let stores = [FleetStore(try FleetConnection(words)), FleetStore(try FleetConnection(words))]
         let gateways = [try Self.gateway(stores[0], "one"), try Self.gateway(stores[0], "two")]
@@ -83,6 +74,19 @@ struct FleetStoreTests {
                 let found = try stores[0].overview(now: noon).people.first { $0.name == person }
                 #expect(found?.todayMl == day.ml && found?.drinks == day.drinks, "seed \(seed), \(person) on \(day.day)")
             }
+        }
+    }
+
+    /// After midnight the stores still count the evening before, and the fleet said "0 ml today" until the morning.
+    @Test func afterMidnightItIsStillTheEveningBefore() async throws {
+        let store = FleetStore(try FleetConnection(try await PostgreSQL.database()))
+        let gateway = try Self.gateway(store, "one")
+        _ = try store.take(Self.lines([FleetEntryTests.entry(ml: 250)]), from: gateway)
+        // In Berlin, in winter: 03:59, and 04:00.
+        let midnight = Int64(20_487) * 86_400_000
+        for (minutes, ml) in [(179, 250), (180, 0)] {
+            let person = try #require(try store.overview(now: Instant(milliseconds: midnight + Int64(minutes) * 60_000)).people.first)
+            #expect(person.todayMl == ml && person.day == LocalDay(daysSince1970: ml > 0 ? 20_486 : 20_487).description, "\(minutes) minutes after midnight UTC: \(person)")
         }
     }
 

@@ -150,6 +150,18 @@ import TrackerCore
         #expect(kept.note(before) == .kept && kept.forgotten.isEmpty)
     }
 
+    /// Promise 1 where it is decided: however often a record was read, those before it are all that may go while the journal has it not.
+    @Test func howeverOftenARecordWasReadTheJournalMustHaveIt() {
+        let log = drinks(12)
+        for missing in log.indices {
+            var evidence = LogEvidence()
+            for _ in 0..<8 { _ = evidence.note(log) }
+            evidence.capacity = 500
+            let count = evidence.acknowledgeable(sips: 1, isJournaled: { $0 != log[missing] }, wasKnown: { _ in true })
+            #expect(count == missing, "the journal lacks number \(missing)")
+        }
+    }
+
     /// Simulation, seeds 2070340 and 2089547: a frame came once, in pieces, and two readings without it were taken for the proof that it never was.
     /// The bottle dropped its records while the journal had them only with a doubt.
     @Test(arguments: [(false, false), (true, false), (false, true), (true, true)]) func whatCameOnceIsDeniedByAsManyReadingsAsProveIt(isFragile: Bool, isLossy: Bool) {

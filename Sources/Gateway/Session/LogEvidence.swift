@@ -95,7 +95,7 @@ struct LogEvidence: Hashable {
     /// - Parameters:
     ///   - sips: records that the bottle may have added since the reading began.
     ///   - isJournaled: the journal has it as a record.
-    ///   - wasKnown: the journal had it before this poll: an earlier poll's reading brought it.
+    ///   - wasKnown: the journal had it before this poll, without a doubt: an earlier poll's reading brought it.
     func acknowledgeable(sips: Int, isJournaled: ([UInt8]) -> Bool, wasKnown: ([UInt8]) -> Bool) -> Int {
         let covered = covered(wasKnown)
         let spare = min(max(0, latest.count + sips - capacity), latest.count / 2)
