@@ -105,7 +105,9 @@ class Emulator:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind:
+            print(f"  the emulator {'goes on' if self.process.poll() is None else f'ended with {self.process.returncode}'} and said: {self.words()!r}", flush=True)
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
