@@ -176,6 +176,45 @@ import TrackerCore
         #expect(evidence.denies(Set(log[..<8])) && evidence.denies([]) && !evidence.denies(Set(log[7...8])))
     }
 
+    /// Simulation, seed 3124076: the end of a dump came seconds after the dump had been judged, and twice. It was taken for the answer to the next
+    /// question, an empty log, and so the acknowledgement before, which the bottle had ignored, for taken.
+    @Test(arguments: [1, 2]) func theLateEndOfADumpIsNoEmptyLog(copies: Int) {
+        var drain = LogDrain(
+            profile: .draft, reads: false, isListening: true, keep: false, hasRadio: true, limits: PollLimits(), budgetEnd: MonotonicInstant(nanoseconds: .max))
+        let standing = LogDrain.Standing(isJournaled: { _ in true }, wasKnown: { _ in false })
+        let log = drinks(6)
+        var now = MonotonicInstant(nanoseconds: 0)
+        /// What follows from one whole dump, with its end or without.
+        func dump(withEnd: Bool) -> [LogDrain.Action] {
+            drain.asked(at: now)
+            _ = drain.frame(log, isAcknowledgeable: true, at: now)
+            if withEnd { _ = drain.frame([], isAcknowledgeable: true, at: now) } else { wait() }
+            _ = drain.takeRound()
+            return drain.settled(standing, at: now)
+        }
+        func wait() {
+            guard let deadline = drain.deadline else { return }
+            now = deadline
+            _ = drain.tick(at: now)
+        }
+        _ = drain.begin(at: now)
+        while dump(withEnd: true) == [.ask] {}
+        #expect(drain.phase == .acknowledging)
+        _ = drain.acknowledgementLeft(at: now)
+        #expect(dump(withEnd: false).isEmpty && drain.phase == .quiet)
+        wait()
+        // The next question is on its way, and what comes is not its answer.
+        for _ in 0..<copies {
+            if drain.frame([], isAcknowledgeable: true, at: now) == [.settle] {
+                _ = drain.takeRound()
+                _ = drain.settled(standing, at: now)
+            }
+        }
+        #expect(drain.phase == .asking && drain.evidence.forgotten.isEmpty)
+        _ = dump(withEnd: true)
+        #expect(drain.evidence.forgotten.isEmpty)
+    }
+
     /// The question was repeated, and the first answer came after the ring had turned over: what a bottle drops then, the oldest of what it
     /// sent *last*, is not what was read.
     @Test(arguments: [1, 2, 5, 20]) func aLateAnswerIsNotAcknowledgedInTheNameOfALaterOne(ring: Int) throws {

@@ -73,6 +73,8 @@ struct LogDrain {
     private var isInParts = false
     /// An earlier question of this connection, or the rest of what it brought, may still be on its way: see `LogDrain+Quiet`.
     var isBehind = false
+    /// A dump was judged without its end, an empty frame: that may still come, and it does not say that the log is empty.
+    private var owesEnd = false
     /// A question or another write of this connection waits for its response: the link is not quiet, however long nothing has come.
     var isWriting = false
     /// The bottle says on this connection whether records follow, as retail bottles do.
@@ -151,13 +153,19 @@ struct LogDrain {
         if phase == .settling || phase == .acknowledging || phase == .idle || phase == .quiet {
             // The dump that it belongs to was judged without it.
             round.strays += records
+            if records.isEmpty { owesEnd = false }
             fallBehind(at: now)
+            return []
+        }
+        if owesEnd, records.isEmpty, round.frames.isEmpty, phase != .reading {
+            owesEnd = false
             return []
         }
         if !isAcknowledgeable { flaw("an earlier part of the log went missing") }
         if phase != .reading { round.notified = true }
         guard !records.isEmpty else {
             round.ended = true
+            owesEnd = false
             return settle()
         }
         if phase != .reading, round.isRepeated(by: records, hasAll: isAcknowledgeable) {
@@ -282,9 +290,10 @@ struct LogDrain {
             return finish(complete: false, "the bottle did not answer the question for its log")
         case .receiving:
             flaw("the log broke off")
+            owesEnd = profile == .draft
             return settle()
         case .lingering:
-            if profile == .draft { isBehind = true }
+            if profile == .draft { (isBehind, owesEnd) = (true, true) }
             return settle()
         case .quiet:
             guard !isWriting else {

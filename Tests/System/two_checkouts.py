@@ -1,0 +1,105 @@
+"""What this checkout costs beside another one: the same work by turns, CPU seconds, the best of each.
+
+Called by `hardware/bench benchmarks --beside FOLDER`. FOLDER is a checkout (`git worktree add FOLDER COMMIT`); both are built in release.
+CPU seconds of a whole process, since the clock of a busy machine says little; files that are read are made once, by this checkout.
+"""
+import os
+import re
+import subprocess
+import time
+
+ROUNDS = 7
+WORSE = 1.05
+# A process of a few milliseconds is asked several times in a round: the kernel counts CPU time too coarsely for one.
+STARTS = 40
+
+
+class Checkout:
+    def __init__(self, name, products, folder):
+        self.name, self.products = name, products
+        self.folder = os.path.join(folder, name)
+        os.makedirs(self.folder)
+
+    def program(self, name):
+        return os.path.join(self.products, name)
+
+    def file(self, name):
+        return os.path.join(self.folder, name)
+
+    def fresh(self, name):
+        """A store's path where no store is."""
+        path = self.file(name)
+        for suffix in ("", "-wal", "-shm"):
+            if os.path.exists(path + suffix):
+                os.remove(path + suffix)
+        return path
+
+    def cpu(self, *command, store=None):
+        """CPU seconds of a command that must succeed; its output is thrown away."""
+        environment = os.environ | {"HOME": self.folder, "XDG_STATE_HOME": self.folder, "XDG_CONFIG_HOME": self.folder, "WATERH_LISTEN": "off"}
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True)
+        complaint = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {complaint.strip()}")
+        return usage.ru_utime + usage.ru_stime
+
+    def rate(self, pattern, *command):
+        """One over the rate that a benchmark prints: smaller is better, as with seconds."""
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        found = re.search(pattern, text)
+        if not found:
+            raise SystemExit(f"{' '.join(command)} printed no rate: {text.strip()}")
+        return 1 / float(found[1])
+
+
+def measure(products, other, folder, say, limit, emulator):
+    """Prints one line a figure: the other's, ours, and how many times as much ours is."""
+    ours, before = Checkout("ours", products, folder), Checkout("before", other, folder)
+    capture, bottle, drinks = f"{folder}/big.btsnoop", f"{folder}/full.hex", f"{folder}/drinks.csv"
+    subprocess.run([ours.program("Benchmarks"), "big-capture", capture, "500000"], check=True)
+    with open(bottle, "w") as file:
+        subprocess.run([ours.program("Benchmarks"), "full-bottle"], check=True, stdout=file)
+    with open(drinks, "w") as file:
+        file.write("startDate,endDate,value_ml,uuid\n")
+        for number in range(50_000):
+            at = time.strftime("%Y-%m-%d %H:%M:%S +0000", time.gmtime(1_451_606_400 + number * 1577))
+            file.write(f"{at},{at},{10 + number * 7 % 500},00000000-0000-0000-0000-{number * 7919 % 1_000_003:012d}\n")
+    for side in (before, ours):
+        side.cpu(side.program("waterh-tracker"), "import", drinks, "--store", side.fresh("history.sqlite"))
+
+    def poll(side, store):
+        return side.cpu(side.program("waterh-gateway"), "poll", "--link", link, "--keep", "--store", store)
+
+    def again(side):
+        return sum(poll(side, side.file("poll.sqlite")) for _ in range(4)) / 4
+
+    def tracker(*words):
+        return lambda side: side.cpu(side.program("waterh-tracker"), *words, "--store", side.file("history.sqlite"))
+
+    figures = [
+        ("frames decoded, with reassembly", lambda side: side.rate(r"([\d.]+) million records/s reass", side.program("Benchmarks"), "decode")),
+        ("a million sips into the store", lambda side: side.cpu(side.program("Benchmarks"), "ingest")),
+        ("500 evaluations over ten years", lambda side: side.rate(r"sips: ([\d.]+) ms", side.program("Benchmarks"), "tick") ** -1),
+        ("poll, 500 new records", lambda side: poll(side, side.fresh("poll.sqlite"))),
+        ("poll, the same 500 again", again),
+        ("drinks of 500,000 notifications", lambda side: side.cpu(side.program("waterh-replay"), "drinks", capture)),
+        ("att of 500,000 notifications", lambda side: side.cpu(side.program("waterh-replay"), "att", capture)),
+        ("import of 50,000 drinks", lambda side: side.cpu(side.program("waterh-tracker"), "import", drinks, "--store", side.fresh("import.sqlite"))),
+        ("export as csv", tracker("export", "--format", "csv")),
+        ("export as json", tracker("export", "--format", "json")),
+        ("status over four years", tracker("status")),
+        ("start to --help", lambda side: sum(side.cpu(side.program("waterh-tracker"), "--help") for _ in range(STARTS)) / STARTS),
+    ]
+    with emulator(products, folder, "--capture", bottle, "--restamp", "today") as link:
+        for name, figure in figures:
+            best = {}
+            for round in range(ROUNDS):
+                for side in (before, ours) if round % 2 else (ours, before):
+                    found = figure(side)
+                    best[side.name] = min(best.get(side.name, found), found)
+            unit, scale = ("ns a record", 1e3) if "decoded" in name else ("ms", 1) if "evaluations" in name else ("ms CPU", 1e3)
+            say(f"  {name}: before {best['before'] * scale:.3g} {unit}, now {best['ours'] * scale:.3g} {unit}")
+            limit(name, best["ours"] / best["before"], WORSE, "times")
