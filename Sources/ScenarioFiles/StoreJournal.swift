@@ -26,6 +26,7 @@ struct StoreJournal: ScenarioJournal {
         try store.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
     }
     func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws { try store.noteClockSetting(of: bottle, mark, wasNear: wasNear) }
+    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] { try store.standing(of: records, from: bottle) }
     func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try store.likeness(of: log, to: bottle) }
     func finishPoll(_ report: PollRecord) throws { try store.finishPoll(report) }
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {

@@ -63,5 +63,7 @@ final class DiskJournal: Journal {
         try base.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
     }
 
+    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] { try base.standing(of: records, from: bottle) }
+
     func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try base.likeness(of: log, to: bottle) }
 }

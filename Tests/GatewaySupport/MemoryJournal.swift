@@ -75,6 +75,9 @@ public final class MemoryJournal: Journal {
         state.withLock { state in state.rows.contains { $0.entry.raw == raw } }
     }
 
+    /// A person puts an empty backup back: no record is there any more.
+    public func restoreNothing() { state.withLock { ($0.rows, $0.index) = ([], [:]) } }
+
     public func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
         try write { state in
             state.appends += 1
@@ -109,6 +112,16 @@ public final class MemoryJournal: Journal {
             let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max || openYears && ($0.isDrink || $0.doubt == JournalDoubt.bottleClock) && $0.entry.yearClock != nil || $0.counts(after: ahead)) }
             return rows.prefix(limit).map {
                 UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt, yearClock: $0.entry.openYear, about: $0.entry.about, isAhead: $0.counts(after: ahead))
+            }
+        }
+    }
+
+    public func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
+        state.withLock { state in
+            guard let known = state.known(bottle) else { return records.map { _ in nil } }
+            return records.map { raw in
+                let rows = (state.index[Index(bottle: known, identity: Array(raw.prefix(JournalEntry.identityLength)))] ?? []).map { state.rows[$0] }
+                return rows.filter { $0.entry.raw == raw || $0.isDated && $0.entry.isFlaggedDrink == JournalEntry.isFlaggedDrink(raw) }.map(\.entry.received).min()
             }
         }
     }

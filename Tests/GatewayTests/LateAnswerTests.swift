@@ -210,9 +210,31 @@ import TrackerCore
                 _ = drain.settled(standing, at: now)
             }
         }
-        #expect(drain.phase == .asking && drain.evidence.forgotten.isEmpty)
+        #expect(drain.evidence.forgotten.isEmpty)
+        if drain.phase == .quiet { wait() }
+        #expect(drain.phase == .asking)
         _ = dump(withEnd: true)
         #expect(drain.evidence.forgotten.isEmpty)
+    }
+
+    /// Simulation, seed 3330412: the end of a dump came twice, and the second time it was taken for an empty log, the answer to a question that was
+    /// still on its way. From then on each answer was taken for that of the question after it; somebody drank, and a ring of one record had turned over.
+    @Test(arguments: [1, 6]) func theEndOfADumpThatComesTwiceIsNoAnswer(count: Int) {
+        var drain = LogDrain(
+            profile: .draft, reads: false, isListening: true, keep: false, hasRadio: true, limits: PollLimits(), budgetEnd: MonotonicInstant(nanoseconds: .max))
+        let standing = LogDrain.Standing(isJournaled: { _ in true }, wasKnown: { _ in false })
+        let now = MonotonicInstant(nanoseconds: 0)
+        func dump(_ frames: [[[UInt8]]]) -> [LogDrain.Action] {
+            for frame in frames { _ = drain.frame(frame, isAcknowledgeable: true, at: now) }
+            _ = drain.takeRound()
+            return drain.settled(standing, at: now)
+        }
+        #expect(drain.begin(at: now) == [.ask] && dump([drinks(count), []]) == [.ask] && !drain.isBehind)
+        #expect(dump([[]]).isEmpty && drain.phase == .quiet && drain.isBehind)
+        // The answer comes late, and what comes in that time moves the next question on.
+        let before = drain.deadline
+        _ = drain.frame(drinks(count), isAcknowledgeable: true, at: now.advanced(by: .seconds(1)))
+        #expect(drain.deadline == before?.advanced(by: .seconds(1)) && drain.phase == .quiet)
     }
 
     /// The question was repeated, and the first answer came after the ring had turned over: what a bottle drops then, the oldest of what it

@@ -23,6 +23,9 @@ import TrackerCore
             try base.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
         }
         func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws { try base.noteClockSetting(of: bottle, mark, wasNear: wasNear) }
+        func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
+            try base.standing(of: records, from: bottle).map { $0 ?? Instant(milliseconds: 0) }
+        }
         func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try base.likeness(of: log, to: bottle) }
         func finishPoll(_ report: PollRecord) throws { try base.finishPoll(report) }
         func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {

@@ -384,6 +384,22 @@ import TrackerCore
         #expect(try journal.append([read()]) == [.duplicate])
     }
 
+    @Test(arguments: Kind.allCases) func `what a journal has of a dump is told by when it came`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let bottle = "A4:C1:38:00:00:01"
+        #expect(try journal.standing(of: [read().raw], from: bottle) == [nil])
+        _ = try journal.append([read(second: 1)])
+        var late = read(second: 2)
+        late.received = sampleInstant.advanced(seconds: 60)
+        var doubted = read(second: 3)
+        doubted.verdict = .quarantined(reason: JournalDoubt.pieced)
+        _ = try journal.append([late, doubted])
+        // The rest of a drink's bytes does not stay; of a record in doubt all of them count.
+        let asked = [read(second: 3), read(second: 2, tail: 9), read(second: 1), read(second: 3, tail: 9), read(second: 4)].map(\.raw)
+        #expect(try journal.standing(of: asked, from: bottle) == [doubted.received, late.received, read(second: 1).received, nil, nil])
+        #expect(try journal.standing(of: asked, from: "another").allSatisfy { $0 == nil })
+    }
+
     @Test(arguments: Kind.allCases) func `a log is compared without making anything known`(_ kind: Kind) throws {
         let journal = try kind.make()
         let log = (0..<5).map { read(second: $0) }

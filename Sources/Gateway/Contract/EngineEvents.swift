@@ -50,6 +50,7 @@ public enum JournalRequest: Hashable, Sendable {
     case unsettled(bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after: Int64, limit: Int)
     case noteClockSetting(bottle: String, ClockMark, wasNear: Bool)
     case likeness(log: [[UInt8]], bottle: String)
+    case standing(records: [[UInt8]], bottle: String)
     case finishPoll(PollRecord)
 }
 
@@ -61,6 +62,7 @@ public enum JournalReply: Hashable, Sendable {
     case unsettled([UnsettledRecord])
     case clockSettingNoted
     case likeness(LogLikeness)
+    case standing([Instant?])
     case finished
     /// The request failed; none of it is stored. The sentence says why.
     case failed(String)
@@ -85,6 +87,7 @@ extension Journal {
                 try noteClockSetting(of: bottle, mark, wasNear: wasNear)
                 return .clockSettingNoted
             case .likeness(let log, let bottle): return .likeness(try likeness(of: log, to: bottle))
+            case .standing(let records, let bottle): return .standing(try standing(of: records, from: bottle))
             case .finishPoll(let record):
                 try finishPoll(record)
                 return .finished

@@ -126,13 +126,18 @@ extension BottleSession {
         if isOutdated(by: round.all, work) { return askAnew(&work) }
         judgeClock(round.all, &work)
         keeper.store(round.all, doubts: drain?.evidence.doubts(of: round) ?? PieceDoubts(), bottle: work.bottle, &work)
+        keeper.ask(standingOf: round.records, bottle: work.bottle, &work)
         if keeper.isSettled { settled(&work) }
     }
 
     /// The journal has answered for everything: what follows from the dump?
     mutating func settled(_ work: inout PollWork) {
-        let (journaled, settled) = (work.journaled, work.settled)
-        let standing = LogDrain.Standing(isJournaled: journaled.contains, wasKnown: settled.contains, doubted: work.unproven, objection: work.clock?.objection)
+        let (journaled, settled, keeper) = (work.journaled, work.settled, keeper)
+        // Somebody may have put a backup back since it was stored.
+        let isUndone = drain?.records.contains { journaled.contains($0) && keeper.standing[$0] == nil } == true
+        let standing = LogDrain.Standing(
+            isJournaled: { journaled.contains($0) && keeper.standing[$0] != nil }, wasKnown: { settled.contains($0) && keeper.isFromWholeReading($0) },
+            doubted: work.unproven, objection: isUndone ? "what this poll stored is in the store no more, so nothing is acknowledged: the next poll stores it again" : work.clock?.objection)
         guard let actions = drain?.settled(standing, at: work.now) else { return }
         noteEvidence(&work)
         follow(actions, &work)

@@ -15,6 +15,8 @@ struct JournalKeeper {
         case unsettled(bottle: String, since: Int64?)
         case clockSetting
         case likeness
+        /// When it received each of these.
+        case standing([[UInt8]])
         /// Records of the store that were looked at again.
         case again([JournalEntry])
     }
@@ -24,6 +26,8 @@ struct JournalKeeper {
     /// A log that was compared with those of known bottles, and what came of it, in their order.
     private(set) var compared: [[UInt8]] = []
     private(set) var likenesses: [LogLikeness] = []
+    /// When the journal received each record of the last dump that it has, now.
+    private(set) var standing: [[UInt8]: Instant] = [:]
     /// The journal said no; nothing is acknowledged from then on.
     private(set) var failure: String?
 
@@ -88,6 +92,21 @@ struct JournalKeeper {
         confirm(proven, &work)
     }
 
+    /// Asks what the journal has of a dump, after all of it was handed over.
+    mutating func ask(standingOf records: [[UInt8]], bottle: String, _ work: inout PollWork) {
+        standing = [:]
+        guard !records.isEmpty else { return }
+        pending.append(.standing(records))
+        work.emit(.journal(.standing(records: records, bottle: bottle)))
+    }
+
+    /// Whether an earlier poll that read the whole log has brought it: what came in one that never did says nothing of older records, which may
+    /// have been lost in each of its dumps.
+    func isFromWholeReading(_ raw: [UInt8]) -> Bool {
+        guard let received = standing[raw], let lastPoll else { return false }
+        return received <= lastPoll
+    }
+
     /// What was stored with a doubt is proven.
     private mutating func confirm(_ entries: [JournalEntry], _ work: inout PollWork) {
         guard !entries.isEmpty else { return }
@@ -138,6 +157,8 @@ struct JournalKeeper {
             break
         case (.likeness, .likeness(let likeness)):
             likenesses.append(likeness)
+        case (.standing(let records), .standing(let received)) where received.count == records.count:
+            for (raw, received) in zip(records, received) { standing[raw] = received }
         case (.append(let entries, let doubted, let doubts), .appended(let outcomes)) where outcomes.count == entries.count:
             count(entries, outcomes, &work)
             note(entries, outcomes, &work)

@@ -29,6 +29,9 @@ extension LogDrain {
         if profile == .draft, dump.notified, !dump.ended { evidence.isLossy = true }
         if dump.notified, dump.singles > 0, profile == .draft || dump.frames.count > 1 { evidence.isFragile = true }
         let left = evidence.told.map { evidence.latest.count - $0.count } ?? 0
+        // A log does not become empty by itself: "nothing" was the answer to another question, or the end of another dump, and then the answer to this
+        // question is still to come.
+        if dump.records.isEmpty, evidence.told == nil ? !evidence.latest.isEmpty : left > 0 { isBehind = true }
         switch evidence.note(dump.records) {
         case .nothing, .taken:
             break

@@ -242,6 +242,9 @@ struct LogDrain {
         return submitted
     }
 
+    /// The records of the dump that is being journaled.
+    var records: [[UInt8]] { submitted.records }
+
     /// All records of the round that was taken are on the disk.
     mutating func settled(_ standing: Standing, at now: MonotonicInstant) -> [Action] {
         guard phase == .settling else { return [] }

@@ -54,6 +54,24 @@ extension TrackerStore: Journal {
         }
     }
 
+    public func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
+        try checkPlace()
+        return try read { db in
+            guard let id = try BottleTable.known(bottle, db) else { return records.map { _ in nil } }
+            let find = try db.cachedStatement(sql: """
+                SELECT received FROM bottle_record WHERE bottle = :bottle AND substr(raw, 1, 8) = :identity
+                    AND (raw = :raw OR isDrink = :isDrink AND verdict IN ('drink', 'notADrink')) ORDER BY received LIMIT 1
+                """)
+            return try records.map { raw in
+                let received = try Int64.fetchOne(find, arguments: [
+                    "bottle": id, "identity": DatabaseValue(bytes: Array(raw.prefix(JournalEntry.identityLength))), "raw": DatabaseValue(bytes: raw),
+                    "isDrink": JournalEntry.isFlaggedDrink(raw),
+                ])
+                return received.map(Instant.init(milliseconds:))
+            }
+        }
+    }
+
     /// End of this bottle's last poll that read the whole log.
     public func lastCompletePoll(of bottle: String) throws -> Instant? {
         try read { db in try BottleTable.memory(of: bottle, db).lastCompletePoll }

@@ -71,8 +71,11 @@ public struct JournalEntry: Hashable, Sendable {
     /// second and amount is another record.
     public var isFlaggedDrink: Bool {
         if case .notADrink(reason: "flag") = verdict { return false }
-        return raw.count <= 12 || raw[12] == 0
+        return Self.isFlaggedDrink(raw)
     }
+
+    /// By the bytes alone: byte 12 is zero.
+    public static func isFlaggedDrink(_ raw: [UInt8]) -> Bool { raw.count <= 12 || raw[12] == 0 }
 }
 
 /// Why a record is kept but not counted: the reasons that the gateway gives beside those of `RecordResolver.Doubt`.
@@ -130,6 +133,10 @@ public protocol Journal: Sendable {
     /// be killed between the two.
     /// - Parameter wasNear: it showed the right day, and is set by minutes or hours.
     func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws
+    /// When each of a bottle's records was received; `nil` for one that is not there, now. Asked right before the bottle is told to forget them:
+    /// what `append` said may be undone since, by a person who restores a backup.
+    /// - Throws: also where what was stored is in a file that nobody will find.
+    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?]
     /// How much a log is that of a bottle. Makes nothing known.
     func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness
     /// Remembers a poll's end and what the bottle said of itself.
