@@ -15,7 +15,7 @@ import TrackerCore
 ///    the latest have in common, c records, says that the c oldest records now were all in the bottle at that reading, and
 ///    were sent in it. An unseen record among them would have been lost in both. Two readings do, four where a single lost
 ///    notification leaves no trace (draft packets, frames of one notification), half as many again once a loss was
-///    noticed. Records that the journal had before this poll stand for the readings that brought them: half of those
+///    noticed. Records that the journal had since an earlier poll that read the whole log stand for the readings that brought them: half of those
 ///    needed. So a slow bottle gets through over several polls. A partial reading of a newest-first reader proves nothing
 ///    of what is older, so there the journal does not count.
 /// 2. *The ring did not turn over in between.* A bottle that counts and whose ring is full loses its oldest with each new
@@ -23,7 +23,7 @@ import TrackerCore
 ///    the time since the question was given to the link (`sipsSince`). Where the ring is known to have room for them (it held more in an
 ///    earlier reading: `capacity`) nothing can turn over; otherwise so many of the newest are left in the bottle, half of the
 ///    log at most. The next reading shows them again, and by then the ring has room.
-/// 3. *The journal has them all* as records (promise 1).
+/// 3. *The journal has them all* as records (promise 1), now: it is asked after each reading.
 ///
 /// 4. *The reading is the answer to the last question.* A bottle may take the acknowledgement for the oldest of what it sent last; where a
 ///    question was repeated, or a dump was judged before it was over, what is read is older than that, and between the two the ring may
