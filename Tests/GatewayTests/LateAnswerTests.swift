@@ -235,6 +235,11 @@ import TrackerCore
         let before = drain.deadline
         _ = drain.frame(drinks(count), isAcknowledgeable: true, at: now.advanced(by: .seconds(1)))
         #expect(drain.deadline == before?.advanced(by: .seconds(1)) && drain.phase == .quiet)
+        // Its end comes when the next question is on its way (seed 3178081), and that question's answer after it.
+        let later = now.advanced(by: .seconds(20))
+        #expect(drain.tick(at: later) == [.ask])
+        #expect(drain.frame([], isAcknowledgeable: true, at: later).isEmpty && drain.phase == .asking)
+        #expect(drain.frame([], isAcknowledgeable: true, at: later) == [.settle])
     }
 
     /// The question was repeated, and the first answer came after the ring had turned over: what a bottle drops then, the oldest of what it

@@ -153,7 +153,7 @@ struct LogDrain {
         if phase == .settling || phase == .acknowledging || phase == .idle || phase == .quiet {
             // The dump that it belongs to was judged without it.
             round.strays += records
-            if records.isEmpty { owesEnd = false }
+            owesEnd = profile == .draft && !records.isEmpty
             fallBehind(at: now)
             return []
         }
