@@ -29,6 +29,10 @@ public final class Blur: Sendable {
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
         // A bottle's name as it is on the air: after our own words for it, whatever it is called; our programs have no capitals.
         text.replace(/(a bottle(?: that [^:\n]*)? is there: )([^\n]+)/) { "\($0.1)\(self.standIn("BOTTLE", String($0.2)))" }
+        // A sentence that begins with one: "NAME (ADDRESS) is here, but …", "NAME is here and hides its address".
+        text.replace(/(?m)(^|[:;.] )([^:;.\n()]{1,64}?)(?= \((?:(?:[0-9A-Fa-f]{2}[:_-]){5}[0-9A-Fa-f]{2})\)(?:,| is here)| is here and hides its address)/) {
+            "\($0.1)\(self.standIn("BOTTLE", String($0.2)))"
+        }
         text.replace(/(?:WaterH|WATERH)-[^\s,;()"']+/) { self.standIn("BOTTLE", String($0.0)) }
         text.replace(/([A-Za-z][A-Za-z0-9+.-]*):\/\/[^\s"'<>]+/) { "\($0.1)://\(self.standIn("HOST", String($0.0)))" }
         text.replace(/[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+/) { self.standIn("MAIL", String($0.0)) }

@@ -99,6 +99,7 @@ actor Adapter {
         }
         if let holding, holding !== whose { holding.board.lost() }
         polling = whose
+        flight.begin(for: whose.store.path)
         whose.board.begin()
         let report = await driver.poll(options, for: GatewayDriver.Party(journal: whose.store, outlets: whose.outlets(stir)))
         if let trouble = flight.end(report, keptBeside: whose.store.path, clock) { whose.log.warning("The capture of this poll is not kept: \(trouble)") }

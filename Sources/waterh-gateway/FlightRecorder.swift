@@ -5,9 +5,17 @@ import Gateway
 import Links
 import Synchronization
 
-/// Keeps what the last polls said and heard, in memory, and writes it down when one of them failed or was odd.
+/// Keeps what the last polls said and heard, in memory, and writes it down when one of them failed or was odd. Several people's bottles may be polled
+/// over one adapter: what is written for one of them is of that store's polls of that bottle alone.
 final class FlightRecorder: Sendable {
+    /// Whose poll it was; no bottle: none was met.
+    private struct Owner: Hashable {
+        var store: String
+        var bottle: String?
+    }
+
     private struct Flight {
+        var owner: Owner?
         var observations: [LinkObservation] = []
         var bytes = 0
         /// More passed than is kept.
@@ -15,14 +23,18 @@ final class FlightRecorder: Sendable {
     }
 
     private struct State {
-        /// The present poll's is the last.
-        var flights = [Flight()]
-        /// When each kind of trouble was written down last.
+        var present = Flight()
+        /// For which store the present one is.
+        var store: String?
+        /// Earlier ones, oldest first.
+        var flights: [Flight] = []
+        /// When each kind of trouble of a store was written down last.
         var kept: [String: MonotonicInstant] = [:]
     }
 
-    /// Polls in the ring, the present one among them; and of each so many packets, and bytes of them.
-    private static let polls = 3
+    /// Earlier polls that are remembered, of one bottle and of all; and of each so many packets, and bytes of them.
+    private static let ofOne = 2
+    private static let ofAll = 12
     private static let packets = 4096
     private static let bytes = 256 << 10
     /// The same trouble is written down that often: a bottle that fails at each poll must not push out what went before.
@@ -32,14 +44,21 @@ final class FlightRecorder: Sendable {
 
     func note(_ observation: LinkObservation) {
         state.withLock { state in
-            let last = state.flights.count - 1
             let size = if case .pdu(_, let bytes) = observation.event { bytes.count } else { 0 }
-            guard state.flights[last].observations.count < Self.packets, state.flights[last].bytes + size <= Self.bytes else {
-                state.flights[last].isCut = true
+            guard state.present.observations.count < Self.packets, state.present.bytes + size <= Self.bytes else {
+                state.present.isCut = true
                 return
             }
-            state.flights[last].observations.append(observation)
-            state.flights[last].bytes += size
+            state.present.observations.append(observation)
+            state.present.bytes += size
+        }
+    }
+
+    /// A poll for this store begins. What has passed since the last one belongs to whose connection was kept, and is nobody else's.
+    func begin(for store: String) {
+        state.withLock { state in
+            if state.store != store { state.present = Flight() }
+            state.store = store
         }
     }
 
@@ -49,15 +68,22 @@ final class FlightRecorder: Sendable {
         let now = clock.now()
         let reason = Self.reason(report)
         let flights: [Flight]? = state.withLock { state in
+            let owner = Owner(store: store, bottle: report.identity)
+            state.present.owner = owner
             defer {
-                state.flights.append(Flight())
-                if state.flights.count > Self.polls { state.flights.removeFirst() }
+                state.flights.append(state.present)
+                state.present = Flight()
+                for old in state.flights.indices.filter({ state.flights[$0].owner == owner }).dropLast(Self.ofOne).reversed() { state.flights.remove(at: old) }
+                if state.flights.count > Self.ofAll { state.flights.removeFirst() }
             }
-            guard let reason, state.flights.last?.observations.isEmpty == false else { return nil }
-            if let kept = state.kept[reason], kept.duration(to: now) < Self.pause { return nil }
-            state.kept[reason] = now
-            defer { state.flights = [] }
-            return state.flights
+            guard let reason, !state.present.observations.isEmpty else { return nil }
+            let trouble = store + "|" + reason
+            if let kept = state.kept[trouble], kept.duration(to: now) < Self.pause { return nil }
+            state.kept[trouble] = now
+            let found = state.flights.filter { $0.owner == owner } + [state.present]
+            state.flights.removeAll { $0.owner == owner }
+            state.present = Flight()
+            return found
         }
         guard let flights, let reason else { return nil }
         let wall = clock.wall()
@@ -86,7 +112,9 @@ final class FlightRecorder: Sendable {
     private static func story(_ report: PollReport, _ reason: String, isCut: Bool) -> String {
         var lines = [reason + "."]
         if let failure = report.failure { lines.append(failure.sentence) }
-        lines.append("bottle: \(report.bottle ?? "none was met")\(report.name.map { ", \($0)" } ?? "")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
+        lines.append("bottle: \(report.bottle ?? "none was met")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
+        // Of its own line: a report takes it from there and out of everything else.
+        if let name = report.name { lines.append(KeptFlights.nameMark + name.filter { !$0.isNewline }) }
         lines.append(
             "received \(report.received), new \(report.new), known \(report.duplicates), in doubt \(report.suspect), unreadable \(report.quarantined), acknowledged \(report.acknowledged), perhaps acknowledged \(report.unconfirmed)")
         lines += report.recovery.map { "recovery: \($0.rung.rawValue): \($0.reason)\($0.outcome.map { ": \($0)" } ?? "")" }

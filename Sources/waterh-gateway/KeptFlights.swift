@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import TrackerCore
 
 /// The polls that went wrong, kept beside the store: of each a capture (`.btsnoop`) and its story (`.txt`), for the store's owner alone.
@@ -6,12 +7,15 @@ struct KeptFlights {
     /// So many are kept; a new one takes the place of the oldest.
     static let limit = 16
 
+    /// How a story's line begins that has the bottle's name as it was on the air.
+    static let nameMark = "name: "
+
     private let folder: String
 
     /// `nil` for a store that is no file.
     init?(store: String) {
-        guard store.hasPrefix("/"), !store.isEmpty else { return nil }
-        folder = store + "-polls"
+        guard store.hasPrefix("/") else { return nil }
+        folder = KeptPolls.folder(beside: store)
     }
 
     /// - Parameter write: writes the capture to a path.
@@ -21,13 +25,19 @@ struct KeptFlights {
             try files.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         }
         let name = folder + "/" + time.description.filter { $0.isNumber || $0 == "T" }
-        try write(name + ".btsnoop")
-        try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: name + ".btsnoop")
-        guard files.createFile(atPath: name + ".txt", contents: Data((story + "\n").utf8), attributes: [.posixPermissions: 0o600]) else {
-            throw CocoaError(.fileWriteUnknown)
+        do {
+            try write(name + ".btsnoop")
+            try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: name + ".btsnoop")
+            guard files.createFile(atPath: name + ".txt", contents: Data((story + "\n").utf8), attributes: [.posixPermissions: 0o600]) else {
+                throw CocoaError(.fileWriteUnknown)
+            }
+        } catch {
+            // Half of it tells nobody anything.
+            for ending in [".btsnoop", ".txt"] { try? files.removeItem(atPath: name + ending) }
+            throw error
         }
         // By when they were written, not by their names: a clock may have been wrong. What has another name is somebody's own.
-        let others = try files.contentsOfDirectory(atPath: folder).filter { $0.wholeMatch(of: /\d+T\d+\.btsnoop/) != nil && folder + "/" + $0 != name + ".btsnoop" }
+        let others = try files.contentsOfDirectory(atPath: folder).filter { KeptPolls.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop" }
         let written = others.map { other -> (time: Date, name: String) in
             ((try? files.attributesOfItem(atPath: folder + "/" + other)[.modificationDate] as? Date) ?? .distantPast, other)
         }
@@ -44,6 +54,12 @@ struct KeptFlights {
             let text = FileManager.default.contents(atPath: folder + "/" + name.dropLast(".btsnoop".count) + ".txt") ?? Data()
             return (name, String(decoding: text.prefix(10_000), as: UTF8.self))
         }
+    }
+
+    /// For a report: the names of bottles in the stories, which may be strangers'.
+    static func names(_ stores: [String]) -> [String] {
+        stores.flatMap { KeptFlights(store: $0)?.stories ?? [] }.flatMap { $0.story.split(whereSeparator: \.isNewline) }
+            .filter { $0.hasPrefix(nameMark) }.map { String($0.dropFirst(nameMark.count)) }
     }
 
     /// For a report: the stories of all stores.

@@ -30,6 +30,7 @@ struct ReportSecrets {
             for bottle in (try? store.bottles()) ?? [] { names.formUnion([bottle.name] + bottle.identities) }
             for bottle in (try? TrackerDesk.ownBottles(of: store)) ?? [] { names.formUnion(bottle.aliases.union(bottle.identities).union([bottle.advertisedName].compactMap { $0 })) }
         }
+        names.formUnion(KeptFlights.names(stores.map(\.path)))
         // Who else bluetoothd remembers: headphones are called like their owners.
         if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
         names.formUnion([ProcessInfo.processInfo.hostName, NSUserName(), NSFullUserName(), Machine.variable("SUDO_USER") ?? ""])

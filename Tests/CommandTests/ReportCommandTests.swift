@@ -104,6 +104,8 @@ import Testing
             ("password hunter2!", "password SECRET"), ("see https://a.example/x?k=v.", "see https://HOST-1"), ("token 0123456789abcdefABCDEF01", "token SECRET"),
             ("exit code 5 after 30 s, MTU 517", "exit code 5 after 30 s, MTU 517"), ("50 54 00 0F 0E 06 1A", "7 BYTES"), ("WaterH-Boost-24oz and waterh-gateway", "BOTTLE-1 and waterh-gateway"), ("", ""),
             ("link l2cap:A4:C1:38:54:9B:63, mac:A4C138549B62", "link l2cap:ADDRESS-1, mac:ADDRESS-2"), ("store of X, x and y", "store of NAME-3, NAME-3 and y"),
+            ("error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is here, but this store belongs to another", "error: BOTTLE-1 (ADDRESS-1) is here, but this store belongs to another"),
+            ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"), ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
             ("a bottle is there: Anna-Bottle", "a bottle is there: BOTTLE-1"), ("a bottle that is not this store's is there: Blue one", "a bottle that is not this store's is there: BOTTLE-1"),
         ])
     func blur(_ text: String, _ blurred: String) {

@@ -34,7 +34,7 @@ extension TrackerStore {
         }
     }
 
-    /// Removes the files that this store has written beside itself, and the health files' folder if it made it and nothing else is in it (purge).
+    /// Removes the files that this store, or its service, has written beside itself, and the health files' folder if it made it and nothing else is in it (purge).
     public func removeWrittenFiles() throws {
         guard path != ":memory:" else { return }
         // A copied store remembers the files of the one it was copied from: those are not its own.
@@ -43,6 +43,7 @@ extension TrackerStore {
         var found = try read { db in try WrittenFiles.names(db) }.intersection(own)
         if found.contains(state) { found.formUnion(StateFile.leftovers(state, in: URL(fileURLWithPath: path).deletingLastPathComponent().path)) }
         try WrittenFiles.remove(found, beside: path)
+        try KeptPolls.remove(beside: path)
     }
 
     /// Before the files are made: whatever happens then, a purge finds them.
