@@ -129,7 +129,7 @@ final class JSONListReader: FormatReader {
 
 /// An entry as it stands; what is wrong with it is said when it becomes a sample.
 private struct Entry: Decodable {
-    enum Key: String, CodingKey { case startDate, valueMl = "value_ml", uuid, source, zone, day, drinkSource }
+    enum Key: String, CodingKey { case startDate, valueMl = "value_ml", uuid, source, zone, day, drinkSource, original }
 
     /// The number, or what stands in its place.
     private var value: Double?
@@ -139,7 +139,7 @@ private struct Entry: Decodable {
 
     init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: Key.self)
-        for key in [Key.startDate, .uuid, .source, .zone, .day, .drinkSource] {
+        for key in [Key.startDate, .uuid, .source, .zone, .day, .drinkSource, .original] {
             do { texts[key] = try object.decodeIfPresent(String.self, forKey: key) } catch { noText = key }
         }
         do {
@@ -157,6 +157,7 @@ private struct Entry: Decodable {
         var sample = try SampleFields.sample(date: date, value: value)
         sample.uuid = try texts[.uuid].flatMap { text throws(HealthFileError) in try SampleFields.name(text, "uuid") }
         sample.sourceName = try texts[.source].flatMap { text throws(HealthFileError) in try SampleFields.name(text, "source") }
+        sample.original = try texts[.original].flatMap { text throws(HealthFileError) in try SampleFields.name(text, "original") }
         let source = try texts[.drinkSource].flatMap { text throws(HealthFileError) in try SampleFields.name(text, "drinkSource") }
         try fields.place(&sample, zone: texts[.zone], day: texts[.day], source: source)
         return sample

@@ -97,6 +97,32 @@ import TrackerCore
         }
     }
 
+    /// An adversary's finding: 102 ml of the bottle were corrected to 150; exported, imported elsewhere, and polled there, both counted.
+    @Test(arguments: [true, false]) func aCorrectedDrinkCountsOnceAlsoWhereItWasImported(isPolledFirst: Bool) throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let batch = try (10..<13).map { try sip("2026-02-03T\($0):00:00", $0) }
+        let store = try TrackerStore(inMemory: nil)
+        _ = try store.append(batch)
+        let original = try #require(try store.allDrinks().first)
+        _ = try store.editDrink("d1", ml: 150, now)
+        let again = try store.editDrink("d4", ml: 160, now)
+        var export = HealthExport(.json)
+        var bytes = Array(export.opening.utf8)
+        try store.forEachDrink { drink, original in export.append(drink, insteadOf: original, to: &bytes) }
+        let samples = try HealthReader.samples(bytes + Array(export.end.utf8))
+        #expect(samples.compactMap(\.original) == [original.key])
+        let other = try TrackerStore(inMemory: nil)
+        if isPolledFirst { _ = try other.append(batch) }
+        #expect(try other.importSamples(samples, now).added == (isPolledFirst ? 1 : 3))
+        _ = try other.append(batch)
+        #expect(try other.allDrinks().map(\.ml) == (try store.allDrinks().map(\.ml)) && other.allDrinks().contains { $0.key == again.key })
+        #expect(try other.importSamples(samples, now).added == 0 && other.allDrinks().count == 3)
+        // Handed on once more, it still says what it was.
+        var originals: [String] = []
+        try other.forEachDrink { originals += $1.map { [$0] } ?? [] }
+        #expect(originals == [original.key])
+    }
+
     /// Apple Health gives a drink of ours back under another app's name, before ours or after it in one file: it is one drink.
     @Test func ourDrinkFromAnotherAppInOneFileIsOneDrink() throws {
         let now = try context("2026-02-03T18:00:00Z")

@@ -25,7 +25,7 @@ extension TrackerStore {
                 try file.append { take in try forEachDrink(after: state[0], through: Int(through), take) }
             }
         } else {
-            for file in files { try file.replace { take in try forEachDrink(take) } }
+            for file in files { try file.replace { take in try forEachDrink { drink, _ in try take(drink) } } }
         }
         try WrittenFiles.remove(written.intersection(HealthFile.formerNames), beside: path)
         try write { db in
@@ -59,7 +59,7 @@ extension TrackerStore {
         try read { db in
             let rows = try Row.fetchCursor(
                 db, sql: "SELECT * FROM drink WHERE id > ? AND id <= ? AND deleted = 0 AND ml > 0 ORDER BY instant, key", arguments: [first, last])
-            try rows.forEachDrink(body)
+            try rows.forEachDrink { drink, _ in try body(drink) }
         }
     }
 }

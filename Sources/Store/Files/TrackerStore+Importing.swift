@@ -14,12 +14,13 @@ extension TrackerStore {
     /// Every counted drink, oldest first.
     public func allDrinks() throws -> [Drink] {
         var drinks: [Drink] = []
-        try forEachDrink { drinks.append($0) }
+        try forEachDrink { drink, _ in drinks.append(drink) }
         return drinks
     }
 
-    /// Hands out every counted drink, oldest first, as it is read: what an export writes, of one state of the store.
-    public func forEachDrink(_ body: (Drink) throws -> Void) throws {
+    /// Hands out every counted drink, oldest first, as it is read: what an export writes, of one state of the store. With each the key of the drink
+    /// that it was corrected from.
+    public func forEachDrink(_ body: (Drink, _ original: String?) throws -> Void) throws {
         try read { db in
             try Row.fetchCursor(db, sql: "SELECT * FROM drink WHERE deleted = 0 AND ml > 0 ORDER BY instant, key").forEachDrink(body)
         }
@@ -28,7 +29,8 @@ extension TrackerStore {
     /// Takes samples in: all of them, or none (tracker law D4).
     ///
     /// A sample of ours keeps its key, so that a store restored from an export knows the bottle's records again and a
-    /// deleted drink stays deleted; where the file says its zone, day and source, it keeps those too. A foreign one is known
+    /// deleted drink stays deleted; where the file says its zone, day and source, it keeps those too, and one that was corrected keeps
+    /// the drink away that it stands instead of. A foreign one is known
     /// by start, value and source: a file read twice adds nothing.
     /// - Parameter produce: hands over the samples one by one; what it throws, too, leaves the store as it was. However long
     ///   it takes, nobody waits: until the last one has come they lie aside, in a temporary table.
@@ -59,11 +61,11 @@ extension TrackerStore {
 
 extension RowCursor {
     /// Rows that no program of ours writes are left out, as everywhere; the doctor names them.
-    func forEachDrink(_ body: (Drink) throws -> Void) throws {
+    func forEachDrink(_ body: (Drink, _ original: String?) throws -> Void) throws {
         while let row = try next() {
-            let drink: Drink
-            do { drink = try StoredDrink(row: row).drink } catch is UnreadableRow { continue }
-            try body(drink)
+            let (drink, original): (Drink, String?)
+            do { (drink, original) = (try StoredDrink(row: row).drink, try row.checked("instead")) } catch is UnreadableRow { continue }
+            try body(drink, original)
         }
     }
 }
@@ -72,20 +74,21 @@ extension RowCursor {
 private struct ImportTable {
     static let sql = """
         CREATE TEMPORARY TABLE sample (
-            key TEXT NOT NULL, uuid TEXT, instant INTEGER NOT NULL, ml INTEGER NOT NULL, zone TEXT, localDay TEXT, source TEXT
+            key TEXT NOT NULL, uuid TEXT, instant INTEGER NOT NULL, ml INTEGER NOT NULL, zone TEXT, localDay TEXT, source TEXT, instead TEXT
         )
         """
 
     private let insert: Statement
 
     init(_ db: Database) throws {
-        insert = try db.makeStatement(sql: "INSERT INTO temp.sample VALUES (?, ?, ?, ?, ?, ?, ?)")
+        insert = try db.makeStatement(sql: "INSERT INTO temp.sample VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
     }
 
     func add(_ sample: HealthSample) throws {
         let key = sample.importKey
         try insert.execute(arguments: [
             key, sample.uuid == key ? nil : sample.uuid, sample.at.milliseconds, sample.ml, sample.zone, sample.day?.description, sample.source?.rawValue,
+            sample.uuid == key ? sample.original : nil,
         ])
     }
 
@@ -100,6 +103,11 @@ private struct ImportTable {
         defer { db.remove(function: dayOf) }
         try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL")
         let samples = try Int.fetchOne(db, sql: "SELECT count(*) FROM temp.sample") ?? 0
+        try db.execute(sql: """
+            CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM temp.sample
+            WHERE instead IS NOT NULL AND instead <> key AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
+            """)
+        defer { try? db.execute(sql: "DROP TABLE temp.corrected") }
         try db.execute(
             sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt)
@@ -112,5 +120,13 @@ private struct ImportTable {
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds])
         outcome.added += db.changesCount
         outcome.known += samples - db.changesCount
+        guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM temp.corrected)") == true else { return }
+        // What was corrected stays away, also if the bottle still has it, or a poll has brought it already.
+        try db.execute(sql: """
+            UPDATE drink SET instead = (SELECT instead FROM temp.corrected AS c WHERE c.key = drink.key) WHERE key IN (SELECT key FROM temp.corrected);
+            INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, deleted)
+                SELECT c.instead, d.instant, d.zone, d.localDay, d.ml, d.source, d.updatedAt, 1 FROM temp.corrected AS c JOIN drink AS d ON d.key = c.key WHERE true
+                ON CONFLICT (key) DO UPDATE SET deleted = 1, updatedAt = excluded.updatedAt
+            """)
     }
 }

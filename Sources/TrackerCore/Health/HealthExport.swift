@@ -31,8 +31,10 @@ public struct HealthExport {
     /// Writes one drink.
     ///
     /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them. json: an object with `startDate`,
-    /// `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink has.
-    public mutating func append(_ drink: Drink, to bytes: inout [UInt8]) {
+    /// `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink has; and `original` where it is one that
+    /// somebody corrected.
+    /// - Parameter original: the key of the drink that it stands instead of.
+    public mutating func append(_ drink: Drink, insteadOf original: String? = nil, to bytes: inout [UInt8]) {
         let zone = zones[drink.zone]
         let ml = String(drink.ml)
         switch format {
@@ -63,6 +65,10 @@ public struct HealthExport {
             Self.appendJSON(drink.zone, to: &bytes)
             bytes += ", \"day\": \"\(drink.localDay)\", \"drinkSource\": ".utf8
             Self.appendJSON(drink.source.rawValue, to: &bytes)
+            if let original {
+                bytes += ", \"original\": ".utf8
+                Self.appendJSON(original, to: &bytes)
+            }
             bytes.append(UInt8(ascii: "}"))
         }
         isFirst = false

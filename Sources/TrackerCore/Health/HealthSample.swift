@@ -10,6 +10,8 @@ public struct HealthSample: Hashable, Sendable {
     public var zone: String?
     public var day: LocalDay?
     public var source: DrinkSource?
+    /// The key of the drink that it was corrected from, where the file says: a bottle may still bring that one.
+    public var original: String?
 
     public init(at: Instant, ml: Int, uuid: String? = nil, sourceName: String? = nil) {
         self.at = at

@@ -9,8 +9,8 @@ extension TrackerDesk {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
         var count = 0
-        try store.forEachDrink { drink in
-            export.append(drink, to: &bytes)
+        try store.forEachDrink { drink, original in
+            export.append(drink, insteadOf: original, to: &bytes)
             count += 1
             guard bytes.count >= 1 << 16 else { return }
             try write(bytes)
