@@ -119,6 +119,8 @@ let package = Package(
         target("FleetSurface", ["FleetWire", "Outgoing", "Store", "TrackerCore", "TrackerDesk"]),
         target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
         target("FleetServer", ["FleetStore", "FleetWire", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, crypto, logging]),
+        // Many gateways that do not exist, against servers that do.
+        target("FleetSimulation", ["FleetWire", "Outgoing", "TrackerCore"]),
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),
@@ -143,7 +145,7 @@ let package = Package(
                 "BenchDay", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
                 "CommandStore", "CTimex", "CQREncode", "Desktop", "FleetSurface", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
             ]),
-        command("waterh-fleet", ["FleetServer", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
+        command("waterh-fleet", ["FleetServer", "FleetSimulation", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
         command("waterh-replay", ["Archives", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),
@@ -177,7 +179,7 @@ let package = Package(
         tests("HTTPAPITests", ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         // With a real PostgreSQL, where there is one.
-        tests("FleetTests", ["FleetWire", "FleetStore", "FleetSurface", "Store", "TrackerCore", "Outgoing"]),
+        tests("FleetTests", ["FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "Store", "TrackerCore", "Outgoing"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

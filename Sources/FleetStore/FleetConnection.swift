@@ -9,6 +9,7 @@ public final class FleetConnection {
     private let handle: OpaquePointer
     private let statementLimit: Duration
     private var prepared: [String: String] = [:]
+    private let warnings = Warnings()
     /// It is of no use any more; another one is to be opened.
     public private(set) var isBroken = false
 
@@ -32,7 +33,11 @@ public final class FleetConnection {
         self.handle = handle
         self.statementLimit = statementLimit
         place = Self.place(handle)
-        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        let keepWarning: PQnoticeProcessor = { warnings, text in
+            guard let warnings, let text else { return }
+            Unmanaged<Warnings>.fromOpaque(warnings).takeUnretainedValue().last = String(cString: text)
+        }
+        PQsetNoticeProcessor(handle, keepWarning, Unmanaged.passUnretained(warnings).toOpaque())
         let deadline = ContinuousClock.now + connectLimit
         var wanted = PGRES_POLLING_WRITING
         while PQstatus(handle) != CONNECTION_BAD, wanted != PGRES_POLLING_OK, wanted != PGRES_POLLING_FAILED {
@@ -46,7 +51,7 @@ public final class FleetConnection {
         let milliseconds = statementLimit.components.seconds * 1000 + statementLimit.components.attoseconds / 1_000_000_000_000_000
         try script("""
             SET statement_timeout = \(milliseconds); SET lock_timeout = \(milliseconds); SET idle_in_transaction_session_timeout = \(3 * milliseconds);
-            SET TIME ZONE 'UTC'; SET client_min_messages = error
+            SET TIME ZONE 'UTC'; SET client_min_messages = warning
             """)
     }
 
@@ -74,7 +79,7 @@ public final class FleetConnection {
     public func script(_ sql: String) throws(FleetFailure) { _ = try finish(PQsendQuery(handle, sql)) }
 
     /// All of it is stored when this returns, or nothing: whatever is thrown takes it back. Only where the connection breaks during the very last word nobody
-    /// knows, and what is done again by its identity is done once.
+    /// knows, and what is done again by its identity is done once. A COMMIT that warns is none: a synchronous standby may not have it.
     public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         try script("BEGIN")
         let result: Result
@@ -82,8 +87,18 @@ public final class FleetConnection {
             if !isBroken { try? script("ROLLBACK") }
             throw error
         }
+        warnings.last = nil
         guard try finish(PQsendQuery(handle, "COMMIT")).command == "COMMIT" else { throw FleetFailure(.broken, "PostgreSQL at \(place) took the transaction back.") }
+        // "Committed locally, but might not have been replicated": whoever cancels the waiting for a standby gets a COMMIT all the same.
+        if let warning = warnings.last?.split(separator: "\n").first {
+            throw FleetFailure(.slow, "PostgreSQL at \(place) committed with a warning (\(warning.prefix(300))). See whether its standby gets on; what was sent may be sent again.")
+        }
         return result
+    }
+
+    /// The last thing that PostgreSQL warned of.
+    private final class Warnings {
+        var last: String?
     }
 
     // MARK: - Waiting

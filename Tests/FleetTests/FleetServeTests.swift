@@ -14,8 +14,9 @@ struct FleetServeTests {
         let environment: [String: String]
         let words: String
 
-        init() async throws {
-            words = try await PostgreSQL.database(migrated: false)
+        /// - Parameter database: its words; `nil`: one of its own.
+        init(_ database: String? = nil) async throws {
+            if let database { words = database } else { words = try await PostgreSQL.database(migrated: false) }
             environment = ["WATERH_FLEET_DATABASE": words]
             #expect(try await run("migrate") == "The tables are of version 1 now.\n")
         }

@@ -1,0 +1,92 @@
+import FleetSimulation
+import FleetStore
+import Foundation
+import Support
+import Testing
+import TrackerCore
+
+@testable import FleetWire
+
+@Suite("A city that does not exist")
+struct FleetSimulationTests {
+    /// PostgreSQL's primary and one server after the other are killed while gateways tell a week; what is there in the end is every drink, once.
+    @Test(.enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
+    func everyDrinkIsThereOnceThoughPrimaryAndServersAreKilled() async throws {
+        let seed = UInt64.random(in: 1...1_000_000)
+        print("fleet simulation: seed \(seed)")
+        var chance = SeededGenerator(seed: seed)
+        let pair = try await PostgreSQLPair()
+        let fleet = try await FleetServeTests.Fleet(pair.words)
+        var servers = [try await fleet.serve(), try await fleet.serve()]
+        let simulation = try Program("waterh-fleet").start(
+            ["simulate", "--gateways", "12", "--bottles", "2", "--days", "7", "--seed", "\(seed)", "--day-seconds", "0.5", "--limit", "120"] + servers.flatMap { ["--server", $0.url] }, environment: fleet.environment)
+        for day in 2...7 {
+            _ = try await simulation.line(limit: 120) { $0 == "Day \(day) of 7" }
+            if day == 4 {
+                try await pair.killPrimary()
+                try pair.promote()
+            } else {
+                let victim = Int.random(in: 0...1, using: &chance)
+                servers[victim].program.send(signal: SIGKILL)
+                _ = try await servers[victim].program.finish()
+                // Where it was before, as a service manager starts it again.
+                servers[victim] = try await fleet.serve("--listen", String(servers[victim].url.dropFirst("http://".count)))
+            }
+        }
+        let result = try await simulation.finish(limit: 150)
+        print(result.output.split(separator: "\n").suffix(3).joined(separator: "\n"))
+        #expect(result.exitCode == 0 && result.output.contains("Every drink is there once"), "seed \(seed): \(result.output) \(result.error)")
+        #expect(!result.output.contains(", 0 without an answer."), "nothing was killed while somebody told")
+
+        // Its judge is awake: one drink less is a difference, and is told.
+        let connection = try pair.connection()
+        try connection.script("DELETE FROM entry WHERE (person, key) IN (SELECT person, key FROM drink WHERE NOT deleted LIMIT 1)")
+        var same = FleetChance(seed: seed)
+        let world = FleetWorld(gateways: 12, bottles: 2, days: 7, using: &same)
+        let differences = try world.differences { try FleetStore(connection).days(of: $0) }
+        #expect(differences.count == 1, "\(differences)")
+        for server in servers { server.program.send(signal: SIGTERM) }
+        // And a second time there is no room for it.
+        #expect(try await fleet.run("simulate", "--server", servers[0].url, code: 3).contains("This database is in use"))
+    }
+
+    /// Who cancels a commit that waits for the standby gets it nevertheless, on the primary alone; the fleet said 200, and the standby would not have had it.
+    @Test(.enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
+    func whatTheStandbyMayNotHaveIsNotAnsweredWith200() async throws {
+        let pair = try await PostgreSQLPair()
+        let fleet = try await FleetServeTests.Fleet(pair.words)
+        let gateway = try await fleet.credential("ward-1")
+        let server = try await fleet.serve()
+        let batch = try FleetLines.bytes([FleetEntryTests.entry()])
+        try pair.standbyHears(false)
+        async let first = FleetServeTests.post(server.url, gateway, batch)
+        let looker = try pair.connection()
+        let waiting = try await event { try looker.run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").isEmpty ? nil : true }
+        #expect(waiting == true)
+        let answer = try await first
+        #expect(answer.status == 503 && String(decoding: answer.body, as: UTF8.self).contains("See whether its standby gets on"), "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        try pair.standbyHears(true)
+        // It is told again, and known; this time both have it.
+        let again = try await FleetServeTests.post(server.url, gateway, batch)
+        #expect(again.status == 200 && String(decoding: again.body, as: UTF8.self) == #"{"taken":0,"known":1,"parked":0}"#)
+        try await pair.killPrimary()
+        try pair.promote()
+        #expect(try FleetStore(try pair.connection()).days(of: "anna")?.map(\.ml) == [16])
+        server.program.send(signal: SIGTERM)
+    }
+
+    @Test func aSeedPlaysTheSameDaysAndTheFoldOfThemIsThat() {
+        var chances = [FleetChance(seed: 7), FleetChance(seed: 7), FleetChance(seed: 8)]
+        let worlds = chances.indices.map { FleetWorld(gateways: 3, bottles: 2, days: 3, using: &chances[$0]) }
+        let told = worlds.map { $0.gateways.map { $0.changes.map(\.entry) } }
+        #expect(told[0] == told[1] && told[0] != told[2] && worlds[0].totals == worlds[1].totals)
+        for gateway in worlds[0].gateways {
+            #expect(gateway.changes.map(\.entry.place) == gateway.changes.indices.map { Int64($0 + 1) })
+            #expect(gateway.changes.map(\.hour) == gateway.changes.map(\.hour).sorted() && gateway.changes.allSatisfy { (0..<72).contains($0.hour) })
+            #expect(gateway.changes.allSatisfy { $0.entry.bottle != nil })
+        }
+        let own = worlds[0].totals
+        #expect(worlds[0].differences { person in own[person]?.map { ($0.key, $0.value.ml, $0.value.drinks) } } == [])
+        #expect(worlds[0].differences { _ in nil }.count == own.values.reduce(0) { $0 + $1.count })
+    }
+}
