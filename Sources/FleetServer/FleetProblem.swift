@@ -20,6 +20,7 @@ struct FleetProblem: Error {
         case let problem as FleetProblem: self = problem
         case is FleetPool.Busy: self = .later(.tooManyRequests, "So many batches are being stored that this one has to wait. Send it again in a second.", seconds: 1)
         case is FleetBatch.Revoked: self.init(.forbidden, "This credential was taken back. Nothing of the batch was stored.")
+        case let refusal as FleetBatch.NotAllowed: self.init(.forbidden, "\(refusal)")
         case let newer as FleetEntry.Newer: self.init(.badRequest, "\(newer)")
         case let many as FleetLines.TooMany: self.init(.contentTooLarge, "\(many)")
         case let failure as FleetFailure: self = .later(.serviceUnavailable, failure.sentence, seconds: 5)

@@ -15,6 +15,13 @@ public struct FleetBatch: Hashable, Sendable {
     public struct Revoked: Error, Hashable {
         public init() {}
     }
+
+    /// The gateway may not tell of somebody: nothing was stored, and it can be sent again when it may.
+    public struct NotAllowed: Error, Hashable, CustomStringConvertible {
+        public var gateway: String
+        public var person: String
+        public var description: String { "\(gateway) may not tell of \(person) here. Whoever keeps the fleet can allow it; until then nothing of such a batch is stored." }
+    }
 }
 
 extension FleetStore {
@@ -22,11 +29,15 @@ extension FleetStore {
     public static let parkedLimit = 10_000
 
     /// Takes a batch in, in one transaction: what this returns from is stored. Told again it changes nothing. What PostgreSQL refuses is kept aside, and the rest taken.
-    /// - Throws: `FleetFailure`, `FleetBatch.Revoked`.
+    /// - Throws: `FleetFailure`, `FleetBatch.Revoked`, `FleetBatch.NotAllowed`.
     public func take(_ lines: FleetLines, from visitor: FleetVisitor) throws -> FleetBatch {
         var tries = 1
         while true {
-            do { return try takeOnce(lines, visitor) } catch let failure as FleetFailure where failure.kind == .collision && tries < 4 { tries += 1 }
+            do { return try takeOnce(lines, visitor) } catch let failure as FleetFailure where failure.kind == .collision && tries < 4 { tries += 1 } catch let refusal as FleetBatch.NotAllowed {
+                // It is there, and somebody has to know what it waits for.
+                try connection.run("UPDATE gateway SET last_seen = now(), wants = $2 WHERE id = $1", [visitor.id, refusal.person])
+                throw refusal
+            }
         }
     }
 
@@ -41,9 +52,12 @@ extension FleetStore {
         let all = newest.sorted { $0.key < $1.key }.map { Told(person: $0.key.person, entry: $0.value) }
         return try connection.transaction {
             let latest = all.compactMap { $0.entry.drink?.at.milliseconds }.max()
-            let isKnown = try connection.run(
-                "UPDATE gateway SET last_seen = now(), last_entry = greatest(last_entry, $2::bigint) WHERE id = $1 AND revoked IS NULL RETURNING 1", [visitor.id, latest.map(String.init)])
-            guard !isKnown.isEmpty else { throw FleetBatch.Revoked() }
+            let known = try connection.run("""
+                UPDATE gateway SET last_seen = now(), last_entry = greatest(last_entry, $2::bigint) WHERE id = $1 AND revoked IS NULL
+                RETURNING (SELECT min(person) FROM unnest($3::text[]) AS told (person) WHERE people IS NOT NULL AND person <> gateway.name AND NOT person = ANY (people))
+                """, [visitor.id, latest.map(String.init), Self.array(Set(all.map(\.person)).sorted())])
+            guard let stranger = known.first?.first else { throw FleetBatch.Revoked() }
+            if let stranger { throw FleetBatch.NotAllowed(gateway: visitor.name, person: stranger) }
             var poison = lines.poison
             var batch = FleetBatch()
             batch.taken = try store(all[...], visitor, &poison)

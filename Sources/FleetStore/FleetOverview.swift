@@ -39,6 +39,8 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
         public var lastEntry: Int64?
         public var entries: Int64
         public var poisoned: Int64
+        /// Of whom it wanted to tell last, and may not.
+        public var wants: String?
     }
 }
 
@@ -85,14 +87,14 @@ extension FleetStore {
             return .init(name: name, person: person, gateway: gateway, toldSecondsAgo: row[3].flatMap(Int64.init) ?? 0)
         }
         let gateways = try connection.run("""
-            SELECT name, revoked IS NOT NULL, greatest(0, extract(epoch FROM now() - last_seen))::bigint, last_entry, entries, poisoned
+            SELECT name, revoked IS NOT NULL, greatest(0, extract(epoch FROM now() - last_seen))::bigint, last_entry, entries, poisoned, wants
             FROM gateway WHERE role = 'gateway' ORDER BY last_seen NULLS FIRST, name LIMIT \(FleetOverview.limit + 1)
             """)
         overview.gateways = gateways.prefix(FleetOverview.limit).compactMap { row in
             row[0].map {
                 .init(
                     name: $0, isRevoked: row[1] == "t", seenSecondsAgo: row[2].flatMap(Int64.init), lastEntry: row[3].flatMap(Int64.init),
-                    entries: row[4].flatMap(Int64.init) ?? 0, poisoned: row[5].flatMap(Int64.init) ?? 0)
+                    entries: row[4].flatMap(Int64.init) ?? 0, poisoned: row[5].flatMap(Int64.init) ?? 0, wants: row[6])
             }
         }
         overview.isCut = [names.count, bottles.count, gateways.count].contains { $0 > FleetOverview.limit }

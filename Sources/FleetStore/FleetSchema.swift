@@ -3,7 +3,7 @@ enum FleetSchema {
     /// Tells this program's lock from others'.
     static let lock = 0x7761_7465
 
-    static let steps = [first]
+    static let steps = [first, second]
 
     /// What is told lies in `entry`: of each drink one row for each store that told of it, so that two gateways that carry the same bottle never write over
     /// each other. `drink` is the fold of them: who took a drink out anywhere took it out; of what is left the newest counts. `day_total` is the fold of that.
@@ -63,5 +63,18 @@ enum FleetSchema {
         );
         CREATE VIEW drink AS SELECT DISTINCT ON (person, key) * FROM entry ORDER BY person, key, deleted DESC, changed DESC, gateway, store;
         CREATE VIEW day_total AS SELECT person, day, sum(ml)::bigint AS ml, count(*) AS drinks FROM drink WHERE NOT deleted AND ml > 0 GROUP BY person, day;
+        """
+
+    /// Whom a gateway may tell of, and who changed what about those who are let in.
+    private static let second = """
+        ALTER TABLE gateway ADD COLUMN people text[];    -- of whom it may tell beside the one who is called like it; NULL: of anybody
+        ALTER TABLE gateway ADD COLUMN wants text;       -- of whom it wanted to tell last, and may not
+        CREATE TABLE audit (
+            id text COLLATE "C" PRIMARY KEY,             -- random
+            at timestamptz NOT NULL DEFAULT now(),
+            who text NOT NULL,                           -- the user of PostgreSQL
+            what text NOT NULL
+        );
+        CREATE INDEX audit_by_time ON audit (at);
         """
 }

@@ -11,6 +11,12 @@ struct EnrolCommand: ParsableCommand {
     @Argument(help: "How the gateway is called: a-z, A-Z, digits, - and _, beginning with a letter. Where it lists no people, its one person is called so.")
     var name: String
 
+    @Option(help: "Of whom it may tell, as listed there, beside the one who is called like it; can be given several times.")
+    var person: [String] = []
+
+    @Flag(help: "It may tell of anybody.")
+    var anybody = false
+
     @Flag(help: "A credential that only looks: the overview, a person's days, the figures.")
     var reader = false
 
@@ -21,7 +27,9 @@ struct EnrolCommand: ParsableCommand {
 
     func validate() throws {
         guard name.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]{0,63}/) != nil else { throw ValidationError("A name has 1 to 64 letters a-z and A-Z, digits, - and _, and begins with a letter.") }
-        guard !(revoke && reader) else { throw ValidationError("--revoke needs the name only.") }
+        guard !(revoke && (reader || anybody || !person.isEmpty)) else { throw ValidationError("--revoke needs the name only.") }
+        guard !reader || (person.isEmpty && !anybody) else { throw ValidationError("Who only looks tells of nobody: --reader goes without --person and --anybody.") }
+        try AllowCommand.check(person, anybody)
     }
 
     func run() throws {
@@ -33,7 +41,7 @@ struct EnrolCommand: ParsableCommand {
         var random = SystemRandomNumberGenerator()
         let credential = FleetCredential.text(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
         let isNew = try database.use {
-            try $0.enrol(name, as: reader ? .reader : .gateway, id: UUID().uuidString.lowercased(), token: FleetCredential.hash(credential))
+            try $0.enrol(name, as: reader ? .reader : .gateway, id: UUID().uuidString.lowercased(), token: FleetCredential.hash(credential), people: anybody ? nil : person)
         }
         guard isNew else { throw CommandFailure(.refused, "\(name) was enrolled before, and its credential cannot be shown again.", advice: "Enrol it under another name, and take the old one back with --revoke.") }
         TextOutput.standard.line(credential)

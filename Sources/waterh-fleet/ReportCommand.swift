@@ -23,7 +23,7 @@ struct ReportCommand: ParsableCommand {
         for person in overview.people { output.line("\(person.name): \(person.todayMl) ml in \(person.drinks) drinks on \(person.day)") }
         for gateway in overview.gateways {
             let seen = gateway.seenSecondsAgo.map { "seen \($0) s ago" } ?? "never seen"
-            output.line("Gateway \(gateway.name)\(gateway.isRevoked ? " (revoked)" : ""): \(seen), \(gateway.entries) entries, \(gateway.poisoned) set aside")
+            output.line("Gateway \(gateway.name)\(gateway.isRevoked ? " (revoked)" : ""): \(seen), \(gateway.entries) entries, \(gateway.poisoned) set aside\(gateway.wants.map { ", may not tell of \($0)" } ?? "")")
         }
         for bottle in overview.bottles { output.line("Bottle \(bottle.name): \(bottle.person), over \(bottle.gateway), \(bottle.toldSecondsAgo) s ago") }
         if overview.isCut { output.line("There are more than are shown.") }

@@ -18,7 +18,7 @@ struct FleetServeTests {
         init(_ database: String? = nil) async throws {
             if let database { words = database } else { words = try await PostgreSQL.database(migrated: false) }
             environment = ["WATERH_FLEET_DATABASE": words]
-            #expect(try await run("migrate") == "The tables are of version 1 now.\n")
+            #expect(try await run("migrate") == "The tables are of version 2 now.\n")
         }
 
         @discardableResult
@@ -53,7 +53,7 @@ struct FleetServeTests {
 
     @Test func gatewaysTellOverTwoServersAndOneIsKilled() async throws {
         let fleet = try await Fleet()
-        let gateway = try await fleet.credential("ward-1"), reader = try await fleet.credential("desk", "--reader")
+        let gateway = try await fleet.credential("ward-1", "--anybody"), reader = try await fleet.credential("desk", "--reader")
         #expect(try await fleet.run("enrol", "ward-1", code: 3).contains("was enrolled before"))
         let one = try await fleet.serve(), two = try await fleet.serve()
         let today = LocalDay(daysSince1970: Int(Date().timeIntervalSince1970 / 86_400)).daysSince1970
@@ -89,7 +89,7 @@ struct FleetServeTests {
 
     @Test func whatCannotBeTakenIsRefusedInWords() async throws {
         let fleet = try await Fleet()
-        let gateway = try await fleet.credential("ward-1"), reader = try await fleet.credential("desk", "--reader")
+        let gateway = try await fleet.credential("ward-1", "--anybody"), reader = try await fleet.credential("desk", "--reader")
         let server = try await fleet.serve("--batches", "1")
         let good = try FleetLines.bytes([FleetEntryTests.entry()])
         let newer = Array(String(decoding: good, as: UTF8.self).replacing(#""version":1"#, with: #""version":2"#).utf8)
@@ -130,6 +130,34 @@ struct FleetServeTests {
         #expect(revoked.status == 403 && String(decoding: revoked.body, as: UTF8.self).contains("taken back"))
         server.program.send(signal: SIGTERM)
         #expect(try await server.program.finish().exitCode == 0)
+    }
+
+    /// An enrolled gateway could tell drinks of any person.
+    @Test func aGatewayTellsOnlyOfWhomItMay() async throws {
+        let fleet = try await Fleet()
+        let gateway = try await fleet.credential("ward-1", "--person", "anna")
+        let server = try await fleet.serve()
+        func told(_ person: String?, _ place: Int64) throws -> [UInt8] { try FleetLines.bytes([FleetEntryTests.entry(place, person: person, key: "k\(place)")]) }
+        for (person, place) in [("anna", 1), (nil, 2), ("ward-1", 3)] as [(String?, Int64)] { #expect(try await Self.post(server.url, gateway, told(person, place)).status == 200) }
+        let refused = try await Self.post(server.url, gateway, told("anna", 4) + told("bob", 5))
+        #expect(refused.status == 403 && String(decoding: refused.body, as: UTF8.self).contains("ward-1 may not tell of bob here"))
+        let store = FleetStore(try FleetConnection(fleet.words))
+        #expect(try store.days(of: "bob") == nil && store.days(of: "anna")?.map(\.drinks) == [1], "nothing of that batch is there")
+        #expect(try await fleet.run("report").contains(", may not tell of bob\n"))
+        #expect(try await fleet.run("allow", "ward-1", "anna", "bob") == "ward-1 may tell of: ward-1, anna, bob.\n")
+        #expect(try await Self.post(server.url, gateway, told("anna", 4) + told("bob", 5)).status == 200)
+        #expect(try await !fleet.run("report").contains("may not"))
+        #expect(try await fleet.run("allow", "nobody", code: 3).contains("No gateway was enrolled as nobody"))
+        _ = try await fleet.run("allow", "ward-1", "--anybody")
+        #expect(try await Self.post(server.url, gateway, told("{\"c\\,", 6)).status == 200)
+        _ = try await fleet.run("enrol", "ward-1", "--revoke")
+        // Who did what; what was refused changed nothing, and is not there.
+        let audit = try await fleet.run("audit").split(separator: "\n").map { $0.drop { $0 != " " }.dropFirst() }
+        #expect(audit == [
+            "fleet: ward-1 was enrolled, to tell of the one who is called so, anna", "fleet: ward-1 may tell of the one who is called so, anna, bob", "fleet: ward-1 may tell of anybody",
+            "fleet: ward-1 is let in no more",
+        ])
+        server.program.send(signal: SIGTERM)
     }
 
     @Test func whatAnOperatorDoesWrongIsToldInWords() async throws {

@@ -55,7 +55,7 @@ struct FleetSimulationTests {
     func whatTheStandbyMayNotHaveIsNotAnsweredWith200() async throws {
         let pair = try await PostgreSQLPair()
         let fleet = try await FleetServeTests.Fleet(pair.words)
-        let gateway = try await fleet.credential("ward-1")
+        let gateway = try await fleet.credential("ward-1", "--anybody")
         let server = try await fleet.serve()
         let batch = try FleetLines.bytes([FleetEntryTests.entry()])
         try pair.standbyHears(false)

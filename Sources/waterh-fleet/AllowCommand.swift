@@ -1,0 +1,36 @@
+import ArgumentParser
+import CommandKit
+import FleetStore
+
+struct AllowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "allow", abstract: "Says of whom a gateway may tell from now on, instead of whom it might before.",
+        discussion: "Of the one who is called like it it may always tell. What was refused meanwhile still waits at the gateway, and comes within minutes.")
+
+    @Argument(help: "The gateway, as it was enrolled.")
+    var name: String
+
+    @Argument(help: "People as listed there.")
+    var people: [String] = []
+
+    @Flag(help: "Of anybody.")
+    var anybody = false
+
+    @OptionGroup var database: DatabaseOptions
+
+    func validate() throws { try Self.check(people, anybody) }
+
+    static func check(_ people: [String], _ anybody: Bool) throws {
+        guard people.isEmpty || !anybody else { throw ValidationError("Name people, or anybody, and not both.") }
+        guard people.allSatisfy({ (1...64).contains($0.unicodeScalars.count) && $0.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 } }) else {
+            throw ValidationError("A person's name has 1 to 64 printable characters.")
+        }
+    }
+
+    func run() throws {
+        guard try database.use({ try $0.allow(name, people: anybody ? nil : people) }) else {
+            throw CommandFailure(.refused, "No gateway was enrolled as \(name).", advice: "waterh-fleet report shows which were.")
+        }
+        TextOutput.standard.line(anybody ? "\(name) may tell of anybody." : "\(name) may tell of: \(([name] + people).joined(separator: ", ")).")
+    }
+}
