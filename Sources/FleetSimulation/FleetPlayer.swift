@@ -104,7 +104,7 @@ public struct FleetPlayer: Sendable {
             let most = min(changes.count, line.position + Int.random(in: 1...400, using: &line.chance))
             let end = changes[line.position..<most].firstIndex { $0.hour >= hour } ?? most
             let isReplay = line.position > 0 && Int.random(in: 0..<10, using: &line.chance) == 0
-            let first = isReplay ? Int.random(in: max(0, line.position - 500)..<line.position, using: &line.chance) : line.position
+            let first = isReplay ? Int.random(in: max(0, line.position - 60)..<line.position, using: &line.chance) : line.position
             let server = servers.randomElement(using: &line.chance) ?? ""
             let request = OutgoingRequest(
                 "POST", server + "/v1/entries", headers: [("Authorization", "Bearer \(credentials[line.gateway])"), ("Content-Type", "application/x-ndjson")],

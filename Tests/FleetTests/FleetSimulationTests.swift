@@ -12,17 +12,19 @@ struct FleetSimulationTests {
     /// PostgreSQL's primary and one server after the other are killed while gateways tell a week; what is there in the end is every drink, once.
     @Test(.enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
     func everyDrinkIsThereOnceThoughPrimaryAndServersAreKilled() async throws {
-        let seed = UInt64.random(in: 1...1_000_000)
+        let seed = Self.wish("SEED") ?? UInt64.random(in: 1...1_000_000)
+        let gateways = Self.wish("GATEWAYS") ?? 12, bottles = Self.wish("BOTTLES") ?? 2, days = Self.wish("DAYS") ?? 7
         print("fleet simulation: seed \(seed)")
         var chance = SeededGenerator(seed: seed)
         let pair = try await PostgreSQLPair()
         let fleet = try await FleetServeTests.Fleet(pair.words)
         var servers = [try await fleet.serve(), try await fleet.serve()]
+        let limit = 120 + Double(gateways * bottles * days) / 4
         let simulation = try Program("waterh-fleet").start(
-            ["simulate", "--gateways", "12", "--bottles", "2", "--days", "7", "--seed", "\(seed)", "--day-seconds", "0.5", "--limit", "120"] + servers.flatMap { ["--server", $0.url] }, environment: fleet.environment)
-        for day in 2...7 {
-            _ = try await simulation.line(limit: 120) { $0 == "Day \(day) of 7" }
-            if day == 4 {
+            ["simulate", "--gateways", "\(gateways)", "--bottles", "\(bottles)", "--days", "\(days)", "--seed", "\(seed)", "--day-seconds", "0.5", "--limit", "\(Int(limit))"] + servers.flatMap { ["--server", $0.url] }, environment: fleet.environment)
+        for day in 2...max(2, days) {
+            _ = try await simulation.line(limit: limit) { $0 == "Day \(day) of \(days)" }
+            if day == (days + 1) / 2 {
                 try await pair.killPrimary()
                 try pair.promote()
             } else {
@@ -33,7 +35,7 @@ struct FleetSimulationTests {
                 servers[victim] = try await fleet.serve("--listen", String(servers[victim].url.dropFirst("http://".count)))
             }
         }
-        let result = try await simulation.finish(limit: 150)
+        let result = try await simulation.finish(limit: limit + 60)
         print(result.output.split(separator: "\n").suffix(3).joined(separator: "\n"))
         #expect(result.exitCode == 0 && result.output.contains("Every drink is there once"), "seed \(seed): \(result.output) \(result.error)")
         #expect(!result.output.contains(", 0 without an answer."), "nothing was killed while somebody told")
@@ -42,13 +44,16 @@ struct FleetSimulationTests {
         let connection = try pair.connection()
         try connection.script("DELETE FROM entry WHERE (person, key) IN (SELECT person, key FROM drink WHERE NOT deleted LIMIT 1)")
         var same = FleetChance(seed: seed)
-        let world = FleetWorld(gateways: 12, bottles: 2, days: 7, using: &same)
+        let world = FleetWorld(gateways: gateways, bottles: bottles, days: days, using: &same)
         let differences = try world.differences { try FleetStore(connection).days(of: $0) }
         #expect(differences.count == 1, "\(differences)")
         for server in servers { server.program.send(signal: SIGTERM) }
         // And a second time there is no room for it.
         #expect(try await fleet.run("simulate", "--server", servers[0].url, code: 3).contains("This database is in use"))
     }
+
+    /// A larger one, or one seed again: `WATERH_FLEET_GATEWAYS=500 WATERH_FLEET_BOTTLES=3 WATERH_FLEET_DAYS=30 WATERH_FLEET_SEED=4`.
+    private static func wish<Number: FixedWidthInteger>(_ name: String) -> Number? { ProcessInfo.processInfo.environment["WATERH_FLEET_\(name)"].flatMap { Number($0) } }
 
     /// Who cancels a commit that waits for the standby gets it nevertheless, on the primary alone; the fleet said 200, and the standby would not have had it.
     @Test(.enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
