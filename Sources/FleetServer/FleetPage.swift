@@ -10,7 +10,7 @@ enum FleetPage {
         <h1>Fleet</h1>
         \(overview.isCut ? "<p>There are more than are shown here.</p>" : "")
         <h2>People, who drank least first</h2>
-        \(table(["Person", "Day", "ml", "Drinks"], overview.people.map { [$0.name, $0.day, "\($0.todayMl)", "\($0.drinks)"] }, numbers: [2, 3]))
+        \(table(["Person", "Day", "ml", "Drinks", "Last drink"], overview.people.map { [$0.name, $0.day, "\($0.todayMl)", "\($0.drinks)", $0.lastDrinkSecondsAgo.map(ago) ?? "days ago, if ever"] }, numbers: [2, 3]))
         <h2>Gateways, who is silent longest first</h2>
         \(table(["Gateway", "Seen", "Entries", "Set aside", "May not tell of"], overview.gateways.map { [$0.name + ($0.isRevoked ? " (revoked)" : ""), ago($0.seenSecondsAgo), "\($0.entries)", "\($0.poisoned)", $0.wants ?? ""] }, numbers: [2, 3]))
         <h2>Bottles</h2>

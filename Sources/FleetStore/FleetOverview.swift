@@ -19,6 +19,8 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
         public var drinks: Int
         /// Their latest drink of these days, ms UTC.
         public var lastDrink: Int64?
+        /// Seconds since then.
+        public var lastDrinkSecondsAgo: Int64?
     }
 
     public struct Bottle: Hashable, Sendable, Encodable {
@@ -76,7 +78,7 @@ extension FleetStore {
             let last = theirs.max { $0.last < $1.last }
             let day = today(last?.zone ?? "UTC")
             let found = theirs.first { $0.day == day }
-            overview.people.append(.init(name: name, day: day, todayMl: found?.ml ?? 0, drinks: found?.drinks ?? 0, lastDrink: last?.last))
+            overview.people.append(.init(name: name, day: day, todayMl: found?.ml ?? 0, drinks: found?.drinks ?? 0, lastDrink: last?.last, lastDrinkSecondsAgo: last.map { max(0, (now.milliseconds - $0.last) / 1000) }))
         }
         overview.people.sort { ($0.todayMl, $0.name) < ($1.todayMl, $1.name) }
         let bottles = try connection.run("""

@@ -20,7 +20,7 @@ struct ReportCommand: ParsableCommand {
             output.line(String(decoding: try encoder.encode(overview), as: UTF8.self))
             return
         }
-        for person in overview.people { output.line("\(person.name): \(person.todayMl) ml in \(person.drinks) drinks on \(person.day)") }
+        for person in overview.people { output.line("\(person.name): \(person.todayMl) ml in \(person.drinks) drinks on \(person.day)\(person.lastDrinkSecondsAgo.map { ", the last \($0) s ago" } ?? "")") }
         for gateway in overview.gateways {
             let seen = gateway.seenSecondsAgo.map { "seen \($0) s ago" } ?? "never seen"
             output.line("Gateway \(gateway.name)\(gateway.isRevoked ? " (revoked)" : ""): \(seen), \(gateway.entries) entries, \(gateway.poisoned) set aside\(gateway.wants.map { ", may not tell of \($0)" } ?? "")")

@@ -75,6 +75,7 @@ struct FleetServeTests {
         #expect(overview.status == 200 && overview.text.contains(#""drinks":20"#) && overview.text.contains(#""todayMl":2000"#), "\(overview)")
         let page = try await Self.get(two.url + "/", reader)
         #expect(page.text.contains("&lt;b&gt;Ann &amp; co") && !page.text.contains("<b>Ann") && page.text.contains("A4:C1:38:01:02:03"))
+        #expect(page.text.contains("<th>Last drink</th>") && page.text.contains(#"<td class="n">20</td><td>"#))
         let csv = try await Self.get(two.url + "/v1/people/%3Cb%3EAnn%20%26%20co/days", reader)
         #expect(csv.text == "day,ml,drinks\n\(LocalDay(daysSince1970: today)),2000,20\n")
         #expect(try await Self.get(two.url + "/v1/people/nobody/days", reader).status == 404)

@@ -87,6 +87,8 @@ struct FleetStoreTests {
         for (minutes, ml) in [(179, 250), (180, 0)] {
             let person = try #require(try store.overview(now: Instant(milliseconds: midnight + Int64(minutes) * 60_000)).people.first)
             #expect(person.todayMl == ml && person.day == LocalDay(daysSince1970: ml > 0 ? 20_486 : 20_487).description, "\(minutes) minutes after midnight UTC: \(person)")
+            // Who has not drunk since noon is seen, too.
+            #expect(person.lastDrinkSecondsAgo == 23 * 3600 + Int64(minutes) * 60)
         }
     }
 
