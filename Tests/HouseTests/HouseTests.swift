@@ -9,7 +9,8 @@ struct HouseTests {
     @Test("every import is an arrow of the manifest, and no arrow is dead")
     func arrows() throws {
         let house = try Self.house.get()
-        #expect(house.brokenArrows() == [])
+        let broken = house.brokenArrows()
+        #expect(broken == [])
         let files = house.sources.values.reduce(0) { $0 + $1.count }
         print("house: \(house.manifest.targets.count) targets, \(files) files, \(HouseRules.namedBySubject.count) named by subject, \(HouseRules.upwardArrows.count) upward arrows known")
         #expect(house.manifest.targets.count > 25 && files > 400)
@@ -17,22 +18,30 @@ struct HouseTests {
 
     @Test("pure targets do without Foundation")
     func pureTargets() throws {
-        #expect(try Self.house.get().imports(of: "Foundation", in: HouseRules.pure, allowed: HouseRules.withFoundation) == [])
+        // Outside of the macro, which prints no value of what may throw.
+        let broken = try Self.house.get().imports(of: "Foundation", in: HouseRules.pure, allowed: HouseRules.withFoundation)
+        #expect(broken == [])
     }
 
     @Test("a folder uses its own floor's folder and the floors below")
     func floors() throws {
-        #expect(try Self.house.get().brokenFloors(HouseRules.floors, known: HouseRules.upwardArrows) == [])
+        // Outside of the macro, which prints no value of what may throw.
+        let broken = try Self.house.get().brokenFloors(HouseRules.floors, known: HouseRules.upwardArrows)
+        #expect(broken == [])
     }
 
     @Test("a file is called like its type")
     func names() throws {
-        #expect(try Self.house.get().misnamed(except: HouseRules.namedBySubject) == [])
+        // Outside of the macro, which prints no value of what may throw.
+        let broken = try Self.house.get().misnamed(except: HouseRules.namedBySubject)
+        #expect(broken == [])
     }
 
     @Test("the words of a library name no flag and no command")
     func words() throws {
-        #expect(try Self.house.get().commandWords(surfaces: HouseRules.commandLine, except: HouseRules.speaksCommandLine) == [])
+        // Outside of the macro, which prints no value of what may throw.
+        let broken = try Self.house.get().commandWords(surfaces: HouseRules.commandLine, except: HouseRules.speaksCommandLine)
+        #expect(broken == [])
     }
 
     @Test("the README's picture of the floors is the manifest's")

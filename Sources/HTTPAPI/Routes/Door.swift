@@ -154,10 +154,13 @@ extension HTTPProblem {
         }
     }
 
+    /// What was asked is right, and not as things stand now.
+    private static let conflicts: Set<String> = ["noActiveSession", "noService", "noSuchAmount", "notMeantAnyMore", "nothingToUndo"]
+
     private static func status(_ problem: any TrackerCore.Problem) -> HTTPResponse.Status {
         switch problem.category {
         case .notFound: .notFound
-        case .refused: problem.code.hasPrefix("no") ? .conflict : .unprocessableContent
+        case .refused: conflicts.contains(problem.code) ? .conflict : .unprocessableContent
         case .invalid: .unprocessableContent
         case .busy: .serviceUnavailable
         case .diskFull: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")

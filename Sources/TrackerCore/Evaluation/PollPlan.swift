@@ -20,12 +20,4 @@ public enum PollPlan {
         let next = today > now ? today : facts.calendar.instant(on: intake.day.adding(days: 1), at: wake)
         return .resting(seconds: max(0, now.seconds(to: next)))
     }
-
-    /// The same as an instant: after the last poll's end, or when drinking hours begin.
-    public static func nextPoll(_ facts: TrackerFacts, now: Instant, lastPollEnded: Instant?) -> Instant {
-        switch rhythm(facts, now: now) {
-        case .every(let seconds): max(now, (lastPollEnded ?? now.advanced(seconds: -seconds)).advanced(seconds: seconds))
-        case .resting(let seconds): now.advanced(seconds: seconds)
-        }
-    }
 }
