@@ -41,14 +41,12 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 0)]), at: at(3700))) == bottle(1).id)
     }
 
-    /// Tracker law A7: from sleep to waking nothing is polled, also by a service that was started in the night; who asks is served.
-    @Test func aServiceThatStartsAtNightLetsTheBottleRest() {
+    /// Tracker law A7: whoever starts a service at night sees that it works, and then the bottle rests.
+    @Test func aServiceThatStartsAtNightPollsOnce() {
         var machine = ServiceMachine()
-        #expect(polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)]), at: at(0))) == nil)
-        _ = machine.handle(.poke(nil), at: at(30))
-        #expect(polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3570)]), at: at(30))) == bottle(1).id)
-        _ = machine.handle(.pollOver(PollReport()), at: at(40))
-        #expect(polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 0)]), at: at(3600))) == bottle(1).id)
+        let night = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)])
+        #expect(polled(machine.handle(night, at: at(0))) == bottle(1).id)
+        #expect(polled(machine.handle(.pollOver(PollReport()), at: at(10))) == nil && polled(machine.handle(night, at: at(70))) == nil)
     }
 
     @Test func whoAsksDuringAPollIsServedAfterIt() {

@@ -55,8 +55,8 @@ public struct ServiceMachine: Sendable {
 
         /// When it is due by its person's day.
         var dueByDay: MonotonicInstant {
-            // A service that starts at night lets the bottle rest like one that has run since the evening.
-            guard let lastEnded else { return if case .resting(let seconds) = rhythm { asOf.advanced(by: .seconds(seconds)) } else { asOf } }
+            // Once when the service starts, whatever the hour: whoever starts it sees that it works (A7).
+            guard let lastEnded else { return asOf }
             if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.patience) }
             switch rhythm {
             case .every(let seconds): return lastEnded.advanced(by: .seconds(seconds))
