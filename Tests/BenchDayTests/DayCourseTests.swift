@@ -27,7 +27,7 @@ import VirtualBottle
             ("ignore=100", [.soon, .snapshotLength, .logAnswer, .bareThree]), ("unasked=50,frame=4,counts,step=3600,keep-alive", [.quiet, .oneFrame, .acknowledgeWithoutDump, .clockRuns, .onlyResponseNotifies]),
         ] as [(String, Set<DayPoint>)])
     func contradicting(_ faults: String, _ expected: Set<DayPoint>) async throws {
-        let day = try await RehearsedDay(faults: faults)
+        let day = try await RehearsedDay(faults: faults, listen: expected.contains(.quiet) ? .seconds(2) : .milliseconds(200))
         try? await day.course.run()
         let found = await day.contradicted()
         #expect(found.isSuperset(of: expected), "found were \(found)")

@@ -22,9 +22,10 @@ final class RehearsedDay: DayPerson {
     /// - Parameters:
     ///   - canKeep: whether records can be written down.
     ///   - canStore: whether the store takes the log.
+    ///   - listen: how long nothing is asked at first. A busy processor makes a bottle late that speaks unasked.
     init(
         _ identity: BottleIdentity = BottleIdentity(), faults: String = "", records: [[UInt8]] = RehearsedDay.records(20), refused: Set<String> = ["app"], canKeep: Bool = true,
-        canStore: Bool = true, onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
+        canStore: Bool = true, listen: Duration = .milliseconds(200), onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
     ) async throws {
         folder = try TemporaryFolder()
         (self.refused, self.onQuestion) = (refused, onQuestion)
@@ -38,7 +39,7 @@ final class RehearsedDay: DayPerson {
         let kept = Kept()
         let person = Relay()
         var limits = DayLimits()
-        (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (.seconds(5), .milliseconds(200), .milliseconds(400), .milliseconds(150), .milliseconds(50))
+        (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (.seconds(5), listen, .milliseconds(400), .milliseconds(150), .milliseconds(50))
         let start = MonotonicClock.system.now()
         course = DayCourse(
             link: "unix", hasRadio: false,

@@ -97,7 +97,8 @@ class Verdict:
 
     def dates(self, database):
         """A drink is counted within a day and a half of when it was drunk (journeys and a clock hours off make as much), or told as
-        doubtful."""
+        doubtful. What came in pieces is left out: rubbish behind a frame's first bytes has a right date, and the whole record is looked for among
+        those that count (`journal`)."""
         true, day = self.bottle.times, 36 * 3600 * 1000
         wrong, forgotten = [], []
         for ml, instant in database.execute("SELECT ml, instant FROM drink WHERE bottle IS NOT NULL"):
@@ -105,7 +106,8 @@ class Verdict:
                 wrong.append(f"{ml} ml, which nobody drank, at {iso(instant)}")
             elif all(abs(instant - moment) > day for moment in true[ml]):
                 wrong.append(f"{ml} ml at {iso(instant)}, drunk at {iso(true[ml][0])}")
-        for raw, wall in database.execute("SELECT raw, wall FROM bottle_record WHERE verdict = 'quarantined' AND wall IS NOT NULL"):
+        for raw, wall in database.execute(
+                "SELECT raw, wall FROM bottle_record WHERE verdict = 'quarantined' AND reason IS NOT 'pieced' AND wall IS NOT NULL"):
             if self.is_near(wall, true.get(amount(bytes(raw)), []), day):
                 forgotten.append(f"{amount(bytes(raw))} ml of {wall}")
         if wrong:
