@@ -23,7 +23,7 @@ import Testing
         #expect(good.status == "good" && good.found.contains("\(open.url) at hydration") && good.found.contains("lets us in"), "\(good)")
         // It makes no store, and leaves nothing at the broker.
         #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
-        let ear = try open.listen("#")
+        let ear = try await open.listen("#")
         try await open.publish("end", "x")
         _ = try await ear.line { $0 == "0 end x" }
         #expect(ear.output == "0 end x\n")
@@ -44,7 +44,7 @@ import Testing
         let lines = "[mqtt]\nurl = \"\(broker.url)\"\n"
         try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file("other.sqlite"))\"\nlisten = \"off\"\n\(lines)".utf8).write(to: folder.url("other.toml"))
         let service = try Program("waterh-gateway").start(["run", "--config", folder.file("other.toml")])
-        let ear = try broker.listen("hydration/bridge/info")
+        let ear = try await broker.listen("hydration/bridge/info")
         #expect(await event { ear.output.isEmpty ? nil : true } == true, "\(service.error)")
         let taken = try #require(try await mqtt(folder, lines))
         #expect(taken.status == "bad" && taken.found.contains("another store (waterh-") && taken.advice?.contains("settings set mqtt.prefix NAME") == true, "\(taken)")

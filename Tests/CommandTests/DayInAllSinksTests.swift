@@ -45,7 +45,7 @@ import Testing
             let built = try await gcc.run(["-shared", "-fPIC", "-O1", "-o", library, Program.repository + "/Tests/System/clock_shift.c", "-ldl"])
             #expect(built.exitCode == 0, "\(built.error)")
             environment = ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path, "LD_PRELOAD": library, "CLOCK_SHIFT": shift, "SWIFT_BACKTRACE": "enable=no"]
-            ear = try broker.listen("hydration/notify", as: "ear")
+            ear = try await broker.listen("hydration/notify", as: "ear")
             let config = """
                 link = "unix:\(folder.file("none.sock"))"
                 store = "\(store)"

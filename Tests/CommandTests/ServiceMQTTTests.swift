@@ -18,7 +18,7 @@ import Testing
     @Test func theBrokerGoesAndTheServiceIsKilled() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url])
-        let ear = try broker.listen("hydration/#", as: "ear")
+        let ear = try await broker.listen("hydration/#", as: "ear")
         func serve() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", pair.store]) }
         var service = try serve()
         #expect(await event { service.error.contains("MQTT: connected") ? true : nil } == true, "\(service.error)")
@@ -69,7 +69,7 @@ import Testing
         let config = folder.url("waterh.toml")
         try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + people + "[mqtt]\ncommands = true\n").utf8).write(to: config)
         for name in ["anna", "ben"] { try await set(folder.file(name) + ".sqlite", ["mqtt.url": broker.url]) }
-        let ear = try broker.listen("hydration/#")
+        let ear = try await broker.listen("hydration/#")
         let service = try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         for name in ["anna", "ben"] {
             #expect(await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
@@ -145,7 +145,7 @@ import Testing
         }
         if place == "settings" { try await set(original, ["mqtt.prefix": "water"]) }
         let service = try serve(config(original, "water"), as: "a")
-        let ear = try broker.listen("#")
+        let ear = try await broker.listen("#")
         let prefix = ["nowhere": "hydration", "settings": "water", "file": "water", "list": "hydration/water"][place] ?? ""
         #expect(await event { ear.payloads(at: "\(prefix)/availability").last == "online" ? true : nil } == true, "\(service.error)")
         service.send(signal: SIGTERM)
@@ -194,7 +194,7 @@ import Testing
             try Data("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n[[person]]\nname = \"anna\"\nstore = \"\(folder.file(store))\"\n[mqtt]\nurl = \"\(broker.url)\"\n".utf8).write(to: config)
             return try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         }
-        var ear = try broker.listen("#")
+        var ear = try await broker.listen("#")
         var stores = ["a.sqlite", "b.sqlite"]
         var service = try start(stores[0])
         #expect(await event { ear.payloads(at: "hydration/anna/availability").last == "online" ? true : nil } == true, "\(service.error)")
@@ -207,7 +207,7 @@ import Testing
             service = try start(stores[0])
             #expect(await event { service.error.contains("cannot be reached") ? true : nil } == true, "\(service.error)")
             try await broker.start()
-            ear = try broker.listen("#")
+            ear = try await broker.listen("#")
             #expect(await event(within: 60) { service.error.contains("is taken back") ? true : nil } == true, "round \(round): \(service.error)")
             for topic in ["state", "availability", "bridge/info"] {
                 #expect(await event(within: 60) { ear.payloads(at: "hydration/anna/\(topic)").last.map { !$0.isEmpty && $0 != "offline" } == true ? true : nil } == true, "round \(round) \(topic): \(ear.output.suffix(2000)) \(service.error)")
@@ -269,7 +269,7 @@ import Testing
         }
         try write(["anna", "ben"])
         let service = try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
-        let ear = try broker.listen("#")
+        let ear = try await broker.listen("#")
         for name in ["anna", "ben"] {
             #expect(await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
         }
@@ -296,7 +296,7 @@ import Testing
         func online(_ name: String, _ ear: RunningProgram, _ service: RunningProgram) async {
             #expect(await event(within: 60) { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
         }
-        var ear = try broker.listen("#", as: "ear")
+        var ear = try await broker.listen("#", as: "ear")
         var service = try start(["anna", "ben"])
         for name in ["anna", "ben"] { await online(name, ear, service) }
         service.send(signal: SIGTERM)
@@ -305,7 +305,7 @@ import Testing
         service = try start(["anna"])
         #expect(await event { service.error.contains("cannot be reached") ? true : nil } == true, "\(service.error)")
         try await broker.start()
-        ear = try broker.listen("#")
+        ear = try await broker.listen("#")
         for topic in ["hydration/ben/state", "hydration/ben/availability", "hydration/ben/bridge/info"] {
             #expect(await event(within: 60) { ear.payloads(at: topic).last == "" ? true : nil } == true, "\(topic): \(ear.output.suffix(2000)) \(service.error)")
         }

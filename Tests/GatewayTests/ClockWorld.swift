@@ -90,6 +90,16 @@ struct ClockWorld {
     }
 
     mutating func losePower() { bottle.offset = nil }
+    /// For a while the bottle gives nothing of its log, as where the link loses all of it.
+    mutating func withoutLog(_ body: (inout ClockWorld) throws -> Void) rethrows {
+        let records = bottle.inner.records
+        bottle.inner.records = []
+        try body(&self)
+        bottle.inner.records = records + bottle.inner.records
+    }
+    var records: [[UInt8]] { bottle.inner.records }
+    /// The order in which the bottle's records arrive.
+    mutating func reorder(_ order: ([[UInt8]]) -> [[UInt8]]) { bottle.inner.records = order(bottle.inner.records) }
     var showsClock: Bool { get { bottle.showsClock } set { bottle.showsClock = newValue } }
     var hearsClock: Bool { get { bottle.hearsClock } set { bottle.hearsClock = newValue } }
     var isYearless: Bool { get { bottle.isYearless } set { bottle.isYearless = newValue } }

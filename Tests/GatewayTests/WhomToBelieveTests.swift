@@ -1,6 +1,6 @@
 import BottleProtocol
 import Bluetooth
-import Gateway
+@testable import Gateway
 import GatewaySupport
 import Support
 import Testing
@@ -530,5 +530,59 @@ import TrackerCore
         #expect(last?.failure == nil && world.waiting == 0, "\(name): \(String(describing: last?.failure)), \(world.waiting) wait: \(history)")
         #expect(world.isBottleRight, "\(name): \(history)")
         #expect(world.broken.isEmpty, "\(name): \(world.broken): \(history)")
+    }
+
+    /// Simulation, seeds 3561955 and 3843809: what a bottle wrote by a right clock of its own waited as pieces in the store when it was set by this
+    /// computer. Then this computer's clock was set by a month, and what came again was taken for written since, and moved by that month.
+    @Test(arguments: [35.0, -63]) func `what waits in the store since before the bottle's clock was set was not written by it`(days: Double) throws {
+        var world = ClockWorld()
+        for _ in 0..<4 { world.sip() }
+        let pieces = world.records.map { raw in
+            JournalEntry(
+                bottle: "A4:C1:38:01:02:03", raw: raw, wall: nil, amountMl: Int(raw[6]) << 8 | Int(raw[7]), received: world.truth,
+                verdict: .quarantined(reason: JournalDoubt.pieced), reading: "calendar/u16be")
+        }
+        _ = try world.journal.append(pieces)
+        world.losePower()
+        try world.withoutLog { try $0.poll() }
+        #expect(world.isClockSet)
+        world.host = days * Self.day
+        for _ in 0..<2 {
+            try world.poll()
+            world.sip()
+        }
+        world.host = 0
+        try world.poll()
+        // What lies ahead of a clock of which nobody knows better waits for a person.
+        let broken = world.broken.filter { days > 0 || !$0.contains("waits") }
+        #expect(broken.isEmpty, "\(broken)")
+    }
+
+    /// Simulation, seed 3800784: the bottle was weeks behind, and a frame of its log was overtaken by the next. What goes back in time is as a rule
+    /// written by a clock that did; this was older than the records before it by minutes, and waited for a person.
+    @Test func `a frame that was overtaken went by no other clock`() throws {
+        var world = ClockWorld()
+        world.hasTimeServer = true
+        for _ in 0..<9 {
+            world.pass(3600)
+            world.sip()
+        }
+        world.setBottle(-18 * Self.day)
+        for _ in 0..<2 { world.sip() }
+        world.reorder { Array($0[..<3] + $0[6..<9] + $0[3..<6] + $0[9...]) }
+        try world.poll()
+        // The last two are of the clock that is behind, and of the nine all count.
+        let counted = world.journal.entries.filter { if case .drink = $0.verdict { true } else { false } }.map(\.amountMl)
+        #expect(Set(counted) == Set(10..<19), "\(counted)")
+    }
+
+    @Test(
+        arguments: [
+            ([0, 1, 2, 6, 7, 8, 3, 4, 5], [6, 7, 8]), ([0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10], [6, 7, 8]), ([0, 4, 8, 5, 6, 1, 2, 9], [3, 4, 5, 6]),
+            // A clock went back: all that follow, before the first, between no two, or on beyond the gap.
+            ([3, 4, 5, 0, 1, 2], []), ([0, 4, 8, 1, 2, 5, 6], []), ([0, 4, 8, 5, 6, 7, 2, 9], [3, 4, 5, 6]), ([5, 6, 0, 7], []), ([], []), ([1], []),
+        ] as [([Int], [Int])])
+    func `an overtaken frame fits between two records`(_ hours: [Int], _ places: [Int]) {
+        #expect(LogOrder.overtaken(hours.map { evening.advanced(seconds: Double($0) * 3600 * 3) }, jump: 7200) == places)
     }
 }

@@ -15,7 +15,7 @@ struct OutletTests {
     @Test func whatIsDrunkIsToldAndTheStateStands() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
-        let ear = try broker.listen("h/#")
+        let ear = try await broker.listen("h/#")
         rig.start()
         try await rig.connected()
         _ = try await ear.line { $0.hasPrefix("0 h/availability online") || $0.hasPrefix("1 h/availability online") }
@@ -36,7 +36,7 @@ struct OutletTests {
         #expect(Set(ear.payloads(at: "h/sip").suffix(2).compactMap { object($0)["event_type"] as? String }) == ["sip", "deleted"])
         await rig.stop()
         // Who comes late finds that nobody is there, and how the day stood.
-        let late = try broker.listen("h/#")
+        let late = try await broker.listen("h/#")
         _ = try await late.line { $0 == "1 h/availability offline" }
         #expect(late.payloads(at: "h/sip").isEmpty && late.payloads(at: "h/notify").isEmpty && object(late.payloads(at: "h/state").last)["shouldNotify"] as? Bool == false)
     }
@@ -44,7 +44,7 @@ struct OutletTests {
     @Test func theBrokerIsAwayAndComesBack() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
-        let ear = try broker.listen("h/sip", as: "ear")
+        let ear = try await broker.listen("h/sip", as: "ear")
         rig.start()
         try await rig.connected()
         _ = try rig.desk().logDrink(.ml(1))
@@ -74,7 +74,7 @@ struct OutletTests {
         #expect(try rig.store.waiting(for: "mqtt") == 2_000)
         // What the broker keeps there tells when the listener hears.
         try await broker.publish("h/sip", #"{"sequence":-1}"#, more: ["-r"])
-        let ear = try broker.listen("h/sip")
+        let ear = try await broker.listen("h/sip")
         _ = try await ear.line { $0.contains("h/sip") }
         let began = ContinuousClock.now
         rig.start()
@@ -90,7 +90,7 @@ struct OutletTests {
     @Test func aBrokerThatDropsAllTheTime() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
-        let ear = try broker.listen("h/sip", as: "ear")
+        let ear = try await broker.listen("h/sip", as: "ear")
         rig.start()
         try await rig.connected()
         for round in 0..<4 {
@@ -117,7 +117,7 @@ struct OutletTests {
     @Test func aCommandIsDoneOnceForEachTransactionAndAnswered() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        let ear = try broker.listen("h/response/#")
+        let ear = try await broker.listen("h/response/#")
         rig.start()
         try await rig.connected()
         for _ in 0..<3 { try await broker.publish("h/cmd/log", #"{"ml": 250, "transaction": "t1"}"#) }
@@ -146,7 +146,7 @@ struct OutletTests {
     @Test func everyCommandIsAnswered() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        let ear = try broker.listen("h/response/#")
+        let ear = try await broker.listen("h/response/#")
         rig.start()
         try await rig.connected()
         for (name, payload, code) in Self.commands {
@@ -168,7 +168,7 @@ struct OutletTests {
             try await broker.publish(topic, "\u{0}rubbish", more: ["-r"])
         }
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        let ear = try broker.listen("h/#")
+        let ear = try await broker.listen("h/#")
         rig.start()
         try await rig.connected()
         try await broker.publish("h/cmd/log", "100")
@@ -198,7 +198,7 @@ struct OutletTests {
     @Test func aButtonPressedWhileTheServiceWasGoneCountsWhenItWasPressed() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        let ear = try broker.listen("h/response/#")
+        let ear = try await broker.listen("h/response/#")
         rig.start()
         try await rig.connected()
         let pressed = Int(Date().timeIntervalSince1970) - 7200
@@ -236,7 +236,7 @@ struct OutletTests {
 
     /// Somebody who hears reminders by now.
     private func listens(_ broker: Broker) async throws -> RunningProgram {
-        let ear = try broker.listen("h/notify")
+        let ear = try await broker.listen("h/notify")
         let hears: Bool? = try await event {
             try await broker.publish("h/notify", "{}")
             return ear.payloads(at: "h/notify").isEmpty ? nil : true
@@ -271,7 +271,7 @@ struct OutletTests {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let (store, other) = (try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"), try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
         let rig = try OutletRig(broker, store: store)
-        let ear = try broker.listen("h/sip")
+        let ear = try await broker.listen("h/sip")
         rig.start()
         try await rig.connected()
         _ = await event { (try? store.keptTopics(of: "mqtt"))?.isEmpty == false ? true : nil }
@@ -297,7 +297,7 @@ struct OutletTests {
     @Test func whatWaitsForABrokerWaitsThroughAStartWithoutOne() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
-        let ear = try broker.listen("h/sip")
+        let ear = try await broker.listen("h/sip")
         rig.start()
         try await rig.connected()
         await rig.stop()
@@ -317,7 +317,7 @@ struct OutletTests {
     @Test func withoutPermissionNothingIsObeyed() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
-        let ear = try broker.listen("h/#")
+        let ear = try await broker.listen("h/#")
         rig.start()
         try await rig.connected()
         try await broker.publish("h/cmd/log", "100")
@@ -334,7 +334,7 @@ struct OutletTests {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
-        let ear = try broker.listen("#")
+        let ear = try await broker.listen("#")
         rig.start()
         let id = try #require(await event { try? rig.store.openOutlet("mqtt", makeID: { "never" }).id })
         let bottle = "homeassistant/device/waterh_\(id)_a4c138010203/config"
@@ -369,7 +369,7 @@ struct OutletTests {
     /// What stands at the broker for who comes late.
     private func kept(_ broker: Broker) async throws -> [String] {
         try await broker.publish("end", "x", more: ["-r"])
-        let late = try broker.listen("#")
+        let late = try await broker.listen("#")
         _ = try await late.line { $0 == "1 end x" }
         // In no order: once more, behind all of them.
         try await broker.publish("end", "y")
@@ -427,7 +427,7 @@ struct OutletTests {
     @Test(arguments: ["h/state", "h/availability", "h/bridge/info"]) func whatSomebodyEmptiesIsSaidAgain(_ topic: String) async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
-        let ear = try broker.listen("#")
+        let ear = try await broker.listen("#")
         rig.start()
         try await rig.connected()
         _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
@@ -519,7 +519,7 @@ struct OutletTests {
     @Test func aSessionIsNobodysBusinessUnlessItIsShared() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        let ear = try broker.listen("h/#")
+        let ear = try await broker.listen("h/#")
         _ = try rig.desk().startSession()
         rig.start()
         let state = try await ear.line { $0.contains(" h/state {") }
@@ -542,7 +542,7 @@ struct OutletTests {
     @Test func aReminderIsToldOnceAndCounts() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
-        let ear = try broker.listen("h/#")
+        let ear = try await broker.listen("h/#")
         #expect(await rig.sink.canShow() == false)
         rig.start()
         try await rig.connected()

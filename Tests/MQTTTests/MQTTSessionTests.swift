@@ -20,7 +20,7 @@ struct MQTTSessionTests {
 
     @Test func whatIsPublishedIsConfirmedAndHeardInOrder() async throws {
         let broker = try await Broker()
-        let listener = try broker.listen("t/#", as: "ear")
+        let listener = try await broker.listen("t/#", as: "ear")
         _ = await event { listener.isRunning ? true : nil }
         let session = try MQTTSession(options(broker)) { _ in }
         #expect(try await session.connected() == false)

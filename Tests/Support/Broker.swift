@@ -21,7 +21,7 @@ public final class Broker: @unchecked Sendable {
         guard let program = Program(system: "mosquitto") else { throw Missing(description: "mosquitto is not installed: hardware/bench setup test") }
         let always = [
             "listener \(port) 127.0.0.1", "persistence true", "persistence_location \(folder.path)/", "autosave_interval 1", "autosave_on_changes true",
-            "max_queued_messages 0", "user \(NSUserName())",
+            "max_queued_messages 0", "user \(NSUserName())", "log_dest stderr", "log_type error", "log_type warning", "log_type notice", "log_type subscribe",
         ]
         try (always + lines).joined(separator: "\n").write(to: folder.url("mosquitto.conf"), atomically: true, encoding: .utf8)
         let running = try program.start(["-c", folder.file("mosquitto.conf")])
@@ -41,10 +41,16 @@ public final class Broker: @unchecked Sendable {
     public func signal(_ signal: Int32) { running?.send(signal: signal) }
 
     /// What others hear: a line `R TOPIC PAYLOAD` for each message, R being 1 for one that was kept for late comers.
-    public func listen(_ filter: String = "#", as id: String? = nil, more: [String] = []) throws -> RunningProgram {
+    /// It returns when the broker has the subscription: what is said from then on is heard.
+    public func listen(_ filter: String = "#", as id: String? = nil, more: [String] = []) async throws -> RunningProgram {
         guard let program = Program(system: "mosquitto_sub") else { throw Missing(description: "mosquitto_sub is not installed: hardware/bench setup test") }
         let remembered = id.map { ["-i", $0, "-c"] } ?? []
-        return try program.start(["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-F", "%r %t %p", "-t", filter] + remembered + more)
+        let before = subscriptions(filter)
+        let ear = try program.start(["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-F", "%r %t %p", "-t", filter] + remembered + more)
+        guard running != nil else { return ear }
+        let isHeard: Bool? = await event { self.subscriptions(filter) > before ? true : ear.isRunning ? nil : false }
+        guard isHeard == true else { throw Missing(description: "mosquitto_sub did not subscribe: \(ear.error) \(running?.error ?? "")") }
+        return ear
     }
 
     public func publish(_ topic: String, _ text: String, more: [String] = []) async throws {
@@ -56,6 +62,11 @@ public final class Broker: @unchecked Sendable {
     public struct Missing: Error, CustomStringConvertible {
         public let description: String
         public init(description: String) { self.description = description }
+    }
+
+    /// How often somebody subscribed to these topics, as the broker's log has it: `1795468583: CLIENT 1 TOPICS`.
+    private func subscriptions(_ filter: String) -> Int {
+        running?.error.split(separator: "\n").count { $0.hasSuffix(" 1 \(filter)") } ?? 0
     }
 
     private var isListening: Bool {

@@ -13,6 +13,8 @@ struct JournalKeeper {
         /// Bytes that are no record.
         case quarantine
         case unsettled(bottle: String, since: Int64?)
+        /// What waits in the store since earlier polls.
+        case waiting
         case clockSetting
         case likeness
         /// When it received each of these.
@@ -28,6 +30,8 @@ struct JournalKeeper {
     private(set) var likenesses: [LogLikeness] = []
     /// When the journal received each record of the last dump that it has, now.
     private(set) var standing: [[UInt8]: Instant] = [:]
+    /// Records that the store has without a date since earlier polls, and their rows, where it matters which clock they were written by.
+    private var waiting: [[UInt8]: Int64] = [:]
     /// The journal said no; nothing is acknowledged from then on.
     private(set) var failure: String?
 
@@ -67,8 +71,9 @@ struct JournalKeeper {
             drift: work.report.clockDriftSeconds, echoes: work.echoes(memory), years: work.yearTeller(memory), host: work.clockMark)
         var (entries, proven): ([JournalEntry], [JournalEntry]) = ([], [])
         var doubted: [[UInt8]: JournalEntry] = [:]
+        dating.expect(records)
         for raw in records {
-            var entry = dating.date(raw)
+            var entry = dating.date(raw, row: waiting[raw])
             guard !work.journaled.contains(raw) else { continue }
             if work.unproven.contains(raw) {
                 let isProven = doubts.areDispelled(of: raw, wasKnown: work.known.contains(raw))
@@ -141,6 +146,18 @@ struct JournalKeeper {
         work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, since: since, openYears: years.isAgreed, ahead: work.aheadLimit, after: id, limit: SecondLook.page)))
     }
 
+    /// The bottle was told the time by this computer, and it may have been another time than this clock's.
+    private func isClockSetSince(_ work: PollWork) -> Bool {
+        memory.clockSettings.contains { setting in
+            !setting.wasNear && setting.mark.step(to: work.clockMark).map { abs($0) > HostClock.tolerance } ?? true
+        }
+    }
+
+    private mutating func askWaiting(after id: Int64, _ work: inout PollWork) {
+        pending.append(.waiting)
+        work.emit(.journal(.unsettled(bottle: work.bottle, reading: work.options.reading, since: nil, openYears: false, ahead: nil, after: id, limit: SecondLook.page)))
+    }
+
     /// To be answered before the bottle's clock is set.
     mutating func noteClockSetting(bottle: String, _ work: inout PollWork) {
         pending.append(.clockSetting)
@@ -153,6 +170,10 @@ struct JournalKeeper {
         switch (pending.removeFirst(), reply) {
         case (.recall, .recalled(let memory)):
             self.memory = memory
+            if isClockSetSince(work) { askWaiting(after: 0, &work) }
+        case (.waiting, .unsettled(let rows)):
+            for row in rows { waiting[row.raw] = row.id }
+            if rows.count == SecondLook.page, let last = rows.last { askWaiting(after: last.id, &work) }
         case (.adopt, .adopted):
             break
         case (.likeness, .likeness(let likeness)):

@@ -31,8 +31,13 @@ extension LogDrain {
         let left = evidence.told.map { evidence.latest.count - $0.count } ?? 0
         // A log does not become empty by itself: "nothing" was the answer to another question, or the end of another dump, and then the answer to this
         // question is still to come.
-        if dump.records.isEmpty, evidence.told == nil ? !evidence.latest.isEmpty : left > 0 { isBehind = true }
-        switch evidence.note(dump.records) {
+        let isImpossible = dump.records.isEmpty && (evidence.told == nil ? !evidence.latest.isEmpty : left > 0)
+        if isImpossible { isBehind = true }
+        // Nor does one of which so far only pieces came.
+        let isUnlikely = dump.records.isEmpty && evidence.hasBegun && evidence.latest.isEmpty && evidence.forgotten.isEmpty && evidence.told == nil
+        let verdict = evidence.note(dump.records)
+        evidence.isOpen = isImpossible || lacksBeginning(dump)
+        switch verdict {
         case .nothing, .taken:
             break
         case .doubtful:
@@ -49,7 +54,12 @@ extension LogDrain {
         if evidence.latest.isEmpty {
             // "Nothing" is taken at its word once, unless something must be there, or a lost packet would look the same.
             let looks = left > 0 || profile == .draft ? 2 : 1
-            return evidence.empties < looks ? another(complete: true, at: now) : finish(complete: true, nil)
+            if isUnlikely, evidence.empties >= Self.unlikelyLooks {
+                return finish(complete: false, "the bottle began to send records, and then said \(Self.unlikelyLooks) times that it has none")
+            }
+            guard isUnlikely || evidence.empties < looks else { return finish(complete: true, nil) }
+            evidence.isOpen = true
+            return another(complete: !isUnlikely, at: now)
         }
         let limitNote = taken >= limits.records ? "\(taken) records came in one poll and there may be more" : nil
         if keep { return finish(complete: limitNote == nil, limitNote) }
@@ -64,6 +74,13 @@ extension LogDrain {
         if let limitNote { return finish(complete: false, limitNote) }
         return another(complete: evidence.isAgreed, at: now)
     }
+
+    /// A dump that lacks its beginning may be the end of another.
+    func lacksBeginning(_ dump: Round) -> Bool { profile == .retail && tellsStatus && dump.notified && !dump.hasStatus }
+
+    /// How often a bottle is asked that says that it has no records, where a broken dump showed some. Another program may have taken them, and then
+    /// the next poll is told the same at once.
+    private static let unlikelyLooks = 3
 
     /// Reads the log once more, where there is time and leave for it.
     private mutating func another(complete: Bool, at now: MonotonicInstant) -> [Action] {

@@ -135,7 +135,7 @@ struct LogDrain {
 
     /// Bytes of the log have arrived.
     mutating func progress(at now: MonotonicInstant) {
-        isInParts = true
+        (isInParts, evidence.hasBegun) = (true, true)
         if phase == .quiet { fallBehind(at: now) }
         guard phase == .asking || phase == .receiving || phase == .lingering else { return }
         round.notified = true
@@ -176,8 +176,9 @@ struct LogDrain {
         if isSingle { round.singles += 1 }
         if taken >= limits.records { return settle(leavingRest: true) }
         if phase == .reading { return [] }
-        if profile == .retail, let newest = evidence.latest.last, records.contains(newest) {
-            // All that was there at the reading before has come; newer ones come with the next.
+        if profile == .retail, let newest = evidence.latest.last, records.contains(newest), round.frames.count > 1 || !isSingle {
+            // All that was there at the reading before has come; newer ones come with the next. A single notification may be the last of several: the
+            // frame before it may be late, as it may have been lost in the reading before.
             return settle(leavingRest: true)
         }
         phase = .lingering
@@ -248,8 +249,7 @@ struct LogDrain {
     /// All records of the round that was taken are on the disk.
     mutating func settled(_ standing: Standing, at now: MonotonicInstant) -> [Action] {
         guard phase == .settling else { return [] }
-        // A dump that lacks its beginning may be the end of another.
-        if profile == .retail, tellsStatus, submitted.notified, !submitted.hasStatus { isBehind = true }
+        if lacksBeginning(submitted) { isBehind = true }
         if let askedAt { lastTook = askedAt.duration(to: now) }
         return decide(submitted, standing, at: now)
     }

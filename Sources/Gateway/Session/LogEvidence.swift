@@ -40,6 +40,10 @@ struct LogEvidence: Hashable {
     private(set) var forgotten: Set<[UInt8]> = []
     /// Those that only the latest reading lacked. It may have been the rest of an earlier answer, or a part of one: the next one tells.
     private var missed: Set<[UInt8]> = []
+    /// Bytes of a log came, whole or not: there is one.
+    var hasBegun = false
+    /// The latest reading may be of another question, or must be confirmed by another one: what it lacked is not known to be gone.
+    var isOpen = false
     /// Acknowledgements that the bottle did not take.
     private(set) var refusals = 0
     /// Readings in a row that brought nothing.
@@ -80,8 +84,11 @@ struct LogEvidence: Hashable {
     /// The bottle is being told to forget so many of its oldest.
     mutating func tell(_ count: Int) { told = Told(count: count, before: latest) }
 
-    /// There will be no other reading: what the last one lacked is gone.
-    mutating func conclude() { conclude(lacking: []) }
+    /// There will be no other reading: what the last one lacked is gone, unless it still had to be confirmed.
+    mutating func conclude() {
+        guard !isOpen else { return }
+        conclude(lacking: [])
+    }
 
     private mutating func conclude(lacking records: Set<[UInt8]>) {
         forgotten = forgotten.union(missed).subtracting(records)

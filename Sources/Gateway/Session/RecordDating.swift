@@ -22,6 +22,8 @@ struct RecordDating {
     private var previous: Instant?
     /// The records have gone back in time: from here on the bottle wrote them with another clock.
     private var isAfterJump = false
+    /// Records of frames that were overtaken on the way: they go back in time, and no clock did.
+    private var overtaken: Set<[UInt8]> = []
 
     init(
         bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil,
@@ -40,10 +42,22 @@ struct RecordDating {
         self.tellsYear = tellsYear
     }
 
+    /// The log whose records are to be dated, in the order in which it came.
+    mutating func expect(_ records: [[UInt8]]) {
+        guard case .bottleIsWrong = clock, let drift else { return }
+        let shown = received.advanced(seconds: Double(drift) + HostClock.tolerance)
+        // What lies behind what the bottle's clock shows, that clock may have written.
+        let dated = records.compactMap { raw in
+            read(raw).flatMap { options.resolver.resolve($0.fields, received: received).instant }.flatMap { $0 > shown ? (raw: raw, at: $0) : nil }
+        }
+        overtaken = Set(LogOrder.overtaken(dated.map(\.at), jump: Self.jumpSeconds).map { dated[$0].raw })
+    }
+
     /// A record of a log, in its order.
-    mutating func date(_ raw: [UInt8]) -> JournalEntry {
+    /// - Parameter row: what the journal has it as, where it waits there since an earlier poll: what came before a clock was set was not written by it.
+    mutating func date(_ raw: [UInt8], row: Int64? = nil) -> JournalEntry {
         guard let record = read(raw) else { return refused(raw) }
-        if let echo = echoed(record, after: .max), echo.isWrong {
+        if let echo = echoed(record, after: row ?? .max), echo.isWrong {
             var entry = entry(raw, record, echo.resolution)
             // By how much it was wrong is measured by a clock that may be wrong itself.
             if !clock.tellsDays { entry.verdict = .quarantined(reason: JournalDoubt.hostClock) }
@@ -52,8 +66,10 @@ struct RecordDating {
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
         let resolution = options.resolver.resolve(record.fields, received: received, evidence: evidence)
         if let instant = resolution.instant {
-            if let previous, instant.seconds(to: previous) > Self.jumpSeconds { isAfterJump = true }
-            if resolution.doubt == nil { previous = instant }
+            if !overtaken.contains(raw) {
+                if let previous, instant.seconds(to: previous) > Self.jumpSeconds { isAfterJump = true }
+                if resolution.doubt == nil { previous = instant }
+            }
         }
         var entry = entry(raw, record, resolution)
         if record.year == nil { entry.yearClock = years.lone }
