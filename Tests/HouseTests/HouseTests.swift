@@ -67,6 +67,55 @@ struct HouseTests {
         }
     }
 
+    @Test("what README's table says a target may not know, it does not")
+    func mayNotKnow() throws {
+        let readme = try String(contentsOf: Repository.root.appending(path: "README.md"), encoding: .utf8)
+        let table = TargetTable(readme: readme)
+        #expect(table.rows.count >= 30)
+        let broken = try Self.house.get().knowTooMuch(table, meanings: HouseRules.ignorance, known: HouseRules.reached, withoutRow: HouseRules.withoutRow)
+        #expect(broken == [])
+    }
+
+    @Test(
+        "a target that knows too much is found out",
+        arguments: [
+            (["| `Ground` | stones | water, ours |", "| `House` | a house | air |", "| `door`, `x-*` | a door | rules |"], [:], ["the table has a row for x-*, and there is no such target"]),
+            (["| `Grund` | stones | water, ours |", "| `House` | a house | air |", "| `do*` | a door | rules |"], [:], ["the table has a row for Grund, and there is no such target", "Ground has no row in the table"]),
+            (["| `Ground` | stones | water, ours, Glibc |", "| `House` | a house | air |", "| `door` | a door | rules |"], [:], ["Ground may not know \"Glibc\", and no rule says what that means"]),
+            (
+                ["| `Ground` | stones | water, ours |", "| `House` | a house | air |", "| `door` | a door | rules |"], ["Sources/Ground/Stone.swift": "import Heavy\nstruct Stone {}"],
+                ["Ground may not know water, and Stone.swift imports Heavy"]
+            ),
+            (
+                ["| `Ground` | stones | water, ours |", "| `House` | a house | air |", "| `door` | a door | rules |"], ["Sources/Ground/Stone.swift": "import House\nstruct Stone { let bucket: Bucket }"],
+                ["Ground may not know water, and Stone.swift uses Bucket", "Ground may not know ours, and Stone.swift imports House"]
+            ),
+            (
+                ["| `Ground` | stones | ours |", "| `House` | a house | water, air |", "| `door` | a door | rules |"], [:],
+                ["House may not know water, and Cellar/Wine.swift imports Heavy", "House may not know water, and the manifest gives it Heavy"]
+            ),
+            (["| `Ground` | stones | ours |", "| `House` | a house | air |", "| `door` | a door | water, rules |"], [:], ["door may not know water, and reaches Heavy through House"]),
+            (["| `Ground` | stones | ours, paper |", "| `House` | a house | air, water? |"], [:], ["Ground may not know paper, and has a Swift file", "House may not know \"water?\", and no rule says what that means", "door has no row in the table"]),
+        ] as [([String], [String: String], [String])])
+    func knowTooMuch(rows: [String], changes: [String: String], sentences: [String]) throws {
+        let table = TargetTable(readme: "# House\n\n| target | subject | may not know |\n|---|---|---|\n" + rows.joined(separator: "\n") + "\n\nMore.")
+        let said = try Self.tree(changes) { house in
+            house.knowTooMuch(
+                table, meanings: ["water": .of(modules: ["Heavy"], types: ["Bucket"]), "air": .of(modules: ["Air"]), "ours": .ofOurTargets, "paper": .ofSwift, "rules": .notShown("read")])
+        }
+        #expect(said.filter { !$0.hasPrefix("nothing is said") } == sentences)
+    }
+
+    @Test("what is reached no more, and what nothing is said not to know any more, is one too many")
+    func ignoranceOnlyShrinks() throws {
+        let table = TargetTable(readme: "| target | subject | may not know |\n|---|---|---|\n| `Ground`, `House` | all | air |\n| `door` | a door | water |\n")
+        let said = try Self.tree([:]) { house in
+            house.knowTooMuch(
+                table, meanings: ["water": .of(modules: ["Heavy"]), "air": .of(modules: ["Air"]), "fire": .ofSwift], known: ["door reaches Heavy through House", "House reaches Air through Ground"])
+        }
+        #expect(said == ["nothing is said not to know \"fire\" any more: take it from the list", "House reaches Air through Ground no longer: take it from the list"])
+    }
+
     /// Two targets, of which one has two floors and knows the other.
     private static let right: [String: String] = [
         "Package.swift": """
@@ -95,6 +144,14 @@ struct HouseTests {
 
     /// What all checks say of the small tree, after a change.
     private static func said(_ changes: [String: String]) throws -> [String] {
+        try tree(changes) { house in
+            house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.brokenFloors(floors) + house.misnamed(except: [])
+                + house.commandWords(surfaces: [], except: [])
+        }
+    }
+
+    /// What a check says of the small tree, after a change.
+    private static func tree(_ changes: [String: String], _ check: (House) throws -> [String]) throws -> [String] {
         let root = FileManager.default.temporaryDirectory.appending(path: "house-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
         for (path, text) in right.merging(changes, uniquingKeysWith: { $1 }) where !text.isEmpty {
@@ -102,8 +159,7 @@ struct HouseTests {
             try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(text.utf8).write(to: file)
         }
-        let house = try House(root: root)
-        return house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.brokenFloors(floors) + house.misnamed(except: []) + house.commandWords(surfaces: [], except: [])
+        return try check(try House(root: root))
     }
 
     @Test(
