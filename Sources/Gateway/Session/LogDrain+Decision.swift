@@ -32,11 +32,14 @@ extension LogDrain {
         // A log does not become empty by itself: "nothing" was the answer to another question, or the end of another dump, and then the answer to this
         // question is still to come.
         let isImpossible = dump.records.isEmpty && (evidence.told == nil ? !evidence.latest.isEmpty : left > 0)
-        if isImpossible { isBehind = true }
+        if isImpossible {
+            isBehind = true
+            if evidence.disbelievesNothing() { return another(complete: true, at: now) }
+        }
         // Nor does one of which so far only pieces came.
         let isUnlikely = dump.records.isEmpty && evidence.hasBegun && evidence.latest.isEmpty && evidence.forgotten.isEmpty && evidence.told == nil
         let verdict = evidence.note(dump.records)
-        evidence.isOpen = isImpossible || lacksBeginning(dump)
+        evidence.isOpen = lacksBeginning(dump)
         switch verdict {
         case .nothing, .taken:
             break
@@ -52,12 +55,12 @@ extension LogDrain {
             }
         }
         if evidence.latest.isEmpty {
-            // "Nothing" is taken at its word once, unless something must be there, or a lost packet would look the same.
-            let looks = left > 0 || profile == .draft ? 2 : 1
-            if isUnlikely, evidence.empties >= Self.unlikelyLooks {
+            // "Nothing" is taken at its word once, unless a lost packet would look the same.
+            let (empties, looks) = (evidence.empties + (isImpossible ? 1 : 0), profile == .draft ? 2 : 1)
+            if isUnlikely, empties >= Self.unlikelyLooks {
                 return finish(complete: false, "the bottle began to send records, and then said \(Self.unlikelyLooks) times that it has none")
             }
-            guard isUnlikely || evidence.empties < looks else { return finish(complete: true, nil) }
+            guard isUnlikely || empties < looks else { return finish(complete: true, nil) }
             evidence.isOpen = true
             return another(complete: !isUnlikely, at: now)
         }

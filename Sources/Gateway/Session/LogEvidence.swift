@@ -48,6 +48,8 @@ struct LogEvidence: Hashable {
     private(set) var refusals = 0
     /// Readings in a row that brought nothing.
     private(set) var empties = 0
+    /// "Nothing" was said where something must be, and not believed.
+    private var isNothingDoubted = false
 
     /// Records that the bottle was told to forget last, and nobody knows whether it did.
     var unconfirmed: Int { (told?.count ?? 0) + missed.count }
@@ -74,11 +76,17 @@ struct LogEvidence: Hashable {
         conclude(lacking: records)
         let verdict = judge(log, records)
         capacity = max(capacity, log.count)
-        empties = log.isEmpty ? empties + 1 : 0
+        (empties, isNothingDoubted) = (log.isEmpty ? empties + 1 : 0, false)
         latest = log
         readings.append(records)
         if readings.count > Self.readingsKept { readings.removeFirst() }
         return verdict
+    }
+
+    /// "Nothing" where something must be: the first time in a row it is not believed, and is no reading.
+    mutating func disbelievesNothing() -> Bool {
+        defer { isNothingDoubted = true }
+        return !isNothingDoubted
     }
 
     /// The bottle is being told to forget so many of its oldest.
