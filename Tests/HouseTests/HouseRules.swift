@@ -5,6 +5,19 @@ enum HouseRules {
     /// The rules of zones come from Foundation.
     static let withFoundation: Set<String> = ["TrackerCore/Time/Zone.swift"]
 
+    /// Drivers, which move machines on the machine's own time, and the carriers of links between processes. The list may only shrink.
+    static let impure: Set<String> = [
+        // Links over sockets of this machine, and their queues.
+        "Bluetooth/Carriers/CentralDriver.swift: Dispatch", "Bluetooth/Carriers/MemoryLink.swift: Dispatch", "Bluetooth/Carriers/PacketSocket.swift: Dispatch",
+        "Bluetooth/Carriers/PacketSocket.swift: Glibc", "Bluetooth/Carriers/PeripheralDriver.swift: Dispatch", "Bluetooth/Carriers/SocketCentralLink.swift: Dispatch",
+        "Bluetooth/Carriers/SocketPeripheralLink.swift: Dispatch", "Bluetooth/Carriers/SocketPeripheralLink.swift: Glibc", "Bluetooth/Carriers/UnixSocket.swift: Glibc",
+        // A link's clock and its alarm, which are parameters of every link.
+        "Bluetooth/Faults/FaultyPeripheralLink.swift: Dispatch", "Bluetooth/Seam/DeadlineTimer.swift: Dispatch", "Bluetooth/Seam/MonotonicClock.swift: Glibc",
+        // What moves a machine on the machine's own time.
+        "BenchDay/Course/DayClient.swift: sleep", "Gateway/Driver/DriverClock.swift: ContinuousClock", "Gateway/Driver/DriverClock.swift: sleep",
+        "VirtualBottle/BottleDriver.swift: sleep", "VirtualGadget/Machine/GadgetDriver.swift: sleep",
+    ]
+
     /// What the cells of README's column "may not know" mean. Modules also count when they are reached through another target of ours.
     static let ignorance: [String: Ignorance] = [
         "Bluetooth": .of(modules: ["Bluetooth", "BlueZ", "CBluetooth", "HostController", "Links"]),
@@ -85,6 +98,8 @@ enum HouseRules {
     /// The command line's own: parsing, and tables of what can be done there. Every other library speaks for all surfaces.
     static let commandLine: Set<String> = [
         "CommandKit", "CommandStore", "Links/Doctor/BluetoothDiagnosis.swift", "Links/LinkAdvice.swift",
+        // What unpacks or converts a file that is refused: programs that are none of ours.
+        "Captures/Formats/ForeignFile.swift", "Importing/TextDecoder.swift",
     ]
 
     /// Libraries whose words still name a flag or a command. There are none, and there should be none.

@@ -23,6 +23,12 @@ struct HouseTests {
         #expect(broken == [])
     }
 
+    @Test("pure targets take time, chance and waiting from who calls them")
+    func parameters() throws {
+        let broken = try Self.house.get().impure(in: HouseRules.pure, allowed: HouseRules.impure)
+        #expect(broken == [])
+    }
+
     @Test("a folder uses its own floor's folder and the floors below")
     func floors() throws {
         // Outside of the macro, which prints no value of what may throw.
@@ -145,7 +151,7 @@ struct HouseTests {
     /// What all checks say of the small tree, after a change.
     private static func said(_ changes: [String: String]) throws -> [String] {
         try tree(changes) { house in
-            house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.brokenFloors(floors) + house.misnamed(except: [])
+            house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.impure(in: ["Ground"]) + house.brokenFloors(floors) + house.misnamed(except: [])
                 + house.commandWords(surfaces: [], except: [])
         }
     }
@@ -171,14 +177,46 @@ struct HouseTests {
             (["Sources/House/Cellar/Wine.swift": "import Ground\nstruct Wine {}"], ["House names Heavy in the manifest and imports it nowhere"]),
             (["Sources/door/Door.swift": "import House\nstruct Door {}"], ["door names Bell in the manifest and imports it nowhere"]),
             (["Sources/Ground/Stone.swift": "import FoundationEssentials\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "@_exported import Foundation\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "@_spi(Cut) import Foundation\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "@_implementationOnly\nimport Foundation\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "#if os(Linux)\n    import Foundation\n#endif\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "import Testing; import Foundation\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "/* a /* b */ c */ import Foundation\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "struct Stone {}\nlet odd = #\"a\"b\"#\nimport Foundation\nlet more = #\"c\"d\"#"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "import func Foundation.exit\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "package import struct House.Wine // a\nstruct Stone {}"], ["Ground/Stone.swift imports House, which the manifest does not name"]),
+            (["Sources/Ground/Stone.swift": "struct Stone {\n  let odd = /\"[^{\"]*/\n}\nimport Foundation"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let a = \"import Foundation\", b = Load.import, c = \"\"\"\n  import Foundation\n  \"\"\" }\n// import Foundation\n/* import Foundation */"], []),
+            (["Sources/Ground/Stone.swift": "import Glibc\nstruct Stone { let at = time(nil) }"], ["Ground/Stone.swift uses Glibc, and takes it from nobody"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let side = Int.random(in: 1...6) }"], ["Ground/Stone.swift uses random, and takes it from nobody"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { var any: Int? { [1, 2].shuffled().randomElement() } }"], ["Ground/Stone.swift uses randomElement, and takes it from nobody", "Ground/Stone.swift uses shuffled, and takes it from nobody"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { func side(_ g: inout Dice) -> Int { Int.random(in: 1...(3 + 3), using: &g) } }"], []),
+            (["Sources/Ground/Stone.swift": "struct Stone { let text = \"at \\(ContinuousClock.now)\" }"], ["Ground/Stone.swift uses ContinuousClock, and takes it from nobody"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let a = Date(), b: Date = .init(timeIntervalSince1970: 0) }"], ["Ground/Stone.swift uses Date, and takes it from nobody"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { func wait() async throws { try await Task.sleep(for: .seconds(1)) } }"], ["Ground/Stone.swift uses sleep, and takes it from nobody"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { var dice = SystemRandomNumberGenerator() }"], ["Ground/Stone.swift uses SystemRandomNumberGenerator, and takes it from nobody"]),
+            (["Sources/Ground/Stone.swift": "@MainActor struct Stone {}"], []),
+            (["Sources/Ground/Stone.swift": "#if DEBUG\n    @frozen public struct Stone {}\n#endif"], []),
             (
                 ["Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { let above: Roof? }"],
                 ["House: Cellar -> Attic: Cellar/Wine.swift uses Roof"]
             ),
             (["Sources/House/Garden/Tree.swift": "struct Tree {}"], ["House/Garden is on no floor"]),
             (["Sources/Ground/Clay/Brick.swift": "struct Brick {}"], ["Ground has folders, and no floors are listed for it"]),
-            (["Sources/Ground/Stone.swift": "struct Stone { let text = \"Try \\(1 + 1) times, or say --really\" } // waterh-gateway"], ["Ground/Stone.swift says \"--really\""]),
-            (["Sources/Ground/Stone.swift": "struct Stone { let text = \"Run waterh-gateway poll\" }"], ["Ground/Stone.swift says \"waterh-gateway\""]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let text = \"Try \\(1 + 1) times, or say --really\" } // waterh-gateway"], ["Ground/Stone.swift:1 says \"--really\""]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let text = \"Run waterh-gateway poll\" }"], ["Ground/Stone.swift:1 says \"waterh-gateway\""]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "say --\(key)" }"#], [#"Ground/Stone.swift:1 says "--…""#]),
+            (["Sources/Ground/Stone.swift": "struct Stone {\n  let text = \"-\"\n    + \"-link\"\n}"], [#"Ground/Stone.swift:2 says "--link""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "\u{2D}-link" }"#], [#"Ground/Stone.swift:1 says "--link""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "give -s PATH" }"#], [#"Ground/Stone.swift:1 says "-s PATH""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "<--link>" }"#], [#"Ground/Stone.swift:1 says "--link""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "See \(link("http://x")) and say --link" }"#], [#"Ground/Stone.swift:1 says "--link""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "Run waterh-fleet serve" }"#], [#"Ground/Stone.swift:1 says "waterh-fleet""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "Run waterh-\(verb) now" }"#], [#"Ground/Stone.swift:1 says "waterh-… n""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "look at journalctl" }"#], [#"Ground/Stone.swift:1 says "journalctl""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "apt-get install it" }"#], [#"Ground/Stone.swift:1 says "apt-get""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "with hardware/bench test" }"#], [#"Ground/Stone.swift:1 says "hardware/bench""#]),
             (["Sources/Ground/Stone.swift": "struct Stone { let text = \"<!-- systemd, -- --\" }"], []),
             (["Sources/door/Door.swift": "import Bell\nimport House\nstruct Door { let text = \"Say --open\" }"], []),
             (["Sources/Ground/Stones.swift": "struct Pebble {}"], ["Ground/Stones.swift declares no Stones"]),

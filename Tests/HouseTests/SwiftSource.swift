@@ -4,52 +4,110 @@ import Foundation
 struct SwiftSource {
     /// Below the root: `Sources/Gateway/Engine/HeardPeers.swift`.
     let path: String
-    let imports: Set<String>
+    private(set) var imports: Set<String> = []
     /// Types declared at the top level.
-    let declared: Set<String>
+    private(set) var declared: Set<String> = []
+    /// Those of them that other targets see, in the order of the file; no other names.
+    private(set) var publicTypes: [String] = []
     /// Types extended at the top level.
-    let extended: Set<String>
+    private(set) var extended: Set<String> = []
     /// Words that begin with a capital letter, outside comments and text.
-    let used: Set<String>
-
-    /// A flag, a command of ours or one of the system's that stands in a text of the file.
-    let commandWord: String?
+    private(set) var used: Set<String> = []
+    /// Where time, chance or waiting is not a parameter: `Date()`, `random`, `sleep`.
+    private(set) var impure: Set<String> = []
+    /// What stands between quotes.
+    let texts: [SwiftLexer.Text]
 
     /// Without its ending: `BottleSession+Log`.
     var stem: String { String((path as NSString).lastPathComponent.dropLast(".swift".count)) }
 
     init(path: String, text: String) {
         self.path = path
-        var imports: Set<String> = []
-        var declared: Set<String> = []
-        var extended: Set<String> = []
-        var used: Set<String> = []
-        for line in Self.withoutCommentsAndText(text).split(separator: UInt8(ascii: "\n")) {
-            let words = line.split { !Self.isName($0) }.map { String(decoding: $0, as: UTF8.self) }
-            for word in words where word.utf8.first.map({ $0 >= 0x41 && $0 <= 0x5A }) == true { used.insert(word) }
-            // A declaration of the file itself stands at the line's beginning.
-            guard let first = line.first, Self.isName(first) || first == UInt8(ascii: "@") else { continue }
-            let rest = words.drop { Self.modifiers.contains($0) }
-            guard let keyword = rest.first, rest.count > 1 else { continue }
-            let name = rest[rest.startIndex + 1]
-            switch keyword {
-            case "import": imports.insert(Self.kinds.contains(name) && rest.count > 2 ? rest[rest.startIndex + 2] : name)
-            case "extension": extended.insert(name)
-            case _ where Self.kinds.contains(keyword): declared.insert(name)
-            default: break
+        let lexer = SwiftLexer(text)
+        texts = lexer.texts
+        read(lexer.code)
+    }
+
+    /// Word by word, with the braces, brackets and parentheses around it counted: what is declared stands outside of all.
+    private mutating func read(_ code: [UInt8]) {
+        var depth = 0
+        var index = 0
+        var modifiers: [String] = []
+        /// `import`, `struct`: the name comes next.
+        var keyword: String?
+        while index < code.count {
+            let byte = code[index]
+            guard Self.isName(byte) else {
+                switch byte {
+                case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+                case UInt8(ascii: ")"), UInt8(ascii: "]"): depth -= 1
+                case UInt8(ascii: "}"):
+                    depth -= 1
+                    modifiers = []
+                case UInt8(ascii: ";"): modifiers = []
+                default: break
+                }
+                index += 1
+                continue
+            }
+            let start = index
+            while index < code.count, Self.isName(code[index]) { index += 1 }
+            let isType = byte >= 0x41 && byte <= 0x5A
+            guard isType || depth == 0 || Self.tellsImpurity(byte) else { continue }
+            let word = String(decoding: code[start..<index], as: UTF8.self)
+            if isType { used.insert(word) }
+            if let found = Self.impurity(word, code, start, index) { impure.insert(found) }
+            guard depth == 0 else { continue }
+            if start > 0, code[start - 1] == UInt8(ascii: "@") || code[start - 1] == UInt8(ascii: "#") { continue }
+            if let known = keyword {
+                // import func Foundation.exit; class func is no type, and stands at no top level.
+                if known == "import", Self.kinds.contains(word) || Self.importKinds.contains(word) { continue }
+                switch known {
+                case "import": imports.insert(word)
+                case "extension": extended.insert(word)
+                default:
+                    declared.insert(word)
+                    if known != "typealias", modifiers.contains("public") || modifiers.contains("open") { publicTypes.append(word) }
+                }
+                (keyword, modifiers) = (nil, [])
+            } else if Self.kinds.contains(word) || word == "import" || word == "extension" {
+                // `.import`, and a name in backticks.
+                if start == 0 || code[start - 1] != UInt8(ascii: ".") && code[start - 1] != UInt8(ascii: "`") { keyword = word }
+            } else if Self.modifiers.contains(word) {
+                modifiers.append(word)
+            } else {
+                modifiers = []
             }
         }
-        (self.imports, self.declared, self.extended, self.used) = (imports, declared, extended, used)
-        let texts = String(decoding: Self.withoutComments(text), as: UTF8.self)
-        commandWord = texts.firstMatch(of: /(?:^|[^-!<])(--[a-z][a-z-]*)|waterh-(?:emulator|gateway|replay|tracker)|(?:system|bluetooth|timedate)ctl/)
-            .map { String($0.1 ?? $0.0) }
+    }
+
+    /// First letters of what `impurity` looks for below the top level.
+    private static func tellsImpurity(_ first: UInt8) -> Bool { first == UInt8(ascii: "r") || first == UInt8(ascii: "s") }
+
+    /// What takes time, chance or a pause from the machine where it stands.
+    private static func impurity(_ word: String, _ code: [UInt8], _ start: Int, _ end: Int) -> String? {
+        func follows(_ text: String) -> Bool { code[end...].starts(with: text.utf8) }
+        let isMember = start > 0 && code[start - 1] == UInt8(ascii: ".")
+        switch word {
+        case "SystemRandomNumberGenerator", "ContinuousClock", "SuspendingClock": return word
+        case "Date" where follows("()") || follows(".now") || follows("(timeIntervalSinceNow"), "UUID" where follows("()"): return word
+        case "sleep" where isMember && ["(for:", "(until:", "(nanoseconds:"].contains(where: follows): return word
+        case "random", "randomElement", "shuffled", "shuffle":
+            guard isMember, follows("(") else { return nil }
+            // With a generator that is handed in: `using:` before the parenthesis closes.
+            var depth = 0
+            let arguments = code[end...].prefix { byte in
+                depth += byte == UInt8(ascii: "(") ? 1 : byte == UInt8(ascii: ")") ? -1 : 0
+                return depth > 0
+            }
+            return String(decoding: arguments, as: UTF8.self).contains("using:") ? nil : word
+        default: return nil
+        }
     }
 
     private static let kinds: Set<String> = ["struct", "class", "enum", "actor", "protocol", "typealias"]
-    private static let modifiers: Set<String> = [
-        "public", "package", "internal", "private", "fileprivate", "final", "indirect", "nonisolated", "open", "testable", "preconcurrency",
-        "main", "unchecked", "Suite", "discardableResult", "frozen", "available",
-    ]
+    private static let importKinds: Set<String> = ["func", "var", "let"]
+    private static let modifiers: Set<String> = ["public", "package", "internal", "private", "fileprivate", "final", "indirect", "nonisolated", "open", "unsafe"]
 
     private static func isName(_ byte: UInt8) -> Bool {
         switch byte {
@@ -58,45 +116,6 @@ struct SwiftSource {
         }
     }
 
-    /// Comments and the inside of text literals become nothing; line ends stay.
-    static func withoutCommentsAndText(_ text: String) -> [UInt8] { stripped(text, keepsText: false) }
-
-    /// Comments become nothing.
-    static func withoutComments(_ text: String) -> [UInt8] { stripped(text, keepsText: true) }
-
-    private static func stripped(_ text: String, keepsText: Bool) -> [UInt8] {
-        let bytes = Array(text.utf8)
-        var out: [UInt8] = []
-        out.reserveCapacity(bytes.count)
-        var index = 0
-        func starts(_ word: StaticString, at index: Int) -> Bool {
-            guard index + word.utf8CodeUnitCount <= bytes.count else { return false }
-            for offset in 0..<word.utf8CodeUnitCount where bytes[index + offset] != word.utf8Start[offset] { return false }
-            return true
-        }
-        while index < bytes.count {
-            if starts("//", at: index) {
-                while index < bytes.count, bytes[index] != 0x0A { index += 1 }
-            } else if starts("/*", at: index) {
-                while index < bytes.count, !starts("*/", at: index) { index += 1 }
-                index += 2
-            } else if starts("\"\"\"", at: index) {
-                let start = index
-                index += 3
-                while index < bytes.count, !starts("\"\"\"", at: index) { index += bytes[index] == 0x5C ? 2 : 1 }
-                index += 3
-                keepsText ? out.append(contentsOf: bytes[start..<min(index, bytes.count)]) : out.append(0x22)
-            } else if bytes[index] == 0x22 {
-                let start = index
-                index += 1
-                while index < bytes.count, bytes[index] != 0x22, bytes[index] != 0x0A { index += bytes[index] == 0x5C ? 2 : 1 }
-                index += 1
-                keepsText ? out.append(contentsOf: bytes[start..<min(index, bytes.count)]) : out.append(0x22)
-            } else {
-                out.append(bytes[index])
-                index += 1
-            }
-        }
-        return out
-    }
+    /// Comments and the inside of text literals become nothing.
+    static func withoutCommentsAndText(_ text: String) -> [UInt8] { SwiftLexer(text).code }
 }

@@ -26,6 +26,9 @@ public struct StoreError: Problem, Hashable {
         case other
     }
 
+    /// How long a write waits for another process before it fails with ``Kind/busy``, in seconds.
+    public static let busySeconds: Double = 15
+
     public var kind: Kind
     /// What happened, in words.
     public var what: String
@@ -73,7 +76,7 @@ extension StoreError {
         case .SQLITE_CANTOPEN:
             self.init(.cannotOpen, "The store cannot be opened; \(said)", at: path)
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
-            self.init(.busy, "Another process held the store for more than \(Int(TrackerStore.busySeconds)) s", at: path)
+            self.init(.busy, "Another process held the store for more than \(Int(Self.busySeconds)) s", at: path)
         case .SQLITE_NOTADB:
             self.init(.damaged, "The file is not a SQLite database", at: path, code: "notADatabase")
         case .SQLITE_CORRUPT:

@@ -91,7 +91,7 @@ enum StoreOpening {
     private static func basics() -> Configuration {
         var configuration = Configuration()
         configuration.label = "waterh.store"
-        configuration.busyMode = .timeout(TrackerStore.busySeconds)
+        configuration.busyMode = .timeout(StoreError.busySeconds)
         configuration.foreignKeysEnabled = true
         return configuration
     }
@@ -121,7 +121,7 @@ enum StoreOpening {
     /// SQLite does not always call the busy handler while several processes create, open or leave the same file: tries
     /// again for as long as a write would wait.
     private static func patiently<Result>(_ body: () throws -> Result) throws -> Result {
-        let limit = ContinuousClock.now.advanced(by: .seconds(TrackerStore.busySeconds))
+        let limit = ContinuousClock.now.advanced(by: .seconds(StoreError.busySeconds))
         while true {
             do {
                 return try body()

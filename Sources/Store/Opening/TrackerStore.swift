@@ -7,11 +7,8 @@ import TrackerCore
 ///
 /// Each write is a named method and one transaction. The file is in WAL mode with `synchronous=FULL`: what a method
 /// returned from survives both `kill -9` and a power cut. Any number of processes may have the store open, and any may be
-/// killed; a writer waits at most `busySeconds` for another. The store reads no clock and no time zone: callers pass both.
+/// killed; a writer waits at most `StoreError.busySeconds` for another. The store reads no clock and no time zone: callers pass both.
 public struct TrackerStore: Sendable {
-    /// How long a write waits for another process before it fails with `StoreError.Kind.busy`, in seconds.
-    public static let busySeconds: Double = 15
-
     /// What a store is opened for.
     public enum Access: Sendable {
         /// Everything. Creates file and folder where missing, and brings an older schema up to date.
