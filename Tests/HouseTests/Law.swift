@@ -6,6 +6,8 @@ struct Law {
     private(set) var headings: [String: Set<Int>] = [:]
     /// Ids of vectors, checks and stories.
     private(set) var vectors: Set<String> = []
+    /// Headings that stand twice, of which a citation could mean either.
+    private(set) var doubles: [String] = []
 
     /// What the books are called in citations, and whose pages they are.
     static let books = ["tracker": "TrackerCore", "protocol": "BottleProtocol", "command": "CommandKit"]
@@ -25,7 +27,7 @@ struct Law {
         for line in text.split(separator: "\n") {
             if line.hasPrefix("#") {
                 current = line.prefixMatch(of: /#+ ((?:Section )?[A-Z]?[0-9]*(?:\.[0-9]+)?):/).map { "\(book) \($0.1)" }
-                if let current { headings[current] = [] }
+                if let current, headings.updateValue([], forKey: current) != nil { doubles.append(current) }
             } else if let row = line.prefixMatch(of: /\| (K-[A-Z][0-9]+) \|/) {
                 headings["\(book) \(row.1)"] = []
             } else if let row = line.prefixMatch(of: /(?:- |\| )([A-Z0-9]+-[^ ]+?)(?:: | \|)/) {
@@ -41,70 +43,13 @@ struct Law {
     /// Whether there is a heading, and a rule below it, or a vector, as cited.
     func contains(_ citation: Citation) -> Bool {
         if citation.book == "vector" { return vectors.contains(citation.place) }
-        guard let rules = headings["\(citation.book) \(citation.place)"] else { return false }
-        return citation.rule.map { rules.contains($0) } ?? true
+        if let rules = headings["\(citation.book) \(citation.place)"] { return citation.rule.map { rules.contains($0) } ?? true }
+        // A2.5 is rule 5 of A2, where A2.5 is no heading.
+        let parts = citation.place.split(separator: ".")
+        guard parts.count == 2, citation.rule == nil, let rule = Int(parts[1]) else { return false }
+        return headings["\(citation.book) \(parts[0])"]?.contains(rule) ?? false
     }
 
     /// What a text cites that does not exist.
-    func dangling(in text: String) -> [String] { Citation.all(in: text).filter { !contains($0) }.map(\.description) }
-}
-
-/// A place of the law that a text names: "tracker law A7", "protocol law P3.4, rule 6", "K-A5", or the vector A5-03.
-struct Citation: Hashable, CustomStringConvertible {
-    let book: String
-    let place: String
-    var rule: Int?
-
-    var description: String { "\(book) \(place)" + (rule.map { ", rule \($0)" } ?? "") }
-
-    /// Everything that a text cites, also across the lines of a comment.
-    static func all(in text: String) -> [Citation] {
-        var found: [Citation] = []
-        if text.contains(" law") {
-            let joined = text.replacing(/\n[ \t]*(?:\/\/\/?|#)?[ \t]*/, with: " ")
-            // One book, and one place or several with commas or "and" between them; a rule belongs to the place before it.
-            let places = /\b(tracker|protocol|command) law ((?:Section [0-9]|[A-Z][0-9]?)[0-9]*(?:\.[0-9]+)?\b(?!-)(?:(?:, and |, | and |–)(?:rule [0-9]+|(?:Section [0-9]|[A-Z][0-9]?)[0-9]*(?:\.[0-9]+)?)\b(?!-))*)/
-            for match in joined.matches(of: places) {
-                for word in match.2.split(separator: /, and |, | and |–/) {
-                    if let rule = word.wholeMatch(of: /rule ([0-9]+)/), let last = found.indices.last {
-                        found[last].rule = Int(rule.1)
-                    } else {
-                        found.append(Citation(book: String(match.1), place: String(word)))
-                    }
-                }
-            }
-        }
-        for word in Words.all(in: text) where word.contains("-") {
-            if word.wholeMatch(of: /K-[A-Z][0-9]+/) != nil { found.append(Citation(book: "tracker", place: word)) }
-            if word.wholeMatch(of: /(?:T|[ABDEX][0-9]{1,2})-[0-9]{2}|US-[0-9]{3}/) != nil { found.append(Citation(book: "vector", place: word)) }
-        }
-        return found
-    }
-}
-
-/// Words of letters, digits, `-` and `.`, as ids are written.
-enum Words {
-    /// Those in which a digit stands and that are not long: others are no ids.
-    static func all(in text: String) -> [String] {
-        var words: [String] = []
-        var word: [UInt8] = []
-        var hasDigit = false
-        for byte in Array(text.utf8) + [0x0A] {
-            if byte >= 0x41 && byte <= 0x5A || byte >= 0x61 && byte <= 0x7A || byte == 0x2D || byte == 0x2E {
-                word.append(byte)
-            } else if byte >= 0x30 && byte <= 0x39 {
-                word.append(byte)
-                hasDigit = true
-            } else if !word.isEmpty {
-                if hasDigit && word.count < 12 {
-                    // The end of a sentence is no part of its last word.
-                    if word.last == 0x2E { word.removeLast() }
-                    words.append(String(decoding: word, as: UTF8.self))
-                }
-                word.removeAll(keepingCapacity: true)
-                hasDigit = false
-            }
-        }
-        return words
-    }
+    func dangling(in text: String) throws -> [String] { try Citation.all(in: text).filter { !contains($0) }.map(\.description) }
 }
