@@ -89,7 +89,7 @@ extension FleetStore {
             return .init(name: name, person: person, gateway: gateway, toldSecondsAgo: row[3].flatMap(Int64.init) ?? 0)
         }
         let gateways = try connection.run("""
-            SELECT name, revoked IS NOT NULL, greatest(0, extract(epoch FROM now() - last_seen))::bigint, last_entry, entries, poisoned, wants
+            SELECT name, revoked IS NOT NULL, CASE WHEN last_seen IS NOT NULL THEN greatest(0, extract(epoch FROM now() - last_seen))::bigint END, last_entry, entries, poisoned, wants
             FROM gateway WHERE role = 'gateway' ORDER BY last_seen NULLS FIRST, name LIMIT \(FleetOverview.limit + 1)
             """)
         overview.gateways = gateways.prefix(FleetOverview.limit).compactMap { row in

@@ -1,4 +1,4 @@
-import BenchDay
+@testable import BenchDay
 import BottleProtocol
 import Support
 import Testing
@@ -105,6 +105,40 @@ import VirtualBottle
         await #expect(throws: CancellationError.self) { try await work.value }
         let year = await event(within: 5) { await day.status?.clock.year == 2026 ? 2026 : nil }
         #expect(year == 2026)
+        await day.close()
+    }
+
+    /// An adversary's finding: while the last question waited somebody drank, and the acknowledgement of the next year's sip took that drink with it.
+    @Test("who drinks beside the last chapter loses nothing", arguments: ["nextYear", "sipNextYear"])
+    func drunkBesideTheLastChapter(_ word: String) async throws {
+        let (stream, told) = AsyncStream.makeStream(of: RehearsedDay.self)
+        let day = try await RehearsedDay(refused: ["app"]) { question in
+            guard question.word == word else { return }
+            for await day in stream {
+                await day.drink(333)
+                break
+            }
+        }
+        told.yield(day)
+        try await day.course.run()
+        let status = try #require(await day.status)
+        let record = await day.course.day
+        let last = try #require(record.logs().last?.log)
+        let ml = last.records.map { Int($0[6]) << 8 | Int($0[7]) }
+        #expect(ml.contains(333) && status.records == last.records.count, "\(ml), \(status)")
+        #expect(status.clock.year == 2026 && record.omissions.contains { $0.contains("next year") }, "\(record.omissions)")
+        await day.close()
+    }
+
+    /// An adversary's finding: a computer 51 days behind set the bottle's clock by its own.
+    @Test("of two clocks that are days apart a person says which is right", arguments: [true, false])
+    func clocksThatAreDaysApart(isAllowed: Bool) async throws {
+        let day = try await RehearsedDay(refused: isAllowed ? ["app"] : ["app", "clock"], daysBehind: 51)
+        try await day.course.run()
+        let (status, record) = (try #require(await day.status), await day.course.day)
+        #expect((status.clock.month == 6) == !isAllowed, "\(status.clock)")
+        #expect(record.omissions.contains { $0.contains("nobody said which is right") } == !isAllowed, "\(record.omissions)")
+        #expect(record.steps.contains { if case .command(.clock) = $0.kind { true } else { false } } == isAllowed)
         await day.close()
     }
 }

@@ -22,10 +22,11 @@ final class RehearsedDay: DayPerson {
     /// - Parameters:
     ///   - canKeep: whether records can be written down.
     ///   - canStore: whether the store takes the log.
+    ///   - daysBehind: how far this computer's clock is behind the bottle's.
     ///   - listen: how long nothing is asked at first. A busy processor makes a bottle late that speaks unasked.
     init(
         _ identity: BottleIdentity = BottleIdentity(), faults: String = "", records: [[UInt8]] = RehearsedDay.records(20), refused: Set<String> = ["app"], canKeep: Bool = true,
-        canStore: Bool = true, listen: Duration = .milliseconds(200), onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
+        canStore: Bool = true, listen: Duration = .milliseconds(200), daysBehind: Int64 = 0, onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
     ) async throws {
         folder = try TemporaryFolder()
         (self.refused, self.onQuestion) = (refused, onQuestion)
@@ -44,7 +45,7 @@ final class RehearsedDay: DayPerson {
         course = DayCourse(
             link: "unix", hasRadio: false,
             DaySurroundings(
-                person: person, wall: { LocalTime(milliseconds: Self.host.milliseconds + Int64(start.duration(to: MonotonicClock.system.now()) / .milliseconds(1))).clock }, say: { _ in },
+                person: person, wall: { LocalTime(milliseconds: Self.host.milliseconds - daysBehind * 86_400_000 + Int64(start.duration(to: MonotonicClock.system.now()) / .milliseconds(1))).clock }, say: { _ in },
                 isWanted: { _ in true }, open: { _ in SocketCentralLink(socket) }, close: { _ in },
                 keep: { records in
                     guard canKeep else { throw DiskFull() }
@@ -80,6 +81,9 @@ final class RehearsedDay: DayPerson {
         case .yesNo: "y"
         }
     }
+
+    /// Somebody drinks, whom the day knows nothing of.
+    func drink(_ ml: Int) async { _ = await bottle.control(.sip(ml: ml)) }
 
     var status: BottleStatus? {
         get async { if case .done(let status) = await bottle.control(.status) { status } else { nil } }

@@ -108,6 +108,15 @@ struct FleetStoreTests {
         #expect(try store.overview(now: Instant(milliseconds: 0)).gateways.map(\.poisoned) == [4])
     }
 
+    /// An adversary's finding: a gateway that was enrolled and never came was "seen 0 s ago", for PostgreSQL's `greatest` leaves NULL out.
+    @Test func whoNeverCameWasNeverSeen() async throws {
+        let store = FleetStore(try FleetConnection(try await PostgreSQL.database()))
+        _ = try Self.gateway(store, "silent")
+        #expect(try store.overview(now: Instant(milliseconds: 0)).gateways.map(\.seenSecondsAgo) == [nil])
+        _ = try store.take(Self.lines([FleetEntryTests.entry()]), from: Self.gateway(store, "busy"))
+        #expect(try store.overview(now: Instant(milliseconds: 0)).gateways.map { [$0.name: $0.seenSecondsAgo == nil] } == [["silent": true], ["busy": false]])
+    }
+
     @Test func whoWasRevokedStoresNothing() async throws {
         let store = FleetStore(try FleetConnection(try await PostgreSQL.database()))
         let gateway = try Self.gateway(store, "one")

@@ -585,4 +585,52 @@ import TrackerCore
     func `an overtaken frame fits between two records`(_ hours: [Int], _ places: [Int]) {
         #expect(LogOrder.overtaken(hours.map { evening.advanced(seconds: Double($0) * 3600 * 3) }, jump: 7200) == places)
     }
+
+    /// An adversary's finding: another app set the bottle's clock nine days ahead for a while. What it wrote then waited, and counted nine days later,
+    /// on a day after that on which it was received.
+    @Test(arguments: [true, false]) func `what lay days ahead when it was received does not become true by waiting`(timeServer: Bool) throws {
+        var world = ClockWorld()
+        world.hasTimeServer = timeServer
+        world.sip()
+        try world.poll()
+        world.setBottle(9 * Self.day)
+        world.sip()
+        world.setBottle(0)
+        world.sip()
+        try world.poll()
+        for _ in 0..<3 {
+            world.pass(5 * Self.day)
+            world.sip()
+            try world.poll()
+            let waiting = world.journal.entries.filter { if case .quarantined = $0.verdict { true } else { false } }
+            #expect(waiting.map(\.amountMl) == [11], "\(world.journal.entries.map(\.verdict))")
+        }
+    }
+
+    /// Law A2, rule 5: by the moment by which it was too far ahead it may be late.
+    @Test func `what was a moment too far ahead counts a moment later`() throws {
+        var world = ClockWorld()
+        world.setBottle(Self.day + 60)
+        world.sip()
+        world.setBottle(0)
+        try world.poll()
+        #expect(!world.countsAll)
+        world.pass(3600)
+        try world.poll()
+        #expect(world.countsAll)
+    }
+
+    /// An adversary's finding: a bottle three days behind, met by an empty store, counted its sips three days ago without a word.
+    @Test(arguments: [-3.0, -51]) func `what a slow bottle wrote just now is doubted by an empty store, too`(days: Double) throws {
+        var world = ClockWorld()
+        world.hasTimeServer = true
+        world.setBottle(days * Self.day)
+        for _ in 0..<2 { world.sip() }
+        let report = try world.poll()
+        #expect(report.suspect == 2 && !world.countsAll && world.isClockSet)
+        world.sip()
+        try world.poll()
+        let counted = world.journal.entries.filter { if case .drink = $0.verdict { true } else { false } }
+        #expect(counted.map(\.amountMl) == [12])
+    }
 }

@@ -97,6 +97,27 @@ import TrackerCore
         }
     }
 
+    /// An adversary's finding: drinks of a store that knows the bottle by its new address, imported into one that knows it by both, counted once more
+    /// when the bottle delivered them itself.
+    @Test(arguments: [true, false]) func aDrinkUnderTheBottlesOtherNameCountsOnceWhereItWasImported(isCorrected: Bool) throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
+        let (store, other) = (try TrackerStore(inMemory: nil), try TrackerStore(inMemory: nil))
+        _ = try other.append([try sip("2026-02-03T09:00:00", 101, bottle: old)])
+        _ = try other.adoptBottle(new, as: old)
+        _ = try store.append([try sip("2026-02-03T10:00:00", 202, bottle: new)])
+        if isCorrected { _ = try store.editDrink("d1", ml: 210, now) }
+        var samples: [HealthSample] = []
+        var export = HealthExport(.json)
+        var bytes = Array(export.opening.utf8)
+        try store.forEachDrink { drink, original in export.append(drink, insteadOf: original, to: &bytes) }
+        samples = try HealthReader.samples(bytes + Array(export.end.utf8))
+        #expect(try other.importSamples(samples, now).added == 1)
+        _ = try other.append([try sip("2026-02-03T10:00:00", 202, bottle: new)])
+        #expect(try other.allDrinks().map(\.ml) == [101, isCorrected ? 210 : 202])
+        #expect(try other.importSamples(samples, now).added == 0)
+    }
+
     /// An adversary's finding: 102 ml of the bottle were corrected to 150; exported, imported elsewhere, and polled there, both counted.
     @Test(arguments: [true, false]) func aCorrectedDrinkCountsOnceAlsoWhereItWasImported(isPolledFirst: Bool) throws {
         let now = try context("2026-02-03T18:00:00Z")

@@ -19,6 +19,8 @@ public actor DayCourse {
     private var peer: Advertisement?
     /// Records that are stored where they count.
     private var stored: Set<[UInt8]> = []
+    /// The bottle's clock and this computer's are not days apart, or somebody said which is right.
+    private var maySetClock = true
 
     public init(link: String, hasRadio: Bool, _ surroundings: DaySurroundings, limits: DayLimits = DayLimits()) {
         (day, self.surroundings, self.limits) = (BenchDayRecord(link: link, hasRadio: hasRadio), surroundings, limits)
@@ -112,9 +114,10 @@ public actor DayCourse {
             let wall = self.surroundings.wall
             if let goal { self.add(try await bottle.send(.goal(ml: goal))) }
             if let reminder = snapshot.reminder { self.add(try await bottle.send(.reminder(reminder))) }
-            self.add(try await bottle.send(.clock(wall())))
+            self.maySetClock = await self.isClockPlain(snapshot.clock, wall())
+            if self.maySetClock { self.add(try await bottle.send(.clock(wall()))) }
             self.add(try await bottle.snapshot())
-            if let goal, let reminder = snapshot.reminder { self.add(try await bottle.send(.settings(goalMl: goal, clock: wall(), reminder: reminder))) }
+            if self.maySetClock, let goal, let reminder = snapshot.reminder { self.add(try await bottle.send(.settings(goalMl: goal, clock: wall(), reminder: reminder))) }
             if let language = snapshot.language { self.add(try await bottle.send(.language(language), isAnswered: false)) }
             if let amount = snapshot.amountMl.flatMap(UInt16.init(exactly:)) { self.add(try await bottle.send(.amount(ml: amount), isAnswered: false)) }
             try await self.show(.flash, "flash", "Did its light flash just now?", on: bottle)
@@ -126,6 +129,15 @@ public actor DayCourse {
                 try await self.live(DayQuestion("pressToRegister", "Press the bottle's button.", .done, act: .press), on: bottle)
             }
         }
+    }
+
+    /// Whether this computer may tell the bottle the time: one of two clocks that are days apart is wrong, and here only a person knows which.
+    private func isClockPlain(_ bottle: BottleClock?, _ host: BottleClock) async -> Bool {
+        guard let bottle, let shown = wallSeconds(bottle), let now = wallSeconds(host), (shown - now).magnitude > 86_400 else { return true }
+        let question = "The bottle's clock says \(bottle), this computer's \(host): one of them is wrong. Set the bottle's by this computer's?"
+        if await isAllowed("clock", question, usual: false) { return true }
+        omit("Setting the clock: it says \(bottle), this computer's \(host), and nobody said which is right.")
+        return false
     }
 
     /// A command of which only a person sees what it does.
@@ -172,6 +184,7 @@ public actor DayCourse {
     }
 
     private func enterNextYear() async throws {
+        guard maySetClock else { return omit("The next year: the bottle's clock is not to be set.") }
         guard let log = lastLog, log.records.isEmpty else {
             day.omissions.append("The next year: the log is not empty, and a record of a wrong year must not stay among others.")
             return
@@ -179,9 +192,16 @@ public actor DayCourse {
         let text = "The last question, of byte 0: the bottle's clock goes into the next year for one sip of about 50 ml, which counts nowhere and is taken out of its log. Try it?"
         guard await isAllowed("nextYear", text, usual: true) else { return day.omissions.append("The next year: it was not allowed.") }
         try await chapter("6-next-year") { bottle in
+            // The question may have waited for hours, and somebody was thirsty.
+            try await self.addLog(try await bottle.dump())
+            guard let log = self.lastLog, log.isWhole, log.records.isEmpty else {
+                return self.omit("The next year: the bottle's log is not empty any more, and a record of a wrong year must not stay among others.")
+            }
             let wall = self.surroundings.wall
             let now = wall()
-            let next = BottleClock(yearByte: now.yearByte + 1, month: 2, day: 2, hour: 12, minute: 0, second: 0)
+            // A month and a day that are not today's tell this record from others, also where byte 0 is no year.
+            let date: UInt8 = now.month == 2 ? 3 : 2
+            let next = BottleClock(yearByte: now.yearByte + 1, month: date, day: date, hour: 12, minute: 0, second: 0)
             self.add(try await bottle.send(.clock(next)))
             do {
                 try await self.live(DayQuestion("sipNextYear", "Drink about 50 ml, and wait until it has counted them.", .done, act: .sip(ml: 50)), on: bottle)
@@ -189,14 +209,23 @@ public actor DayCourse {
             } catch {
                 // Whatever happens, the clock goes back.
                 await Task { _ = try? await bottle.send(.clock(wall())) }.value
+                self.omitStay("it broke off")
                 throw error
             }
             self.add(try await bottle.send(.clock(wall())))
-            guard let log = self.lastLog, log.isWhole, let bytes = UInt16(exactly: log.records.count * DrinkRecord.size), bytes > 0 else { return }
-            // They are in the folder: that is where this one belongs.
-            self.add(try await bottle.send(.acknowledge(bytes: bytes), isAnswered: false))
+            guard let log = self.lastLog, log.isWhole else { return self.omitStay("its log did not come whole") }
+            guard !log.records.isEmpty else { return }
+            guard log.records.count == 1, log.records[0][1...2].elementsEqual([date, date]) else {
+                return self.omitStay("the bottle has \(log.records.count) records, and not all are that one")
+            }
+            // It is in the folder: that is where this one belongs.
+            self.add(try await bottle.send(.acknowledge(bytes: UInt16(DrinkRecord.size)), isAnswered: false))
         }
         _ = day.sips.popLast()
+    }
+
+    private func omitStay(_ reason: String) {
+        omit("The sip of the next year was not acknowledged (\(reason)): it may be in the bottle still. The next poll stores it, and it counts nowhere.")
     }
 
     private func hangUp() async throws {

@@ -68,7 +68,7 @@ struct JournalKeeper {
     mutating func store(_ records: [[UInt8]], doubts: PieceDoubts = PieceDoubts(), bottle: String, _ work: inout PollWork) {
         var dating = RecordDating(
             bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll, clock: work.clock ?? .believed,
-            drift: work.report.clockDriftSeconds, echoes: work.echoes(memory), years: work.yearTeller(memory), host: work.clockMark)
+            drift: work.report.clockDriftSeconds, echoes: work.echoes(memory), years: work.yearTeller(memory), host: work.clockMark, isWitnessed: work.isClockWitnessed)
         var (entries, proven): ([JournalEntry], [JournalEntry]) = ([], [])
         var doubted: [[UInt8]: JournalEntry] = [:]
         dating.expect(records)
@@ -203,7 +203,8 @@ struct JournalKeeper {
             work.say(.warning, "The bottle's clock is not set: that could not be noted first (\(sentence)).")
         case (.unsettled(let bottle, let since), .unsettled(let rows)):
             let tellsYear = work.options.trustsClock || HostClock.tellsYear(work.clockMark, drift: work.report.clockDriftSeconds, memory)
-            let dating = RecordDating(bottle: bottle, options: work.options, received: work.wall, echoes: work.echoes(memory), tellsYear: tellsYear, years: work.yearTeller(memory))
+            let dating = RecordDating(
+                bottle: bottle, options: work.options, received: work.wall, echoes: work.echoes(memory), tellsYear: tellsYear, years: work.yearTeller(memory))
             let entries = SecondLook.entries(rows, dating)
             if !entries.isEmpty {
                 pending.append(.again(entries))

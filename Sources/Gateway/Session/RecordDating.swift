@@ -16,6 +16,8 @@ struct RecordDating {
     /// Where a record has no year: whether the clock of receipt may tell it.
     let tellsYear: Bool
     let years: YearTeller
+    /// Somebody agrees with this computer's clock: what lies days ahead of it was dated by a wrong one.
+    let isWitnessed: Bool
     /// This computer's clock: what contradicts a bottle's is noted, for the day on which it is contradicted itself.
     let host: ClockMark?
     /// Instant of the record before, in the order in which the bottle sends them (rule R2).
@@ -27,8 +29,9 @@ struct RecordDating {
 
     init(
         bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil,
-        echoes: [BottleEcho] = [], tellsYear: Bool = true, years: YearTeller = .notAsked, host: ClockMark? = nil
+        echoes: [BottleEcho] = [], tellsYear: Bool = true, years: YearTeller = .notAsked, host: ClockMark? = nil, isWitnessed: Bool = false
     ) {
+        self.isWitnessed = isWitnessed
         self.years = years
         self.host = host
         self.bottle = bottle
@@ -80,6 +83,11 @@ struct RecordDating {
             guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift) else { break }
             entry.verdict = .quarantined(reason: JournalDoubt.bottleClock)
             entry.about = instant.advanced(seconds: Double(-drift))
+            entry.yearClock = host
+        case .believed where isWitnessed && record.year != nil && resolution.doubt == .implausibleTimestamp:
+            // It would become true by waiting (law A2, rule 5, has a moment in mind), on a day after that on which it was received.
+            guard let instant = resolution.instant, received.seconds(to: instant) > 2 * RecordResolver.aheadSeconds else { break }
+            entry.verdict = .quarantined(reason: JournalDoubt.bottleClock)
             entry.yearClock = host
         case .believed, .near, .undecided:
             break
@@ -188,10 +196,14 @@ struct RecordDating {
         try? DrinkRecord(decoding: raw, dialect: options.dialect, amountWidth: options.amountWidth)
     }
 
-    /// Made after the clock went wrong: behind the record before it, or before a poll that did not return it; or ahead of us.
+    /// Made after the clock went wrong: behind the record before it, before a poll that did not return it, or close to what the clock shows; or ahead
+    /// of us.
     private func wroteWithWrongClock(_ instant: Instant, _ drift: Int) -> Bool {
         guard drift < 0 else { return received.seconds(to: instant) > RecordResolver.aheadSeconds }
-        return isAfterJump || lastPoll.map { instant.seconds(to: $0) > RecordResolver.aheadSeconds } == true
+        if let lastPoll { return isAfterJump || instant.seconds(to: lastPoll) > RecordResolver.aheadSeconds }
+        // Nobody has read this log before. What was made within a day of what the bottle's clock shows was made by it, as far as anybody can tell.
+        let shown = received.advanced(seconds: Double(drift))
+        return isAfterJump || -RecordResolver.aheadSeconds...RecordResolver.aheadSeconds ~= instant.seconds(to: shown)
     }
 
     private func entry(_ raw: [UInt8], _ record: DrinkRecord, _ resolution: RecordResolver.Resolution) -> JournalEntry {

@@ -92,6 +92,20 @@ private struct ImportTable {
         ])
     }
 
+    /// A bottle that this store knows by another name keeps the name here that it was first seen under: the key of a drink begins with it, and what the
+    /// bottle delivers itself has that key.
+    private static func rename(_ db: Database) throws {
+        let names = try Row.fetchAll(db, sql: "SELECT n.name, b.origin FROM bottle_name AS n JOIN bottle AS b ON b.id = n.bottle WHERE n.name <> b.origin")
+        for row in names {
+            let (name, origin): (String, String) = (row[0], row[1])
+            for column in ["key", "uuid", "instead"] {
+                try db.execute(
+                    sql: "UPDATE temp.sample SET \(column) = ? || substr(\(column), length(?) + 1) WHERE substr(\(column), 1, length(?) + 1) = ? || '|'",
+                    arguments: [origin, name, name, name])
+            }
+        }
+    }
+
     /// One statement for all samples: with one for each SQLite writes aside, for each, the pages that it changes, in case that this one fails.
     ///
     /// A foreign sample that carries our key is known when the store has that drink, or gets it from another line of the file.
@@ -101,6 +115,7 @@ private struct ImportTable {
         }
         db.add(function: dayOf)
         defer { db.remove(function: dayOf) }
+        try rename(db)
         try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL")
         let samples = try Int.fetchOne(db, sql: "SELECT count(*) FROM temp.sample") ?? 0
         try db.execute(sql: """
