@@ -38,9 +38,6 @@ struct CitationTests {
                 let resolves = law.contains(Citation(book: book, place: word, line: 1))
                 #expect(resolves, "\(page.path) refers to \(word)")
             }
-            for link in page.text.matches(of: /<doc:([A-Za-z]+)>/) {
-                #expect(FileManager.default.fileExists(atPath: Repository.root.appending(path: "Sources/\(target)/\(target).docc/\(link.1).md").path), "\(page.path) links to \(link.1)")
-            }
         }
     }
 

@@ -45,10 +45,35 @@ struct DocumentationLinks {
         }
     }
 
-    /// Links of a Markdown page to files that are not there: `[text](path)`.
+    /// Links of a DocC page to pages that are not there, or to headings that these do not have: `<doc:Page#A7:-Polling>`, `[text](doc:Page)`.
     ///
-    /// - Parameter exists: whether there is something at a path relative to the page.
-    static func danglingFiles(in page: String, exists: (String) -> Bool) -> [String] {
-        page.matches(of: /\]\(([^)# ]+)[^)]*\)/).map { String($0.1) }.filter { !$0.contains("://") && !exists($0) }
+    /// - Parameter pages: those beside it, by name without ending.
+    static func danglingPages(in page: String, pages: [String: String]) -> [String] {
+        page.matches(of: /(?:<|\]\()doc:([^>)\s]+)[>)]/).map { String($0.1) }.filter { link in
+            let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard let text = pages[parts[0]] else { return true }
+            return parts.count > 1 && !anchors(of: text).contains(plain(parts[1]))
+        }
+    }
+
+    /// Links of a Markdown page to files that are not there, or to headings that these do not have: `[text](path#heading)`.
+    ///
+    /// - Parameter file: the text at a path relative to the page, an empty one for what is no text; `nil` where nothing is. The page itself is at "".
+    static func danglingFiles(in page: String, file: (String) -> String?) -> [String] {
+        page.matches(of: /\]\(([^)\s]+)[^)]*\)/).map { String($0.1) }.filter { link in
+            guard !link.contains("://"), !link.hasPrefix("doc:"), !link.hasPrefix("mailto:") else { return false }
+            let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard let text = parts[0].isEmpty ? page : file(parts[0]) else { return true }
+            return parts.count > 1 && !anchors(of: text).contains(plain(parts[1]))
+        }
+    }
+
+    private static func anchors(of page: String) -> Set<String> {
+        Set(page.split(separator: "\n").filter { $0.hasPrefix("#") }.map { plain(String($0.drop { $0 == "#" })) })
+    }
+
+    /// Letters and digits alone: what the makers of anchors leave of a heading they do not agree on.
+    private static func plain(_ heading: String) -> String {
+        (heading.removingPercentEncoding ?? heading).lowercased().filter { $0.isLetter || $0.isNumber }
     }
 }

@@ -88,9 +88,13 @@ struct House {
             broken += Set(level.keys).subtracting(folders).sorted().map { "\(target) has no folder \($0): take it from the list" }
             var home: [String: String] = [:]
             for file in files { for name in file.declared { home[name] = Self.folder(file) } }
+            // What an extension in another folder adds to a type belongs there.
+            for file in files {
+                for (name, host) in file.inner where name != "CodingKeys" && home[name] == nil && home[host] != nil && home[host] != Self.folder(file) { home[name] = Self.folder(file) }
+            }
             for file in files {
                 let own = Self.folder(file)
-                for name in file.used.subtracting(file.declared).sorted() {
+                for name in file.used.subtracting(file.declared).subtracting(file.inner.keys).sorted() {
                     guard let other = home[name], other != own, let mine = level[own], let its = level[other], its >= mine else { continue }
                     let arrow = "\(target): \(own) -> \(other)"
                     unused.remove(arrow)
@@ -110,13 +114,63 @@ struct House {
         for target in manifest.targets where target.folder.hasPrefix("Sources/") {
             for file in sources[target.name] ?? [] {
                 let parts = file.stem.split(separator: "+", maxSplits: 1).map(String.init)
-                let isRight = parts.count == 1 ? file.declared.contains(parts[0]) : file.extended.union(file.declared).contains(parts[0])
+                let isRight = parts.count == 1 ? file.declared.subtracting(file.aliases).contains(parts[0]) : file.extended.union(file.declared).contains(parts[0])
                 let place = "\(target.name)/\(file.path)"
                 if isRight { continue }
                 if unused.remove(place) == nil { broken.append("\(place) declares no \(parts[0])") }
             }
         }
         return broken + unused.sorted().map { "\($0) is gone or named right: take it from the list" }
+    }
+
+    /// One subject a file: whoever looks for a type of another target finds it by the file's name.
+    ///
+    /// - Parameter known: files with public types that are not called like the file, and how many. The numbers may only become smaller.
+    func moreTypes(known: [String: Int]) -> [String] {
+        var unused = known
+        var broken: [String] = []
+        for target in manifest.targets where target.folder.hasPrefix("Sources/") {
+            for file in sources[target.name] ?? [] {
+                let place = "\(target.name)/\(file.path)"
+                let others = file.publicTypes.filter { $0 != file.stem }
+                let allowed = unused.removeValue(forKey: place) ?? 0
+                if others.count > allowed { broken.append("\(place) has \(allowed == 0 ? "" : "more than \(allowed) ")public types beside its own: \(others.joined(separator: ", "))") }
+                if others.count < allowed { broken.append("\(place) has \(others.count) public types beside its own: put \(others.count) in the place of \(allowed) in the list") }
+            }
+        }
+        return broken + unused.keys.sorted().map { "\($0) is gone: take it from the list" }
+    }
+
+    /// Folders with sources that no target of the manifest compiles.
+    ///
+    /// - Parameter scripted: compiled by a script.
+    func strayFolders(root: URL, scripted: Set<String> = []) throws -> [String] {
+        try ["Sources", "Tests"].flatMap { place -> [String] in
+            let folders = Set(try Repository.files(in: [place], root: root).filter { [".swift", ".c", ".modulemap"].contains(where: $0.path.hasSuffix) }.map { file in
+                file.path.split(separator: "/").prefix(2).joined(separator: "/")
+            })
+            return folders.subtracting(scripted).filter { folder in !manifest.folders.contains { $0 == folder || $0.hasPrefix(folder + "/") } }.sorted().map { "\($0) has sources, and no target of the manifest compiles them" }
+        }
+    }
+
+    /// A page that a library brings along tells of the program it comes from only what is listed.
+    ///
+    /// - Parameter allowed: as `CDashboard/pages/pair.js: waterh-gateway pair`. The list may only shrink.
+    func pageWords(root: URL, allowed: Set<String>) throws -> [String] {
+        var unused = allowed
+        var broken: Set<String> = []
+        for target in manifest.targets where target.folder.hasPrefix("Sources/") && !target.isCommand {
+            for file in try Repository.files(in: [target.folder], root: root) where [".js", ".html", ".svg", ".webmanifest", ".c"].contains(where: file.path.hasSuffix) {
+                for line in file.text.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") && !line.drop(while: { $0 == " " }).hasPrefix("*") {
+                    for word in CommandWords.commands(in: String(line)) {
+                        let use = "\(target.name)/\(file.path.dropFirst(target.folder.count + 1)): \(word)"
+                        unused.remove(use)
+                        if !allowed.contains(use) { broken.insert("\(use) is said to whoever has the page") }
+                    }
+                }
+            }
+        }
+        return broken.sorted() + unused.sorted().map { "\($0) is said no longer: take it from the list" }
     }
 
     /// A library speaks for every surface: its words name no flag, no command of ours and none of the system's. What can be done on the command line stands

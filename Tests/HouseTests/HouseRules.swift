@@ -105,6 +105,15 @@ enum HouseRules {
     /// Libraries whose words still name a flag or a command. There are none, and there should be none.
     static let speaksCommandLine: Set<String> = []
 
+    /// What the pages say of the programs on the machine that serves them: how a bottle and a browser are let in, and where more is told.
+    static let pageCommands: Set<String> = [
+        "CDashboard/pages/index.html: waterh-tracker status", "CDashboard/pages/pair.js: waterh-gateway pair", "CDashboard/pages/texts-de.js: waterh-gateway adopt",
+        "CDashboard/pages/texts-de.js: waterh-tracker journal", "CDashboard/pages/texts-en.js: waterh-gateway adopt", "CDashboard/pages/texts-en.js: waterh-tracker journal",
+    ]
+
+    /// Compiled by `hardware/fuzz` and by the bench machine, not by the package.
+    static let scripted: Set<String> = ["Tests/Fuzz", "Tests/System"]
+
     /// Named by their subject: families of small types, and commands.
     static let namedBySubject: Set<String> = [
         "Bluetooth/Carriers/SocketEnds.swift",

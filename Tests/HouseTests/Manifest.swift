@@ -15,6 +15,9 @@ struct Manifest {
     }
 
     private(set) var targets: [Target] = []
+    /// Below the root, of all targets, those of the system's libraries too.
+    var folders: [String] { targets.map(\.folder) + systemLibraries.map { "Sources/" + $0 } }
+    private var systemLibraries: [String] = []
 
     init(text: String) {
         let text = text.split(separator: "\n", omittingEmptySubsequences: false).map { $0.replacing(/^\s*\/\/.*/, with: "") }.joined(separator: "\n")
@@ -22,6 +25,7 @@ struct Manifest {
         var aliases: [String: String] = [:]
         for match in text.matches(of: /let ([a-zA-Z]+) = Target\.Dependency\.product\(name: "([A-Za-z0-9]+)"/) { aliases[String(match.1)] = String(match.2) }
         let list = text.firstRange(of: "let package").map { String(text[$0.lowerBound...]) } ?? ""
+        systemLibraries = list.matches(of: /\.systemLibrary\(\s*name: "([A-Za-z0-9]+)"/).map { String($0.1) }
         // func command(…) -> Target { .executableTarget(name: name, dependencies: dependencies + ["CommandKit", argumentParser], …
         var common: [String: Set<String>] = [:]
         for match in text.matches(of: /func ([a-z]+)\([^{]*\{[^}]*?dependencies(?: \+ \[([^\]]*)\])?,/) { common[String(match.1)] = Self.names(match.2.map(String.init) ?? "", aliases) }

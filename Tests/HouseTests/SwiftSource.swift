@@ -5,10 +5,14 @@ struct SwiftSource {
     /// Below the root: `Sources/Gateway/Engine/HeardPeers.swift`.
     let path: String
     private(set) var imports: Set<String> = []
-    /// Types declared at the top level.
+    /// Types declared at the top level, and other names of types.
     private(set) var declared: Set<String> = []
+    /// Other names of types, which are no types of their own.
+    private(set) var aliases: Set<String> = []
     /// Those of them that other targets see, in the order of the file; no other names.
     private(set) var publicTypes: [String] = []
+    /// Types declared in an extension, by their name: which type is extended.
+    private(set) var inner: [String: String] = [:]
     /// Types extended at the top level.
     private(set) var extended: Set<String> = []
     /// Words that begin with a capital letter, outside comments and text.
@@ -35,6 +39,8 @@ struct SwiftSource {
         var modifiers: [String] = []
         /// `import`, `struct`: the name comes next.
         var keyword: String?
+        /// What the extension in which we are extends.
+        var host: String?
         while index < code.count {
             let byte = code[index]
             guard Self.isName(byte) else {
@@ -53,9 +59,13 @@ struct SwiftSource {
             let start = index
             while index < code.count, Self.isName(code[index]) { index += 1 }
             let isType = byte >= 0x41 && byte <= 0x5A
-            guard isType || depth == 0 || Self.tellsImpurity(byte) else { continue }
+            guard isType || depth == 0 || Self.tells(byte) else { continue }
             let word = String(decoding: code[start..<index], as: UTF8.self)
-            if isType { used.insert(word) }
+            if isType {
+                used.insert(word)
+                if depth == 1, keyword != nil, keyword != "typealias", let host { inner[word] = host }
+            }
+            if depth > 0 { keyword = Self.kinds.contains(word) && code[start - 1] != UInt8(ascii: ".") ? word : nil }
             if let found = Self.impurity(word, code, start, index) { impure.insert(found) }
             guard depth == 0 else { continue }
             if start > 0, code[start - 1] == UInt8(ascii: "@") || code[start - 1] == UInt8(ascii: "#") { continue }
@@ -67,8 +77,10 @@ struct SwiftSource {
                 case "extension": extended.insert(word)
                 default:
                     declared.insert(word)
+                    if known == "typealias" { aliases.insert(word) }
                     if known != "typealias", modifiers.contains("public") || modifiers.contains("open") { publicTypes.append(word) }
                 }
+                if known != "import" { host = known == "extension" ? word : nil }
                 (keyword, modifiers) = (nil, [])
             } else if Self.kinds.contains(word) || word == "import" || word == "extension" {
                 // `.import`, and a name in backticks.
@@ -81,8 +93,8 @@ struct SwiftSource {
         }
     }
 
-    /// First letters of what `impurity` looks for below the top level.
-    private static func tellsImpurity(_ first: UInt8) -> Bool { first == UInt8(ascii: "r") || first == UInt8(ascii: "s") }
+    /// First letters of what is looked for below the top level: what `impurity` finds, and the kinds of types.
+    private static func tells(_ first: UInt8) -> Bool { "acefprstv".utf8.contains(first) }
 
     /// What takes time, chance or a pause from the machine where it stands.
     private static func impurity(_ word: String, _ code: [UInt8], _ start: Int, _ end: Int) -> String? {

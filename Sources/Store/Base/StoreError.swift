@@ -26,7 +26,7 @@ public struct StoreError: Problem, Hashable {
         case other
     }
 
-    /// How long a write waits for another process before it fails with ``Kind/busy``, in seconds.
+    /// How long a write waits for another process before it fails with `Kind.busy`, in seconds.
     public static let busySeconds: Double = 15
 
     public var kind: Kind
