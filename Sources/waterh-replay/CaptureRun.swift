@@ -99,6 +99,7 @@ final class CaptureRun {
             }
             switch growth.end {
             case .replaced?: note("\(part.name) is another file now: it is read from its beginning")
+            case .overwritten?: note("\(part.name) was written anew: it is read from its beginning")
             case .cut(let size)?: note("\(part.name) was cut to \(size) bytes: it is read from its beginning")
             case .grown?, .unread?, nil: return isWhole
             }

@@ -63,6 +63,27 @@ import Testing
         #expect(result.error.contains("is another file now"), "\(result.error)")
     }
 
+    /// An adversary's finding: a longer capture written over the first was read on in its middle, and told as damaged.
+    @Test(arguments: [true, false]) func `a file that is written anew in place is read from its beginning`(isLonger: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("capture.btsnoop")
+        let draft = try #require(FileManager.default.contents(atPath: ReplayCommandTests.captures + "/boost_draft.btsnoop"))
+        let (first, second) = isLonger ? (draft, Data(Self.twoDays)) : (Data(Self.twoDays), draft)
+        try first.write(to: URL(fileURLWithPath: path))
+        let before = try await replay.run(["att", path, "--json"]).output
+        let running = try replay.start(["att", path, "--json", "--follow"])
+        await until("the first capture", running) { $0 == before }
+        // As `cp` does it: the same file, emptied and filled again.
+        let shell = try #require(Program(system: "cp"))
+        try second.write(to: folder.url("other"))
+        _ = try await shell.run([folder.file("other"), path])
+        let after = try await replay.run(["att", path, "--json"]).output
+        await until("the other capture", running) { $0 == before + after }
+        running.send(signal: SIGTERM)
+        let result = try await running.finish()
+        #expect(result.output == before + after && result.error.contains("read from its beginning"), "\(result.error)")
+    }
+
     @Test func `it ends when nobody reads, and needs a file`() async throws {
         let folder = try TemporaryFolder()
         let shell = try #require(Program(system: "sh"))
@@ -75,6 +96,20 @@ import Testing
         // A pipe ends when it ends.
         let piped = try await replay.run(["drinks", "-", "--json", "--follow"], input: Array(ReplayCommandTests.sample.utf8), limit: 30)
         #expect(piped.output == ReplayCommandTests.sampleLine && piped.exitCode == 0)
+    }
+
+    /// An adversary's finding: of a refusal Wireshark says why and where, and of an exchange the MTU.
+    @Test func `refusals are told by name, and the MTU`() async throws {
+        let path = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
+        let text = try await replay.run(["att", path]).output
+        #expect(text.contains("Error Response: Attribute Not Found (0x0A) to "), "\(text.prefix(1500))")
+        #expect(text.contains("Exchange MTU Request 5") || text.contains("Exchange MTU Response 5"), "\(text.prefix(1500))")
+        let lines = try await replay.run(["att", path, "--json", "--columns", "name,handle,error,mtu"]).output.split(separator: "\n")
+        let refusals = lines.filter { $0.contains("Error Response") }
+        #expect(!refusals.isEmpty && refusals.allSatisfy { !$0.contains(#""error":null"#) && !$0.contains(#""handle":null"#) }, "\(refusals.prefix(3))")
+        #expect(lines.allSatisfy { $0.contains("Exchange MTU") == !$0.contains(#""mtu":null"#) })
+        let usual = try await replay.run(["att", path, "--json"]).output.split(separator: "\n")
+        #expect(usual.allSatisfy { $0.contains(#""name":"Error Response","error":""#) == $0.contains(#""name":"Error Response""#) })
     }
 
     @Test func `columns are chosen, in their order`() async throws {

@@ -81,7 +81,8 @@ actor StateFeed {
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var toldSession: ByteBuffer?
     private var tags: UInt64 = 0
-    private let born = UInt64(Date().timeIntervalSince1970 * 1000)
+    /// Milliseconds since 1970, of a clock that may be anywhere.
+    private let born = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
     init(desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceDoor?, opened: @escaping @Sendable () async -> Void = {}) {
         self.desk = desk

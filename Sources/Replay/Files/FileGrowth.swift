@@ -2,8 +2,8 @@ import Glibc
 
 /// Waits until a capture that somebody is still writing has grown, by the kernel's word (inotify): nobody asks while nothing happens.
 ///
-/// One watch belongs to one reading of one file. It sees the file grow, and what would leave a reader waiting for ever: that the file is cut, or
-/// that another takes its name.
+/// One watch belongs to one reading of one file. It sees the file grow, and what would leave a reader waiting for ever, or reading the middle of
+/// something else: that the file is cut, written anew in place, or that another takes its name.
 public final class FileGrowth {
     /// What ended the waiting.
     public enum News: Sendable, Hashable {
@@ -11,6 +11,8 @@ public final class FileGrowth {
         case grown
         /// The file became shorter than what was read of it.
         case cut(to: Int)
+        /// What was read of it is not what stands there now: it was written anew in place.
+        case overwritten
         /// The name belongs to another file now.
         case replaced
         /// Nobody reads what is written any more.
@@ -24,6 +26,8 @@ public final class FileGrowth {
     private let path: String
     private let output: CInt?
     private let descriptor: CInt
+    /// What was read, at its beginning and at its end.
+    private var fingerprint: Fingerprint?
 
     /// - Parameters:
     ///   - path: of the file, or `-`, of which nothing is told but when it is waited for.
@@ -54,6 +58,8 @@ public final class FileGrowth {
         var status = stat()
         // A pipe that has ended has ended.
         guard path != "-", fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        // Before others hear of what was read.
+        if fingerprint?.position != position { fingerprint = Fingerprint(of: file, upTo: position) }
         try onWait?()
         while true {
             // What happened before the first look is not missed: the watch began before the reading.
@@ -84,11 +90,27 @@ public final class FileGrowth {
         var ours = stat()
         guard fstat(file, &ours) == 0 else { throw CaptureFileError(path: path, errno: errno) }
         let size = Int(ours.st_size)
-        if size > position { return .grown }
         if size < position { return .cut(to: size) }
+        guard fingerprint == Fingerprint(of: file, upTo: position) else { return .overwritten }
+        if size > position { return .grown }
         var named = stat()
         guard stat(path, &named) == 0 else { return nil }
         return named.st_ino != ours.st_ino || named.st_dev != ours.st_dev ? .replaced : nil
+    }
+
+    /// A few bytes of the beginning and of what was read last. A capture that is written anew differs in the one or the other: in its first times, or
+    /// in what the other file has at that place.
+    private struct Fingerprint: Equatable {
+        let position: Int
+        let bytes: [UInt8]
+
+        init(of file: CInt, upTo position: Int) {
+            self.position = position
+            let count = min(position, 512)
+            bytes = [0, position - count].flatMap { start in
+                [UInt8](unsafeUninitializedCapacity: count) { $1 = max(0, pread(file, $0.baseAddress, count, off_t(start))) }
+            }
+        }
     }
 
     private func drain() {

@@ -12,10 +12,14 @@ public enum ATTColumn: String, Sendable, CaseIterable {
     case direction
     /// The opcode's name.
     case name
-    /// The handle that it names, or the request that it answers.
+    /// The handle that it names, or the request that it answers; of a refusal, the handle that is in the way.
     case handle
     /// The type of that attribute.
     case uuid
+    /// Why a request was refused, by name.
+    case error
+    /// The MTU that this side offers, bytes.
+    case mtu
     /// Bytes of the PDU.
     case length
     /// Milliseconds from the request to this answer.

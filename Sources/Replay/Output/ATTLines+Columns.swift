@@ -29,6 +29,9 @@ extension ATTLines {
         case .handle: put(handle(pdu, asked))
         case .uuid: put(conversation.typeText(of: pdu, observation).map { String(decoding: $0, as: UTF8.self) })
         case .length: out.put(number: pdu.byteCount)
+        case .error: put(Self.error(pdu)?.description)
+        case .mtu:
+            if let mtu = Self.mtu(pdu) { out.put(number: mtu) } else { put(nil as String?) }
         case .latency: putLatency(observation.time, asked?.time)
         case .value: putValue(pdu)
         case .pdu:
@@ -49,10 +52,7 @@ extension ATTLines {
     /// A number in JSON; `0x0013` for people.
     private func put(_ handle: UInt16?) {
         guard let handle else { return put(nil as String?) }
-        if isJSON { return out.put(number: Int(handle)) }
-        out.put("0x")
-        out.put(hex: UInt8(handle >> 8))
-        out.put(hex: UInt8(handle & 0xFF))
+        if isJSON { out.put(number: Int(handle)) } else { put(handle: handle) }
     }
 
     private func handle(_ pdu: RawSpan, _ asked: RequestPairs.Request?) -> UInt16? {

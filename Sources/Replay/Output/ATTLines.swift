@@ -93,7 +93,9 @@ public final class ATTLines {
         out.put(hex: pdu)
         out.put(#"","name":""#)
         if let opcode = pdu.first { out.put(bytes: Self.names[Int(opcode)]) }
-        out.put(#"","uuid":"#)
+        out.put("\"")
+        if let opcode = pdu.first, opcode <= 3 { putParameters(opcode, pdu) }
+        out.put(#","uuid":"#)
         if let type = conversation.typeText(of: pdu, observation) {
             out.put(byte: UInt8(ascii: "\""))
             out.put(bytes: type)
@@ -126,7 +128,17 @@ public final class ATTLines {
         case .received: out.put("  received  ")
         case nil: out.put("  -         ")
         }
-        if let opcode = pdu.first { out.put(bytes: Self.names[Int(opcode)]) }
+        if let opcode = pdu.first {
+            out.put(bytes: Self.names[Int(opcode)])
+            if let error = Self.error(pdu), let request = Self.refused(pdu) {
+                out.put(text: ": \(error) to \(request), handle ")
+                put(handle: RequestPairs.handle(of: pdu, opcode))
+            }
+            if let mtu = Self.mtu(pdu) {
+                out.put(byte: UInt8(ascii: " "))
+                out.put(number: mtu)
+            }
+        }
         if isColoured { out.put("\u{1B}[0m") }
         if let type = conversation.typeText(of: pdu, observation) {
             out.put("  ")
@@ -135,6 +147,42 @@ public final class ATTLines {
         out.put("  ")
         out.put(hex: pdu)
         out.endLine()
+    }
+
+    /// In JSON, of the few PDUs that are read like this: the error, what it refuses and where; the MTU.
+    private func putParameters(_ opcode: UInt8, _ pdu: RawSpan) {
+        if let error = Self.error(pdu), let request = Self.refused(pdu) {
+            out.put(#","error":"#)
+            out.put(json: error.description)
+            out.put(#","request":"#)
+            out.put(json: request.description)
+            out.put(#","handle":"#)
+            out.put(number: Int(RequestPairs.handle(of: pdu, opcode) ?? 0))
+        }
+        if let mtu = Self.mtu(pdu) {
+            out.put(#","mtu":"#)
+            out.put(number: mtu)
+        }
+    }
+
+    /// `0x0013`, for people.
+    func put(handle: UInt16?) {
+        guard let handle else { return }
+        out.put("0x")
+        out.put(hex: UInt8(handle >> 8))
+        out.put(hex: UInt8(handle & 0xFF))
+    }
+
+    /// Why a request was refused: the fifth byte of an Error Response (Core 5.4, Vol 3 Part F, 3.4.1.1).
+    static func error(_ pdu: RawSpan) -> ATTErrorCode? { pdu.first == 0x01 && pdu.byteCount == 5 ? ATTErrorCode(rawValue: pdu.byte(4)) : nil }
+
+    /// Which request that was: its second byte.
+    static func refused(_ pdu: RawSpan) -> ATTOpcode? { pdu.first == 0x01 && pdu.byteCount == 5 ? ATTOpcode(rawValue: pdu.byte(1)) : nil }
+
+    /// The MTU that one side can take, bytes (3.4.2).
+    static func mtu(_ pdu: RawSpan) -> Int? {
+        guard let opcode = pdu.first, 2...3 ~= opcode, pdu.byteCount == 3 else { return nil }
+        return pdu.little16(at: 1).map(Int.init)
     }
 
     /// Red what is refused, blue what the host sends, green what comes.
