@@ -633,4 +633,14 @@ import TrackerCore
         let counted = world.journal.entries.filter { if case .drink = $0.verdict { true } else { false } }
         #expect(counted.map(\.amountMl) == [12])
     }
+
+    /// Simulation, seed 5551000: what a bottle wrote after its clock was put right, in the same poll, is right.
+    @Test func `a clock that was put right in this poll is wrong no more`() {
+        for (day, drift, isDoubted) in [(2, 0, false), (2, -1, false), (2, -3 * 86_400, false), (1, -36 * 3600, true), (1, -1, false)] {
+            let raw: [UInt8] = [26, 2, UInt8(day), 22, 29, 0, 1, 44, 0, 0, 1, 97, 0]
+            var dating = RecordDating(bottle: "b", options: options(), received: evening, clock: .bottleIsWrong, drift: drift)
+            let verdict = dating.date(raw).verdict
+            #expect((verdict == .quarantined(reason: JournalDoubt.bottleClock)) == isDoubted, "day \(day), \(drift) s: \(verdict)")
+        }
+    }
 }

@@ -202,8 +202,9 @@ struct RecordDating {
         guard drift < 0 else { return received.seconds(to: instant) > RecordResolver.aheadSeconds }
         if let lastPoll { return isAfterJump || instant.seconds(to: lastPoll) > RecordResolver.aheadSeconds }
         // Nobody has read this log before. What was made within a day of what the bottle's clock shows was made by it, as far as anybody can tell.
+        // It may have been put right since it was found wrong (simulation, seed 5551000).
         let shown = received.advanced(seconds: Double(drift))
-        return isAfterJump || -RecordResolver.aheadSeconds...RecordResolver.aheadSeconds ~= instant.seconds(to: shown)
+        return isAfterJump || Double(drift.magnitude) > HostClock.tolerance && -RecordResolver.aheadSeconds...RecordResolver.aheadSeconds ~= instant.seconds(to: shown)
     }
 
     private func entry(_ raw: [UInt8], _ record: DrinkRecord, _ resolution: RecordResolver.Resolution) -> JournalEntry {
