@@ -4,20 +4,24 @@ import TrackerCore
 extension CommandFailure {
     /// A problem with its exit code (command law C2), and what this command can do about it.
     public init(_ problem: any Problem, advice: String? = nil) {
-        self.init(Self.status(of: problem), problem.sentence, advice: advice ?? StoreAdvice.about(problem), code: problem.code)
+        self.init(Self.reason(of: problem).status, problem.sentence, advice: advice ?? StoreAdvice.about(problem), code: problem.code)
     }
 
-    /// The one place where a problem becomes an exit code.
-    static func status(of problem: any Problem) -> ExitStatus {
+    /// The one place where a problem becomes a reason to end.
+    static func reason(of problem: any Problem) -> ExitReason {
+        if let told = problem as? any HasExitReason { return told.exitReason }
         switch problem.code {
         // A name of the command line's own, and not of something that a person made.
-        case "noSuchSetting": .wrongUse
+        case "noSuchSetting": return .invalid
         default:
-            switch problem.category {
-            case .notFound, .refused: .refused
-            case .invalid: .wrongUse
-            case .damaged: .badInput
-            case .busy, .diskFull, .failed: .failed
+            return switch problem.category {
+            case .notFound: .notFound
+            case .refused: .refused
+            case .invalid: .invalid
+            case .damaged: .damaged
+            case .busy: .busy
+            case .diskFull: .diskFull
+            case .failed: .failed
             }
         }
     }

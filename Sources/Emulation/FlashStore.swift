@@ -1,13 +1,15 @@
+import CommandKit
 import Foundation
 import VirtualBottle
 
 /// The bottle's flash in a file: JSON, replaced as a whole, durable when `save` returns, whenever the process dies.
 public final class FlashStore: Sendable {
     /// Why the file can not be used.
-    public struct Failure: Error, Sendable, CustomStringConvertible {
+    public struct Failure: HasExitReason, Sendable, CustomStringConvertible {
         /// The file's content is bad, rather than the way to it.
         public let isBadContent: Bool
         public let description: String
+        public var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
     private struct Content: Codable {

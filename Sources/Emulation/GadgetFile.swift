@@ -1,3 +1,4 @@
+import CommandKit
 import Foundation
 import VirtualGadget
 
@@ -7,12 +8,13 @@ public enum GadgetFile {
     public static let largest = 256 << 20
 
     /// A file that holds no gadget: where it is wrong, and in what.
-    public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
+    public struct Failure: HasExitReason, Sendable, Hashable, CustomStringConvertible {
         public var path: String
         public var sentence: String
         /// The system refused; else the content is wrong.
         public var isBadContent: Bool
         public var description: String { "\(path): \(sentence)" }
+        public var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
     /// - Throws: `Failure`.

@@ -88,7 +88,7 @@ extension Run {
         do {
             whole = try GadgetFile.load(path)
         } catch {
-            throw CommandFailure(error.isBadContent ? .badInput : .failed, "\(error).", advice: "'waterh-replay clone' makes such files.")
+            throw CommandFailure(error.exitReason.status, "\(error).", advice: "'waterh-replay clone' makes such files.")
         }
         return (isOverBluetoothd ? whole.leavingOut(Gadget.stackServices) : whole, whole)
     }

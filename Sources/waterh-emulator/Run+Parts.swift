@@ -91,13 +91,13 @@ extension Run {
         return switch error {
         case let error as LinkError:
             CommandFailure(
-                .noLink, sentence,
+                ExitReason.absent.status, sentence,
                 advice: [.poweredOff, .permissionDenied, .serviceLost].contains(error.code)
                     ? LinkAdvice(linkName: "bluez", hasRadio: true).about(error.code)
                     : "Without an adapter use --link unix:PATH; hardware/ tells how to set up Bluetooth.")
-        case let error as FlashStore.Failure: CommandFailure(error.isBadContent ? .badInput : .failed, sentence)
+        case let error as FlashStore.Failure: CommandFailure(error.exitReason.status, sentence)
         case is CommandFailure: error
-        default: CommandFailure(.badInput, sentence)
+        default: CommandFailure(ExitReason.damaged.status, sentence)
         }
     }
 }

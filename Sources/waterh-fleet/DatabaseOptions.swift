@@ -22,8 +22,11 @@ struct DatabaseOptions: ParsableArguments {
     }
 
     static func failure(_ failure: FleetFailure) -> CommandFailure {
-        let status: ExitStatus = failure.kind == .wrongUse ? .wrongUse : .failed
         let advice: String? = failure.kind == .schema ? "Run waterh-fleet migrate of the newest program first." : nil
-        return CommandFailure(status, failure.sentence, advice: advice, code: failure.kind.rawValue)
+        return CommandFailure(failure.exitReason.status, failure.sentence, advice: advice, code: failure.kind.rawValue)
     }
+}
+
+extension FleetFailure: HasExitReason {
+    public var exitReason: ExitReason { kind == .wrongUse ? .invalid : .failed }
 }

@@ -13,7 +13,7 @@ enum BenchDayMachine {
         let findings = BluetoothDiagnosis(await BluetoothFacts.gather(), link: name) { _, _ in false }.findings
         for finding in findings where finding.status != .good { Diagnostics.line("\(finding.check): \(finding.found)\(finding.advice.map { ". \($0)" } ?? "")") }
         if let bad = findings.first(where: { $0.status == .bad }) {
-            throw CommandFailure(bad.isAbsence ? .noLink : .failed, sentence("\(bad.check): \(bad.found)"), advice: bad.advice)
+            throw CommandFailure(bad.exitReason.status, sentence("\(bad.check): \(bad.found)"), advice: bad.advice)
         }
         let usual = [Paths.store, Paths.serviceStore]
         if let busy = usual.first(where: { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering }) {

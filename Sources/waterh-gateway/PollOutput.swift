@@ -132,18 +132,6 @@ extension PollReport {
         return Double(whole) + Double(atto / 1_000_000_000_000_000) / 1000
     }
 
-    /// The exit code of command law C2.
-    var status: ExitStatus {
-        guard let failure else { return .done }
-        if failure.kind.isAbsence { return .noLink }
-        switch failure.kind {
-        case .interrupted: return .interrupted
-        case .unexpectedResponse: return .badInput
-        case .notOurs: return .refused
-        default: return .failed
-        }
-    }
-
     /// What ends the command when the poll did not do all it should.
     var commandFailure: CommandFailure? { commandFailure(advice: nil) }
 
@@ -155,6 +143,6 @@ extension PollReport {
     }
 
     private func commandFailure(advice: String?) -> CommandFailure? {
-        failure.map { CommandFailure(status, "\($0.kind.text): \(sentence($0.sentence))", advice: advice ?? PollAdvice.about($0)) }
+        failure.map { CommandFailure($0.exitReason.status, "\($0.kind.text): \(sentence($0.sentence))", advice: advice ?? PollAdvice.about($0)) }
     }
 }

@@ -25,7 +25,8 @@ struct WebPages: Sendable {
     }
 
     private func serve(_ endpoint: HTTPServer.Endpoint, _ person: String?) async {
-        var pause = Self.firstPause
+        var backoff = Backoff(first: Self.firstPause, longest: Self.longestPause)
+        var isTold = false
         let bound = Mutex(false)
         while !Task.isCancelled {
             do {
@@ -39,9 +40,9 @@ struct WebPages: Sendable {
                 break
             } catch {
                 guard !Task.isCancelled else { break }
-                if pause == Self.firstPause { log.warning("The page cannot be shown at \(Self.words(endpoint, nil)): \(error). It is tried again.") }
-                try? await Task.sleep(for: pause)
-                pause = min(pause * 2, Self.longestPause)
+                if !isTold { log.warning("The page cannot be shown at \(Self.words(endpoint, nil)): \(error). It is tried again.") }
+                isTold = true
+                try? await Task.sleep(for: backoff.next(chance: 1))
             }
         }
         // Only our own: another service may listen there.

@@ -2,6 +2,7 @@ import CommandKit
 import Desktop
 import Foundation
 import TrackerCore
+import TrackerDesk
 
 /// Shows what a service asks for, and tells it what was shown and what was pressed.
 actor DesktopAgent {
@@ -42,7 +43,7 @@ actor DesktopAgent {
         let object = SessionObject(person: person, intents: intents)
         let offering = Task { await object.run() }
         defer { offering.cancel() }
-        var pause = Self.shortestPause
+        var backoff = Backoff(first: Self.shortestPause, longest: Self.longestPause)
         while !Task.isCancelled {
             // Whoever cannot show does not offer to.
             guard await desktop.canShow() else {
@@ -51,10 +52,9 @@ actor DesktopAgent {
                 continue
             }
             hasNobodyToShow = false
-            if await listen() { pause = Self.shortestPause }
+            if await listen() { backoff.reset() }
             guard !Task.isCancelled else { break }
-            await wait(pause)
-            pause = min(pause * 2, Self.longestPause)
+            await wait(backoff.next(chance: 1))
         }
         await desktop.stop()
     }

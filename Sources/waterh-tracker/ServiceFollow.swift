@@ -1,4 +1,5 @@
 import CommandKit
+import TrackerDesk
 
 /// `status --follow` where only the service may read the store: it tells each change.
 struct ServiceFollow: Sendable {
@@ -14,12 +15,13 @@ struct ServiceFollow: Sendable {
     private func follow() async {
         var said: String?
         var trouble: String?
-        var pause = Self.shortestPause
+        var backoff = Backoff(first: Self.shortestPause, longest: Self.longestPause)
         while !Task.isCancelled {
             do {
                 // A bar that shows the day does not look at it: no connection is held for it.
                 for try await event in service.events("/api/v1/events?looks=no") where event.name == "state" {
-                    (trouble, pause) = (nil, Self.shortestPause)
+                    trouble = nil
+                    backoff.reset()
                     guard let line = try line(event.data), line != said else { continue }
                     said = line
                     TextOutput.standard.line(line)
@@ -30,8 +32,7 @@ struct ServiceFollow: Sendable {
                 if trouble != sentence, !Task.isCancelled { Diagnostics.warning("\(sentence) It is tried again.") }
                 trouble = sentence
             }
-            try? await Task.sleep(for: pause)
-            pause = min(pause * 2, Self.longestPause)
+            try? await Task.sleep(for: backoff.next(chance: 1))
         }
     }
 }

@@ -1,0 +1,14 @@
+import CommandKit
+import Gateway
+
+extension PollFailure: HasExitReason {
+    public var exitReason: ExitReason {
+        if kind.isAbsence { return .absent }
+        return switch kind {
+        case .interrupted: .interrupted
+        case .unexpectedResponse: .damaged
+        case .notOurs, .clockDoubtful: .refused
+        default: .failed
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import CommandKit
+import CommandStore
+import Emulation
+import Foundation
+import Testing
+import TrackerCore
+
+/// Command law C2: one table from what went wrong to an exit code.
+@Suite("Exit codes: one table for every command")
+struct ExitReasonTests {
+    @Test("each reason has its code")
+    func reasons() {
+        let codes = Dictionary(uniqueKeysWithValues: ExitReason.allCases.map { ($0.rawValue, $0.status.rawValue) })
+        #expect(codes == ["absent": 5, "notFound": 3, "refused": 3, "invalid": 2, "damaged": 4, "busy": 1, "diskFull": 1, "interrupted": 130, "failed": 1])
+    }
+
+    private struct Trouble: Problem {
+        var code = "trouble"
+        var category: ProblemCategory
+        var sentence = "It is so."
+    }
+
+    private struct Absence: Problem, HasExitReason {
+        var code = "notFound"
+        var category: ProblemCategory { .notFound }
+        var sentence: String { "Nobody is there." }
+        var exitReason: ExitReason { .absent }
+    }
+
+    @Test("each category of problem has a reason of its name")
+    func categories() {
+        for category in ProblemCategory.allCases {
+            #expect(CommandFailure(Trouble(category: category)).status == ExitReason(rawValue: category.rawValue)?.status, "\(category)")
+        }
+    }
+
+    @Test("what says its reason itself goes by that, and a name of the command line's own is wrong use")
+    func special() {
+        #expect(CommandFailure(Absence()).status == .noLink)
+        #expect(CommandFailure(Refusal("noSuchSetting", "There is no such setting.")).status == .wrongUse)
+        #expect(CommandFailure(Refusal("noActiveSession", "There is none.")).status == .refused)
+    }
+
+    @Test("an emulator's file that is bad ends otherwise than one that cannot be had")
+    func files() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "exit-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let bad = folder.appending(path: "bad.json").path
+        try Data("{".utf8).write(to: URL(fileURLWithPath: bad))
+        for (path, reason) in [(bad, ExitReason.damaged), (folder.appending(path: "none.json").path, .failed)] {
+            let failure = #expect(throws: GadgetFile.Failure.self) { try GadgetFile.load(path) }
+            #expect(failure?.exitReason == reason)
+        }
+    }
+}
