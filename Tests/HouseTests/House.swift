@@ -88,6 +88,8 @@ struct House {
             broken += Set(level.keys).subtracting(folders).sorted().map { "\(target) has no folder \($0): take it from the list" }
             var home: [String: String] = [:]
             for file in files { for name in file.declared { home[name] = Self.folder(file) } }
+            var functions: [String: String] = [:]
+            for file in files { for name in file.functions { functions[name] = Self.folder(file) } }
             // What an extension in another folder adds to a type belongs there.
             for file in files {
                 for (name, host) in file.inner where name != "CodingKeys" && home[name] == nil && home[host] != nil && home[host] != Self.folder(file) { home[name] = Self.folder(file) }
@@ -99,6 +101,10 @@ struct House {
                     let arrow = "\(target): \(own) -> \(other)"
                     unused.remove(arrow)
                     if !known.contains(arrow) { broken.append("\(arrow): \(file.path) uses \(name)") }
+                }
+                for name in file.called.subtracting(file.functions).sorted() {
+                    guard let other = functions[name], other != own, let mine = level[own], let its = level[other], its >= mine else { continue }
+                    broken.append("\(target): \(own) -> \(other): \(file.path) calls \(name)")
                 }
             }
         }

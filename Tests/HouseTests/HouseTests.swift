@@ -68,7 +68,7 @@ struct HouseTests {
         #expect(HouseRules.withFoundation.count <= 1)
         #expect(HouseRules.impure.count <= 17)
         #expect(HouseRules.reached.count <= 17)
-        #expect(HouseRules.commandLine.count <= 6)
+        #expect(HouseRules.commandLine.count <= 12)
         #expect(HouseRules.pageCommands.count <= 6)
         #expect(HouseRules.upwardArrows.isEmpty && HouseRules.speaksCommandLine.isEmpty)
         #expect(HouseRules.publicTypes.count <= 93 && HouseRules.publicTypes.values.reduce(0, +) <= 207)
@@ -261,10 +261,15 @@ struct HouseTests {
                 ["Sources/House/Attic/Roof+Tiles.swift": "extension Wine { struct Bin {} }", "Sources/House/Attic/Wine.swift": "", "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { let bin: Wine.Bin }"],
                 ["House: Cellar -> Attic: Cellar/Wine.swift uses Bin", "House/Attic/Roof+Tiles.swift declares no Roof"]
             ),
+            (
+                ["Sources/House/Attic/Roof+Tiles.swift": "extension Roof {}\nfunc tiled() {}", "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { func pour() { tiled(); self.roofed() } }"],
+                ["House: Cellar -> Attic: Cellar/Wine.swift calls tiled"]
+            ),
             (["Sources/House/Attic/Wine+Tiles.swift": "extension Roof {}"], ["House/Attic/Wine+Tiles.swift declares no Wine"]),
         ] as [([String: String], [String])])
     func brokenRules(changes: [String: String], sentences: [String]) throws {
-        #expect(try Self.said(changes) == sentences)
+        let said = try Self.said(changes)
+        #expect(said == sentences)
     }
 
     @Test("an exception that is not needed any more is one too many")

@@ -13,6 +13,9 @@ struct SwiftSource {
     private(set) var publicTypes: [String] = []
     /// Types declared in an extension, by their name: which type is extended.
     private(set) var inner: [String: String] = [:]
+    /// Functions that the whole target may call, declared at the top level, and what is called like one: `counted(…)`, no member.
+    private(set) var functions: Set<String> = []
+    private(set) var called: Set<String> = []
     /// Types extended at the top level.
     private(set) var extended: Set<String> = []
     /// Words that begin with a capital letter, outside comments and text.
@@ -39,6 +42,8 @@ struct SwiftSource {
         var modifiers: [String] = []
         /// `import`, `struct`: the name comes next.
         var keyword: String?
+        /// The word before, of those that are looked at.
+        var before = ""
         /// What the extension in which we are extends.
         var host: String?
         while index < code.count {
@@ -59,12 +64,16 @@ struct SwiftSource {
             let start = index
             while index < code.count, Self.isName(code[index]) { index += 1 }
             let isType = byte >= 0x41 && byte <= 0x5A
-            guard isType || depth == 0 || Self.tells(byte) else { continue }
+            let isCall = !isType && index < code.count && code[index] == UInt8(ascii: "(") && (start == 0 || code[start - 1] != UInt8(ascii: "."))
+            guard isType || depth == 0 || isCall || Self.tells(byte) else { continue }
             let word = String(decoding: code[start..<index], as: UTF8.self)
             if isType {
                 used.insert(word)
                 if depth == 1, keyword != nil, keyword != "typealias", let host { inner[word] = host }
             }
+            if isCall, before != "func", before != "case" { called.insert(word) }
+            if before == "func", depth == 0, !modifiers.contains("private"), !modifiers.contains("fileprivate") { functions.insert(word) }
+            before = word
             if depth > 0 { keyword = Self.kinds.contains(word) && code[start - 1] != UInt8(ascii: ".") ? word : nil }
             if let found = Self.impurity(word, code, start, index) { impure.insert(found) }
             guard depth == 0 else { continue }
@@ -87,7 +96,7 @@ struct SwiftSource {
                 if start == 0 || code[start - 1] != UInt8(ascii: ".") && code[start - 1] != UInt8(ascii: "`") { keyword = word }
             } else if Self.modifiers.contains(word) {
                 modifiers.append(word)
-            } else {
+            } else if word != "func" {
                 modifiers = []
             }
         }

@@ -133,7 +133,7 @@ public actor DayCourse {
 
     /// Whether this computer may tell the bottle the time: one of two clocks that are days apart is wrong, and here only a person knows which.
     private func isClockPlain(_ bottle: BottleClock?, _ host: BottleClock) async -> Bool {
-        guard let bottle, let shown = wallSeconds(bottle), let now = wallSeconds(host), (shown - now).magnitude > 86_400 else { return true }
+        guard let bottle, let shown = bottle.wallSeconds, let now = host.wallSeconds, (shown - now).magnitude > 86_400 else { return true }
         let question = "The bottle's clock says \(bottle), this computer's \(host): one of them is wrong. Set the bottle's by this computer's?"
         if await isAllowed("clock", question, usual: false) { return true }
         omit("Setting the clock: it says \(bottle), this computer's \(host), and nobody said which is right.")

@@ -47,7 +47,7 @@ extension DayJudge {
         let unset = Set(day.steps[..<before].map(\.connection))
         var leads: [Int: (lead: Int64, text: String)] = [:]
         for (step, after, frame, snapshot) in day.snapshots where unset.contains(step.connection) && leads[step.connection] == nil {
-            guard let clock = snapshot.clock, let bottle = wallSeconds(clock), let host = wallSeconds(step.at) else { continue }
+            guard let clock = snapshot.clock, let bottle = clock.wallSeconds, let host = step.at.wallSeconds else { continue }
             leads[step.connection] = (bottle - host - Int64(after.components.seconds), "connection \(step.connection), \(Self.time(step.at)): \(clock), \(HexText.of(frame.encoded))")
         }
         let told = leads.sorted { $0.key < $1.key }.map(\.value)
@@ -95,7 +95,7 @@ extension DayJudge {
         let position = day.steps.firstIndex(of: step) ?? 0
         let later = day.snapshots.first { snapshot in day.steps.firstIndex(of: snapshot.step).map { $0 > position } == true && snapshot.snapshot.clock != nil }
         let shown = later?.snapshot.clock
-        let isShown = shown.flatMap(wallSeconds).flatMap { shown in wallSeconds(wanted).map { abs(shown - $0) < 120 } }
+        let isShown = shown.flatMap(\.wallSeconds).flatMap { shown in wanted.wallSeconds.map { abs(shown - $0) < 120 } }
         let words = "Its status is \(HexText.of(found.entry.data))" + (shown.map { "; the next snapshot says \($0) after \(wanted) was set." } ?? "; no snapshot followed.")
         guard found.entry.data == [0] else { return DayFinding(.clockTaken, .contradicted, words, lines(step)) }
         let evidence = lines(step) + (later.map { [HexText.of($0.frame.encoded)] } ?? [])

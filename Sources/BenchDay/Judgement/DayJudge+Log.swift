@@ -121,15 +121,15 @@ extension DayJudge {
     var recordTime: DayFinding {
         guard let sipped else { return untried(.recordTime, "No record is known to be of a sip that somebody saw.") }
         let lead = day.snapshots.last { snapshot in snapshot.step.connection <= (day.log(.dumpAfterSips)?.step.connection ?? 0) && snapshot.snapshot.clock != nil }
-            .flatMap { found in found.snapshot.clock.flatMap(wallSeconds).flatMap { bottle in wallSeconds(found.step.at).map { bottle - $0 } } }
+            .flatMap { found in found.snapshot.clock.flatMap(\.wallSeconds).flatMap { bottle in found.step.at.wallSeconds.map { bottle - $0 } } }
         guard let lead else { return untried(.recordTime, "Its clock is not known.") }
         var most: Int64 = 0
         for (sip, record) in sipped {
-            guard let said = wallSeconds(sip.at), let clock = BottleClock(record.prefix(6)), var at = wallSeconds(clock) else {
+            guard let said = sip.at.wallSeconds, let clock = BottleClock(record.prefix(6)), var at = clock.wallSeconds else {
                 return DayFinding(.recordTime, .contradicted, "A record's time is no time.", [HexText.of(record)])
             }
             // Byte 0 is another point: the year is taken from this machine.
-            if clock.yearByte != sip.at.yearByte, let thisYear = BottleClock([sip.at.yearByte] + record[1..<6]), let other = wallSeconds(thisYear) { at = other }
+            if clock.yearByte != sip.at.yearByte, let thisYear = BottleClock([sip.at.yearByte] + record[1..<6]), let other = thisYear.wallSeconds { at = other }
             most = max(most, abs(at - lead - said))
         }
         let words = "The times differ by at most \(most) s from when the person said so, with the bottle's clock \(lead) s ahead."
