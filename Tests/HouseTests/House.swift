@@ -65,6 +65,21 @@ struct House {
         return broken + unused.sorted().map { "\($0) no longer: take it from the list" }
     }
 
+    /// Waiting longer each time is one type's business.
+    ///
+    /// - Parameter known: files that cannot reach it, as `BlueZ/Peripheral/BlueZPeripheralLink.swift`. The list may only shrink.
+    func doubledPauses(known: Set<String> = []) -> [String] {
+        var unused = known
+        var broken: [String] = []
+        for target in manifest.targets where target.folder.hasPrefix("Sources/") {
+            for file in sources[target.name] ?? [] where file.doublesByHand {
+                let place = "\(target.name)/\(file.path)"
+                if unused.remove(place) == nil { broken.append("\(place) doubles a pause by hand: see TrackerDesk/Input/Backoff.swift") }
+            }
+        }
+        return broken + unused.sorted().map { "\($0) no longer: take it from the list" }
+    }
+
     /// Modules of the system through which clocks, sockets and threads are reached.
     static let machine: Set<String> = ["Glibc", "Dispatch"]
 

@@ -29,6 +29,12 @@ struct HouseTests {
         #expect(broken == [])
     }
 
+    @Test("waiting longer each time is counted in one place")
+    func pauses() throws {
+        let broken = try Self.house.get().doubledPauses(known: HouseRules.doublesByHand)
+        #expect(broken == [])
+    }
+
     @Test("a folder uses its own floor's folder and the floors below")
     func floors() throws {
         // Outside of the macro, which prints no value of what may throw.
@@ -70,6 +76,7 @@ struct HouseTests {
         #expect(HouseRules.reached.count <= 17)
         #expect(HouseRules.commandLine.count <= 12)
         #expect(HouseRules.pageCommands.count <= 6)
+        #expect(HouseRules.doublesByHand.count <= 2)
         #expect(HouseRules.upwardArrows.isEmpty && HouseRules.speaksCommandLine.isEmpty)
         #expect(HouseRules.publicTypes.count <= 93 && HouseRules.publicTypes.values.reduce(0, +) <= 207)
     }
@@ -182,7 +189,7 @@ struct HouseTests {
     /// What all checks say of the small tree, after a change.
     private static func said(_ changes: [String: String]) throws -> [String] {
         try tree(changes) { house, root in
-            house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.impure(in: ["Ground"]) + house.brokenFloors(floors) + house.misnamed(except: [])
+            house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.impure(in: ["Ground"]) + house.doubledPauses() + house.brokenFloors(floors) + house.misnamed(except: [])
                 + house.commandWords(surfaces: [], except: []) + house.moreTypes(known: [:]) + (try house.strayFolders(root: root)) + (try house.pageWords(root: root, allowed: []))
         }
     }
@@ -227,6 +234,10 @@ struct HouseTests {
             (["Sources/Ground/Stone.swift": "struct Stone { let a = Date(), b: Date = .init(timeIntervalSince1970: 0) }"], ["Ground/Stone.swift uses Date, and takes it from nobody"]),
             (["Sources/Ground/Stone.swift": "struct Stone { func wait() async throws { try await Task.sleep(for: .seconds(1)) } }"], ["Ground/Stone.swift uses sleep, and takes it from nobody"]),
             (["Sources/Ground/Stone.swift": "struct Stone { var dice = SystemRandomNumberGenerator() }"], ["Ground/Stone.swift uses SystemRandomNumberGenerator, and takes it from nobody"]),
+            (
+                ["Sources/Ground/Stone.swift": "struct Stone { func wait() { pause = min(pause * 2, Self.longest) } }"],
+                ["Ground/Stone.swift doubles a pause by hand: see TrackerDesk/Input/Backoff.swift"]
+            ),
             (["Sources/Ground/Stone.swift": "@MainActor struct Stone {}"], []),
             (["Sources/Ground/Stone.swift": "#if DEBUG\n    @frozen public struct Stone {}\n#endif"], []),
             (

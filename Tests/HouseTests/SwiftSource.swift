@@ -22,6 +22,8 @@ struct SwiftSource {
     private(set) var used: Set<String> = []
     /// Where time, chance or waiting is not a parameter: `Date()`, `random`, `sleep`.
     private(set) var impure: Set<String> = []
+    /// A pause is doubled by hand: `min(pause * 2, longest)`.
+    private(set) var doublesByHand = false
     /// What stands between quotes.
     let texts: [SwiftLexer.Text]
 
@@ -72,6 +74,7 @@ struct SwiftSource {
                 if depth == 1, keyword != nil, keyword != "typealias", let host { inner[word] = host }
             }
             if isCall, before != "func", before != "case" { called.insert(word) }
+            if word == "min", isCall, String(decoding: code[index...].prefix(60), as: UTF8.self).prefixMatch(of: /\([A-Za-z.]+ \* 2,/) != nil { doublesByHand = true }
             if before == "func", depth == 0, !modifiers.contains("private"), !modifiers.contains("fileprivate") { functions.insert(word) }
             before = word
             if depth > 0 { keyword = Self.kinds.contains(word) && code[start - 1] != UInt8(ascii: ".") ? word : nil }
