@@ -49,6 +49,23 @@ import Testing
         #expect((poll.object["recovery"] as? [Any])?.isEmpty == false)
     }
 
+    /// A computer whose clock stands before this program was written believes no bottle, and refuses by a rule; with the right clock the same drink counts.
+    @Test func clocksThatDisagreeAreExitCode3() async throws {
+        let pair = try await Pair()
+        try await pair.sip(150)
+        let (library, shift) = (pair.folder.file("clock_shift.so"), pair.folder.url("shift"))
+        let gcc = try #require(Program(system: "gcc"), "this test needs gcc: apt-get install gcc libc6-dev")
+        let built = try await gcc.run(["-shared", "-fPIC", "-O1", "-o", library, Program.repository + "/Tests/System/clock_shift.c", "-ldl"])
+        #expect(built.exitCode == 0, "\(built.error)")
+        // Ten years back.
+        try withUnsafeBytes(of: Int64(-3650 * 86_400).littleEndian) { try Data($0).write(to: shift) }
+        let wrong = try await Program("waterh-gateway").run(
+            pair.pollArguments, environment: ["LD_PRELOAD": library, "CLOCK_SHIFT": shift.path, "SWIFT_BACKTRACE": "enable=no"])
+        #expect(wrong.exitCode == 3 && wrong.error.contains("The clocks disagree: "), "\(wrong.error)")
+        let right = try await pair.poll()
+        #expect(right.exitCode == 0 && right.object["received"] as? Int == 1, "\(right.error)")
+    }
+
     @Test func nobodyThereIsExitCode5() async throws {
         let folder = try TemporaryFolder()
         let result = try await Program("waterh-gateway").run(
