@@ -18,6 +18,9 @@ struct ConnectionTable {
         /// The direction whose frame was begun last, for captures without directions.
         var lastBegun = TrafficDirection.received
         var enhanced: EnhancedBearers?
+        /// What of a classic connection is ATT, and whether any was there.
+        var classic = ClassicBearers()
+        var hasClassicATT = false
         var air: AirState?
         var text: TextState?
     }

@@ -77,7 +77,11 @@ public struct ConversationReassembler {
         } else {
             slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
         }
-        guard !table.slots[slot].isClassic else { return try drop(.classic, table.slots[slot].observed, emit) }
+        guard !table.slots[slot].isClassic || mayBeATT(slot, boundary: boundary, bytes) else {
+            // What was under way in this direction is over without its end.
+            if boundary != 1, let direction = packet.direction { abandon(slot, direction) }
+            return try drop(.classic, table.slots[slot].observed, emit)
+        }
         table.slots[slot].hasTraffic = true
 
         let length = Int(bytes.u16(2))
@@ -92,6 +96,15 @@ public struct ConversationReassembler {
             return try drop(packet.isCut ? .cutRecord : .shortPacket, table.slots[slot].observed, emit)
         }
         try receiveFragment(bytes.extracting(4..<4 + length), isContinuation: isContinuation, slot: slot, direction: direction, packet, emit)
+    }
+
+    /// Whether a fragment of a classic connection is signalling, or on a channel that signalling opened for ATT.
+    private func mayBeATT(_ slot: Int, boundary: UInt16, _ bytes: RawSpan) -> Bool {
+        let connection = table.slots[slot]
+        guard boundary != 1 else { return connection.sent.isOpen || connection.received.isOpen }
+        guard bytes.byteCount >= 4 + L2CAPHalf.headerLength else { return false }
+        let channel = bytes.u16(6)
+        return channel == 1 || connection.classic.knows(channel)
     }
 
     /// Without directions in the capture: a continuation belongs to the frame that lacks just so much, else to the one that was begun last.
@@ -168,13 +181,19 @@ public struct ConversationReassembler {
         switch channel {
         case 4:
             try emitATT(payload, bearer: 4, slot: slot, direction: direction, packet, emit)
-        case 1 where table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
-            // LE has no channel 1: this handle, whose beginning the capture does not hold, is classic.
+        case 1 where table.slots[slot].isClassic || table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
+            // LE has no channel 1: a handle whose beginning the capture does not hold is classic, too.
+            table.slots[slot].classic.receiveSignals(payload, direction: direction)
+            if table.slots[slot].isClassic { try drop(.classic, table.slots[slot].observed, emit) }
             table.slots[slot].isClassic = true
         case 5:
             if table.slots[slot].enhanced == nil, !EnhancedBearers.concerns(payload) { break }
             table.slots[slot].enhanced = table.slots[slot].enhanced ?? EnhancedBearers()
             table.slots[slot].enhanced?.receiveSignal(payload, direction: direction)
+        case _ where table.slots[slot].isClassic:
+            guard table.slots[slot].classic.carries(channel, direction) else { return try drop(.classic, table.slots[slot].observed, emit) }
+            table.slots[slot].hasClassicATT = true
+            try emitATT(payload, bearer: channel, slot: slot, direction: direction, packet, emit)
         default:
             guard let done = table.slots[slot].enhanced?.receive(payload, channel: channel, direction: direction) else { break }
             try emitATT(done.span.bytes, bearer: channel, slot: slot, direction: direction, packet, emit)
@@ -210,7 +229,7 @@ public struct ConversationReassembler {
         for half in [connection.sent, connection.received] where half.isOpen {
             try drop(.disconnectedHalf, connection.observed, emit)
         }
-        if !connection.isClassic, connection.air?.isTerminated != true {
+        if !connection.isClassic || connection.hasClassicATT, connection.air?.isTerminated != true {
             try emit(.disconnected(connection.observed, reason: reason), RawSpan())
         }
     }

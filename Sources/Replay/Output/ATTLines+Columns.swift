@@ -56,7 +56,7 @@ extension ATTLines {
     }
 
     private func handle(_ pdu: RawSpan, _ asked: RequestPairs.Request?) -> UInt16? {
-        asked?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) }
+        asked?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) } ?? Self.refusedHandle(pdu)
     }
 
     private func putTime(_ time: Duration?) {

@@ -94,7 +94,7 @@ public final class ATTLines {
         out.put(#"","name":""#)
         if let opcode = pdu.first { out.put(bytes: Self.names[Int(opcode)]) }
         out.put("\"")
-        if let opcode = pdu.first, opcode <= 3 { putParameters(opcode, pdu) }
+        if let opcode = pdu.first, opcode <= 3 { putParameters(pdu) }
         out.put(#","uuid":"#)
         if let type = conversation.typeText(of: pdu, observation) {
             out.put(byte: UInt8(ascii: "\""))
@@ -132,7 +132,7 @@ public final class ATTLines {
             out.put(bytes: Self.names[Int(opcode)])
             if let error = Self.error(pdu), let request = Self.refused(pdu) {
                 out.put(text: ": \(error) to \(request), handle ")
-                put(handle: RequestPairs.handle(of: pdu, opcode))
+                put(handle: Self.refusedHandle(pdu))
             }
             if let mtu = Self.mtu(pdu) {
                 out.put(byte: UInt8(ascii: " "))
@@ -150,14 +150,14 @@ public final class ATTLines {
     }
 
     /// In JSON, of the few PDUs that are read like this: the error, what it refuses and where; the MTU.
-    private func putParameters(_ opcode: UInt8, _ pdu: RawSpan) {
+    private func putParameters(_ pdu: RawSpan) {
         if let error = Self.error(pdu), let request = Self.refused(pdu) {
             out.put(#","error":"#)
             out.put(json: error.description)
             out.put(#","request":"#)
             out.put(json: request.description)
             out.put(#","handle":"#)
-            out.put(number: Int(RequestPairs.handle(of: pdu, opcode) ?? 0))
+            out.put(number: Int(Self.refusedHandle(pdu) ?? 0))
         }
         if let mtu = Self.mtu(pdu) {
             out.put(#","mtu":"#)
@@ -178,6 +178,9 @@ public final class ATTLines {
 
     /// Which request that was: its second byte.
     static func refused(_ pdu: RawSpan) -> ATTOpcode? { pdu.first == 0x01 && pdu.byteCount == 5 ? ATTOpcode(rawValue: pdu.byte(1)) : nil }
+
+    /// The handle that was in the way: its third and fourth bytes.
+    static func refusedHandle(_ pdu: RawSpan) -> UInt16? { pdu.first == 0x01 && pdu.byteCount == 5 ? pdu.little16(at: 2) : nil }
 
     /// The MTU that one side can take, bytes (3.4.2).
     static func mtu(_ pdu: RawSpan) -> Int? {

@@ -79,7 +79,6 @@ struct RequestPairs {
         switch opcode {
         case 0x0A, 0x0C, 0x12, 0x16, 0x17, 0x1B, 0x1D, 0x23, 0x52, 0xD2: pdu.little16(at: 1)
         case 0x0E, 0x20: pdu.little16(at: 1)
-        case 0x01: pdu.little16(at: 2)
         default: nil
         }
     }
