@@ -22,12 +22,21 @@ struct CloneCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Which peripheral, where the captures hold several: its address, or its number in the list.", valueName: "address"))
     var device: String?
 
+    @Option(help: ArgumentHelp("Conversations from this moment on, as 'waterh-replay att' takes it; the table is taken from the whole capture.", valueName: "time"))
+    var from: MomentArgument?
+
+    @Option(help: ArgumentHelp("Conversations before this moment.", valueName: "time"))
+    var to: MomentArgument?
+
     @Option(name: .shortAndLong, help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"))
     var output: String
 
     func validate() throws {
         if let device, Int(device) == nil, BluetoothAddress(device) == nil {
             throw ValidationError("--device takes an address like A4:C1:38:01:02:03, or a number of the list that is printed without it")
+        }
+        if case .absolute(let from)? = from?.value, case .absolute(let to)? = to?.value, from >= to {
+            throw ValidationError("--from is not before --to: nothing lies between them")
         }
     }
 
@@ -37,9 +46,17 @@ struct CloneCommand: ParsableCommand {
         let reader = GadgetReader()
         for (index, part) in try files.flatMap({ try run.parts($0) }).enumerated() {
             if index > 0 { reader.beginFile() }
+            // Moments are each capture's own.
+            var filter = TrafficFilter()
+            (filter.from, filter.to) = (from?.value, to?.value)
+            var gate = TrafficGate(filter)
             try run.read(part) { file in
                 do {
-                    try file.forEachEvent { event, bytes in try reader.receive(event, bytes) }
+                    try file.forEachEvent { packet in
+                        gate.start(at: packet.time?.sinceEpoch)
+                    } _: { event, bytes in
+                        if gate.passes(event, bytes) { try reader.receive(event, bytes) }
+                    }
                 } catch let error as GadgetReaderError {
                     throw CommandFailure(.badInput, "\(error)")
                 }

@@ -15,6 +15,8 @@ struct DiffCommand: ParsableCommand {
     @Argument(help: "Another.")
     var second: String
 
+    @OptionGroup var filter: FilterArguments
+
     func validate() throws {
         if first == "-", second == "-" { throw ValidationError("only one of the two captures can be standard input") }
     }
@@ -27,7 +29,7 @@ struct DiffCommand: ParsableCommand {
             for part in try run.parts(path) {
                 try run.read(part, tellsEnd: false) { _ in
                     let source = try SpooledCapture(part.path)
-                    let reading = try CaptureReading(of: source.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+                    let reading = try CaptureReading(of: source.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()), filter: filter.filter)
                     if let trouble = part.trouble ?? reading.trouble { run.report("\(part.name): \(trouble)") }
                     whole = whole ?? CaptureReading()
                     whole?.commands += reading.commands

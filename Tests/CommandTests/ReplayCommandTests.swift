@@ -196,6 +196,33 @@ import Testing
         #expect(info.output.contains("connections: 1500 in all; --json lists 1000\n"))
     }
 
+    /// "For every verb that reads captures", said the description; these two knew no option but the device.
+    @Test func `diff and clone look at a part of a capture`() async throws {
+        let folder = try TemporaryFolder()
+        let source = "\(Self.captures)/boost_two-days.btsnoop"
+        // The two days were fetched in two connections, a third of a second apart.
+        #expect(try await replay.run(["convert", source, folder.file("first.btsnoop"), "--to", "+0.2"]).exitCode == 0)
+        let whole = try await replay.run(["diff", source, folder.file("first.btsnoop")])
+        #expect(whole.exitCode == 4, "\(whole.output)")
+        let part = try await replay.run(["diff", source, folder.file("first.btsnoop"), "--to", "+0.2"])
+        #expect(part.exitCode == 0 && part.output.hasSuffix(", 2 commands\n"), "\(part.output) \(part.error)")
+        let nobody = try await replay.run(["diff", source, source, "--device", "00:00:00:00:00:01"])
+        #expect(nobody.output == "no difference: 0 deliveries, 0 commands\n", "\(nobody.output)")
+        #expect(try await replay.run(["diff", source, source, "--from", "2026-11-22", "--to", "2026-11-21"]).exitCode == 2)
+
+        func gadget(_ name: String, _ more: [String]) async throws -> (services: Int, bytes: Int) {
+            let result = try await replay.run(["clone", source, "-o", folder.file(name)] + more)
+            #expect(result.exitCode == 0, "\(result.error)")
+            let data = try Data(contentsOf: folder.url(name))
+            let document = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+            return ((document["services"] as? [Any])?.count ?? 0, data.count)
+        }
+        let all = try await gadget("all.json", []), first = try await gadget("first.json", ["--to", "+0.2"])
+        #expect(first.services == all.services && first.services > 0)
+        #expect(first.bytes < all.bytes)
+        #expect(try await replay.run(["clone", source, "-o", folder.file("x.json"), "--from", "soon"]).exitCode == 2)
+    }
+
     @Test func `convert, then diff finds nothing`() async throws {
         let folder = try TemporaryFolder()
         let source = "\(Self.captures)/vita_reports-inside-log.pcapng"

@@ -56,7 +56,7 @@ struct TsharkJSONParser: FormatParser {
             throw CaptureError(.cut, at: facts.offset + at, "the file ends at byte \(facts.offset + window.byteCount), before the end of its list; everything before it was read")
         }
         if frames > 0, facts.packets == 0 {
-            throw CaptureError(.unsupported, at: 0, "this is tshark's JSON without the packets' bytes: make it with tshark -T json -x")
+            throw CaptureError(.unsupported, at: 0, "this is tshark's JSON without the packets' bytes, or without what they are (-T jsonraw): make it with tshark -T json -x")
         }
         return at
     }

@@ -54,7 +54,7 @@ public final class CommandReader {
         lookAhead(in: path)
         do {
             try file.forEachEvent { packet in
-                self.gate?.start(at: packet.time?.sinceEpoch)
+                self.start(at: packet.time?.sinceEpoch)
             } _: { event, bytes in
                 see(event)
                 try receive(event, bytes)
@@ -65,6 +65,9 @@ public final class CommandReader {
         }
         try finishCapture()
     }
+
+    /// Tells the time of the first packet, for a filter that counts from there.
+    func start(at time: Duration?) { gate?.start(at: time) }
 
     func lookAhead(in path: String) { conversation.lookAhead = { Foresight(path) } }
 

@@ -15,7 +15,9 @@ public struct CaptureReading: Sendable, Equatable {
     public init() {}
 
     /// Reads a capture whole. Trouble with its bytes is part of the result.
-    public init(of path: String, hostYear: Int) throws {
+    ///
+    /// - Parameter filter: only what these PDUs carry.
+    public init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
         var digest = Digest()
         try digest.take(path)
         var file = CaptureFile(path: path)
@@ -32,6 +34,8 @@ public struct CaptureReading: Sendable, Equatable {
         let drinkLines = DrinkLines(out, isRaw: true), commandLines = CommandLines(out)
         var options = DrinkReader.Options(hostYear: hostYear)
         options.isRaw = true
+        options.bottle = filter.device
+        options.filter = filter
         var drinks: [String] = [], commands: [String] = []
         let reader = DrinkReader(options) { delivery in
             bytes.removeAll(keepingCapacity: true)
@@ -41,7 +45,7 @@ public struct CaptureReading: Sendable, Equatable {
             try out.flush()
             drinks.append(String(decoding: bytes, as: UTF8.self))
         }
-        let commandReader = CommandReader { command in commands.append(line(#"{"command":"#) { commandLines.object(command) }) }
+        let commandReader = CommandReader(bottle: filter.device, filter: filter) { command in commands.append(line(#"{"command":"#) { commandLines.object(command) }) }
         var pdus = 0
         reader.lookAhead = { Foresight(path) }
         commandReader.lookAhead(in: path)
@@ -50,7 +54,11 @@ public struct CaptureReading: Sendable, Equatable {
             commandReader.learn(head)
         }
         do {
-            try file.forEachEvent { event, pdu in
+            try file.forEachEvent { packet in
+                guard let time = packet.time?.sinceEpoch else { return }
+                reader.start(at: time)
+                commandReader.start(at: time)
+            } _: { event, pdu in
                 if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
                 try reader.receive(event, pdu)
                 try commandReader.receive(event, pdu)

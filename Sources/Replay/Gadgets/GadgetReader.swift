@@ -46,7 +46,7 @@ public final class GadgetReader {
         case .att(let observation):
             try receive(observation, bytes)
             guard self.bytes <= Self.mostBytes else {
-                throw GadgetReaderError(sentence: "more than \(Self.mostBytes >> 20) MiB of conversations: too much for one gadget; cut the capture into parts")
+                throw GadgetReaderError(sentence: "more than \(Self.mostBytes >> 20) MiB of conversations: too much for one gadget; narrow it with a time to begin at and one to end at")
             }
         }
     }
