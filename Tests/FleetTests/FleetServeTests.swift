@@ -56,7 +56,8 @@ struct FleetServeTests {
         let gateway = try await fleet.credential("ward-1", "--anybody"), reader = try await fleet.credential("desk", "--reader")
         #expect(try await fleet.run("enrol", "ward-1", code: 3).contains("was enrolled before"))
         let one = try await fleet.serve(), two = try await fleet.serve()
-        let today = LocalDay(daysSince1970: Int(Date().timeIntervalSince1970 / 86_400)).daysSince1970
+        // The day of now: the evening goes on until four.
+        let today = Int((Date().timeIntervalSince1970 - 4 * 3600) / 86_400)
         func batch(_ places: ClosedRange<Int64>) throws -> [UInt8] {
             try FleetLines.bytes(places.map { place in
                 var entry = FleetEntryTests.entry(place, person: "<b>Ann & co", key: "A4:C1:38:01:02:03|2026-02-02T22:21:\(place + 9)|100", ml: 100, day: today)
