@@ -8,6 +8,8 @@ struct Conversation {
     private var connection: ObservedConnection
     private var frame = 0
     private var connections = 0
+    /// When the capture begins, seconds since 1970: 2026-02-02T02:40:00Z.
+    var start = 1_770_000_000
 
     static let bottle = BluetoothAddress(0xA4C1_3801_0203)
 
@@ -39,7 +41,7 @@ struct Conversation {
 
     mutating func add(_ pdu: [UInt8], _ direction: TrafficDirection?) {
         frame += 1
-        let observation = ATTObservation(frame: frame, time: .seconds(1_770_000_000 + frame), connection: connection, direction: direction)
+        let observation = ATTObservation(frame: frame, time: .seconds(start + frame), connection: connection, direction: direction)
         events.append((.att(observation), pdu))
     }
 

@@ -123,6 +123,25 @@ import Testing
         #expect(refused.first?.reason.found == 0x1B)
     }
 
+    /// A2: the latest year in which the date exists and is no more than a day ahead of the packet. An adversary's finding: a sip of New Year's Eve that
+    /// was captured after midnight stood eleven months in the future.
+    @Test(
+        arguments: [
+            ("A2-02", 1798761900, [12, 31, 23, 50, 0], "2026-12-31T23:50:00"),
+            ("A2-03", 1798761540, [1, 1, 0, 1, 0], "2027-01-01T00:01:00"),
+            ("A2-04", 1770071400, [2, 3, 22, 30, 0], "2026-02-03T22:30:00"),
+            ("A2-05", 1770071400, [2, 3, 22, 31, 0], "2025-02-03T22:31:00"),
+            ("A2-06", 1835438400, [2, 29, 10, 0, 0], "2028-02-29T10:00:00"),
+            ("A2-07", 1803891600, [2, 29, 10, 0, 0], "2024-02-29T10:00:00")
+        ] as [(String, Int, [UInt8], String)])
+    func `the strict dialect takes the year from the packet's time`(_ vector: String, _ start: Int, _ date: [UInt8], _ at: String) throws {
+        var talk = retail()
+        // The log is the sixth thing that happens.
+        talk.start = start - 6
+        talk.notifyLog([[0x1A] + date + [0, 200, 0, 0, 1, 0x61, 0]])
+        #expect(try talk.drinks(dialect: .strict).drinks.map(\.at) == [at], "\(vector)")
+    }
+
     @Test func `draft by reads: each answer is a delivery, long values are joined`() throws {
         var talk = Conversation()
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])

@@ -9,7 +9,7 @@ public struct Delivery {
     /// As known when the record arrived; `nil` where nothing tells.
     public let model: BottleModel?
     public let record: DrinkRecord
-    /// The year the drink counts in: the record's own, or in the strict dialect the host clock's.
+    /// The year the drink counts in: the record's own, or in the strict dialect the latest that the time of the packet allows.
     public let year: Int
     /// Number of the capture's record in which its last byte came.
     public let frame: Int

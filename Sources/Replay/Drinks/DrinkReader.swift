@@ -247,7 +247,7 @@ public final class DrinkReader {
     ) throws {
         guard let record = try? DrinkRecord(decoding: raw, dialect: options.dialect) else { return }
         let delivery = Delivery(
-            bottle: peer, account: account, model: peer.model ?? options.model, record: record, year: record.year ?? year(at: source.time),
+            bottle: peer, account: account, model: peer.model ?? options.model, record: record, year: record.year ?? year(of: record, at: source.time),
             frame: source.frame, time: source.time, isDuplicate: !isNew, head: head,
             tail: UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: 5, as: UInt64.self)) & 0xFF_FFFF_FFFF)
         switch route {
@@ -286,10 +286,22 @@ public final class DrinkReader {
         }
     }
 
-    /// The host clock's year when the packet was captured. Captures without dates count from 1970: then it is today's.
-    private func year(at time: Duration?) -> Int {
-        guard let time else { return options.hostYear }
-        let year = CivilTime(secondsSince1970: time.components.seconds).year
-        return (2015...2099).contains(year) ? year : options.hostYear
+    /// The latest year in which the date exists and lies no more than a day ahead of the packet (tracker law A2, rule 1). Captures without dates
+    /// count from 1970: then it is today's, or the latest before that has the date.
+    private func year(of record: DrinkRecord, at time: Duration?) -> Int {
+        let seconds = time?.components.seconds
+        let captured = seconds.map { CivilTime(secondsSince1970: $0).year }.flatMap { (2015...2099).contains($0) ? $0 : nil }
+        let latest = captured.map { $0 + 1 } ?? options.hostYear
+        for year in stride(from: latest, to: latest - Self.yearsBetweenLeaps, by: -1) {
+            let days = CivilTime.days(year: year, month: record.month, day: record.day)
+            let exists = CivilTime(secondsSince1970: days * 86_400).day == record.day
+            let second = Int64((record.hour * 60 + record.minute) * 60 + record.second)
+            if exists, captured == nil || days * 86_400 + second <= (seconds ?? 0) + 86_400 { return year }
+        }
+        // No year has it: the record is told as suspect.
+        return captured ?? options.hostYear
     }
+
+    /// Around 1900 and 2100 eight years pass without a 29 February; one more for the year ahead.
+    private static let yearsBetweenLeaps = 9
 }
