@@ -141,4 +141,13 @@ import VirtualBottle
         #expect(record.steps.contains { if case .command(.clock) = $0.kind { true } else { false } } == isAllowed)
         await day.close()
     }
+
+    @Test("whose clock is right is asked also where the chapter of commands never came about")
+    func clocksWithoutTheChapterOfCommands() async throws {
+        let day = try await RehearsedDay(refused: ["app", "clock"], daysBehind: 51, broken: "4-commands")
+        try await day.course.run()
+        let (status, record) = (try #require(await day.status), await day.course.day)
+        #expect(status.clock.month == 6 && record.omissions.contains { $0.contains("nobody said which is right") }, "\(status.clock), \(record.omissions)")
+        await day.close()
+    }
 }

@@ -22,11 +22,12 @@ final class RehearsedDay: DayPerson {
     /// - Parameters:
     ///   - canKeep: whether records can be written down.
     ///   - canStore: whether the store takes the log.
+    ///   - broken: the chapter whose connection is never made.
     ///   - daysBehind: how far this computer's clock is behind the bottle's.
     ///   - listen: how long nothing is asked at first. A busy processor makes a bottle late that speaks unasked.
     init(
         _ identity: BottleIdentity = BottleIdentity(), faults: String = "", records: [[UInt8]] = RehearsedDay.records(20), refused: Set<String> = ["app"], canKeep: Bool = true,
-        canStore: Bool = true, listen: Duration = .milliseconds(200), daysBehind: Int64 = 0, onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
+        canStore: Bool = true, listen: Duration = .milliseconds(200), daysBehind: Int64 = 0, broken: String? = nil, onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
     ) async throws {
         folder = try TemporaryFolder()
         (self.refused, self.onQuestion) = (refused, onQuestion)
@@ -46,7 +47,10 @@ final class RehearsedDay: DayPerson {
             link: "unix", hasRadio: false,
             DaySurroundings(
                 person: person, wall: { LocalTime(milliseconds: Self.host.milliseconds - daysBehind * 86_400_000 + Int64(start.duration(to: MonotonicClock.system.now()) / .milliseconds(1))).clock }, say: { _ in },
-                isWanted: { _ in true }, open: { _ in SocketCentralLink(socket) }, close: { _ in },
+                isWanted: { _ in true }, open: { name in
+                    guard name != broken else { throw LinkError(.timeout, "The connection was not made.", isTransient: true) }
+                    return SocketCentralLink(socket)
+                }, close: { _ in },
                 keep: { records in
                     guard canKeep else { throw DiskFull() }
                     kept.add(records)

@@ -19,8 +19,8 @@ public actor DayCourse {
     private var peer: Advertisement?
     /// Records that are stored where they count.
     private var stored: Set<[UInt8]> = []
-    /// The bottle's clock and this computer's are not days apart, or somebody said which is right.
-    private var maySetClock = true
+    /// What a person said of clocks that are days apart; `nil`: not asked yet.
+    private var clockAnswer: Bool?
 
     public init(link: String, hasRadio: Bool, _ surroundings: DaySurroundings, limits: DayLimits = DayLimits()) {
         (day, self.surroundings, self.limits) = (BenchDayRecord(link: link, hasRadio: hasRadio), surroundings, limits)
@@ -114,10 +114,10 @@ public actor DayCourse {
             let wall = self.surroundings.wall
             if let goal { self.add(try await bottle.send(.goal(ml: goal))) }
             if let reminder = snapshot.reminder { self.add(try await bottle.send(.reminder(reminder))) }
-            self.maySetClock = await self.isClockPlain(snapshot.clock, wall())
-            if self.maySetClock { self.add(try await bottle.send(.clock(wall()))) }
+            let maySetClock = await self.maySetClock()
+            if maySetClock { self.add(try await bottle.send(.clock(wall()))) }
             self.add(try await bottle.snapshot())
-            if self.maySetClock, let goal, let reminder = snapshot.reminder { self.add(try await bottle.send(.settings(goalMl: goal, clock: wall(), reminder: reminder))) }
+            if maySetClock, let goal, let reminder = snapshot.reminder { self.add(try await bottle.send(.settings(goalMl: goal, clock: wall(), reminder: reminder))) }
             if let language = snapshot.language { self.add(try await bottle.send(.language(language), isAnswered: false)) }
             if let amount = snapshot.amountMl.flatMap(UInt16.init(exactly:)) { self.add(try await bottle.send(.amount(ml: amount), isAnswered: false)) }
             try await self.show(.flash, "flash", "Did its light flash just now?", on: bottle)
@@ -132,12 +132,16 @@ public actor DayCourse {
     }
 
     /// Whether this computer may tell the bottle the time: one of two clocks that are days apart is wrong, and here only a person knows which.
-    private func isClockPlain(_ bottle: BottleClock?, _ host: BottleClock) async -> Bool {
-        guard let bottle, let shown = bottle.wallSeconds, let now = host.wallSeconds, (shown - now).magnitude > 86_400 else { return true }
-        let question = "The bottle's clock says \(bottle), this computer's \(host): one of them is wrong. Set the bottle's by this computer's?"
-        if await isAllowed("clock", question, usual: false) { return true }
-        omit("Setting the clock: it says \(bottle), this computer's \(host), and nobody said which is right.")
-        return false
+    private func maySetClock() async -> Bool {
+        if let clockAnswer { return clockAnswer }
+        guard let last = day.snapshots.last(where: { $0.snapshot.clock != nil }), let bottle = last.snapshot.clock, let shown = bottle.wallSeconds, let now = last.step.at.wallSeconds,
+            (shown - now).magnitude > 86_400
+        else { return true }
+        let question = "The bottle's clock says \(bottle), this computer's \(last.step.at): one of them is wrong. Set the bottle's by this computer's?"
+        let answer = await isAllowed("clock", question, usual: false)
+        if !answer { omit("Setting the clock: it says \(bottle), this computer's \(last.step.at), and nobody said which is right.") }
+        clockAnswer = answer
+        return answer
     }
 
     /// A command of which only a person sees what it does.
@@ -184,7 +188,7 @@ public actor DayCourse {
     }
 
     private func enterNextYear() async throws {
-        guard maySetClock else { return omit("The next year: the bottle's clock is not to be set.") }
+        guard await maySetClock() else { return omit("The next year: the bottle's clock is not to be set.") }
         guard let log = lastLog, log.records.isEmpty else {
             day.omissions.append("The next year: the log is not empty, and a record of a wrong year must not stay among others.")
             return
