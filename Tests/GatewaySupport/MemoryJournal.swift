@@ -39,6 +39,7 @@ public final class MemoryJournal: Journal {
         var newestReceipt: Instant?
         var receiptClock: ClockMark?
         var witness: ClockMark?
+        var served: ClockMark?
         /// Zones that exist: reading one's rules takes long.
         var zones: Set<String> = ["UTC"]
         var appends = 0
@@ -141,7 +142,11 @@ public final class MemoryJournal: Journal {
             guard !report.isClockDoubtful else { return }
             state.newestReceipt = report.endedAt
             state.receiptClock = report.clock
-            if report.isClockWitnessed || report.clock == nil { state.witness = report.clock }
+            if report.isClockWitnessed || report.clock == nil {
+                state.witness = report.clock
+                let isKept = report.clock.flatMap { state.served?.outlives($0) } ?? false
+                if !isKept { state.served = report.clock?.isSynchronized == true ? report.clock : nil }
+            }
             if let agreement = report.agreement { state.bottles[bottle].agreement = agreement }
             if report.isBottleClockRight { state.bottles[bottle].clockSettings = [] }
             if report.complete {
@@ -218,7 +223,7 @@ extension MemoryJournal.State {
     fileprivate func memory(of name: String) -> BottleMemory {
         let bottle = known(name).map { bottles[$0] }
         return BottleMemory(
-            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt, receiptClock: receiptClock, witness: witness,
+            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt, receiptClock: receiptClock, witness: witness, served: served,
             clockSettings: bottle?.clockSettings ?? [], agreement: bottle?.agreement)
     }
 

@@ -137,4 +137,42 @@ import TrackerCore
         try world.poll()
         #expect(world.broken.isEmpty && counted(world).count == 3, "\(world.broken)")
     }
+
+    /// Chaos, seed 62: eleven hours ahead, a clock that only the bottle agreed with took the place of the time server's word; the poll that set the bottle
+    /// right was killed; then the computer's clock went 300 days back, took the bottle for its own echo, and dated 70 drinks anew.
+    @Test(arguments: [-300.0, -51, 51, 400], [(40_000.0, false), (40_000, true), (-40_000, true), (7200, false), (7200, true)])
+    func `what a time server said stays said, and a bottle that was set right by it is no echo of what it was told before`(days: Double, from: (Double, Bool)) throws {
+        let (hours, hasBottleAgreed) = from
+        var world = ClockWorld()
+        world.hasTimeServer = true
+        for _ in 0..<3 { world.sip() }
+        try world.poll()
+        world.host = hours
+        // By its owner's phone.
+        if hasBottleAgreed { world.setBottle(hours) }
+        for _ in 0..<3 { world.sip() }
+        try world.poll()
+        #expect(try !hasBottleAgreed || world.journal.recall(BottleNames("A4:C1:38:01:02:03")).witness?.isSynchronized == false)
+        world.losePower()
+        try world.poll()
+        #expect(world.isClockSet)
+        for _ in 0..<5 { world.sip() }
+        try world.poll()
+        for _ in 0..<2 { world.sip() }
+        world.host = 0
+        for effects in [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30] where !world.isBottleRight { try world.poll(killAfter: effects) }
+        #expect(world.isBottleRight)
+        for _ in 0..<2 { world.sip() }
+        let before = counted(world)
+        world.host = days * Self.day
+        for _ in 0..<3 {
+            try world.poll()
+            #expect(!world.isClockSet && !world.isAcknowledged && world.isBottleRight)
+            #expect(counted(world).filter { before[$0.key] != nil } == before, "\(world.broken)")
+            world.sip()
+        }
+        world.host = 0
+        for _ in 0..<2 { try world.poll() }
+        #expect(world.broken.isEmpty && world.waiting == 0, "\(world.broken)")
+    }
 }

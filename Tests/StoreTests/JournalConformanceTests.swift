@@ -240,6 +240,28 @@ import TrackerCore
         #expect(memory.receiptClock == nil && memory.witness == nil)
     }
 
+    @Test(arguments: Kind.allCases) func `what a time server said outlives what a bottle agreed with, and nothing else`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        func end(_ seconds: Int64, isSynchronized: Bool?, isWitnessed: Bool) throws -> [Int64?] {
+            let clock = ClockMark(wall: Instant(seconds: 1_770_000_000 + seconds), boot: 7, uptime: 1000, isSynchronized: isSynchronized)
+            try journal.finishPoll(PollRecord(bottle: "b1", endedAt: clock.wall, complete: true, clock: clock, isClockWitnessed: isWitnessed))
+            let memory = try journal.recall(BottleNames("b1"))
+            return [memory.receiptClock, memory.witness, memory.served].map { $0.map { $0.wall.milliseconds / 1000 - 1_770_000_000 } }
+        }
+        #expect(try end(1, isSynchronized: nil, isWitnessed: true) == [1, 1, nil])
+        #expect(try end(2, isSynchronized: true, isWitnessed: true) == [2, 2, 2])
+        #expect(try end(3, isSynchronized: false, isWitnessed: false) == [3, 2, 2])
+        #expect(try end(4, isSynchronized: false, isWitnessed: true) == [4, 4, 2])
+        #expect(try end(5, isSynchronized: nil, isWitnessed: true) == [5, 5, 2])
+        #expect(try end(-86_000, isSynchronized: nil, isWitnessed: true) == [-86_000, -86_000, 2])
+        #expect(try end(6, isSynchronized: true, isWitnessed: true) == [6, 6, 6])
+        // Somebody believed one that is behind: a person.
+        #expect(try end(-87_000, isSynchronized: nil, isWitnessed: true) == [-87_000, -87_000, nil])
+        #expect(try end(7, isSynchronized: true, isWitnessed: true) == [7, 7, 7])
+        try journal.finishPoll(PollRecord(bottle: "b1", endedAt: sampleInstant, complete: true))
+        #expect(try journal.recall(BottleNames("b1")).served == nil)
+    }
+
     @Test(arguments: Kind.allCases) func `a year from a clock that nobody agreed with stays open, until somebody agrees with one`(_ kind: Kind) throws {
         let journal = try kind.make()
         let clock = ClockMark(wall: sampleInstant, boot: 7, uptime: 5000)

@@ -23,12 +23,12 @@ struct BottleEcho: Hashable, Sendable {
     ///   - drift: bottle's clock minus the host's, seconds; `nil` where the bottle does not tell.
     ///   - stands: such a clock was right, whatever this one says: what was dated by it stays, and what the bottle wrote by it is right.
     /// - Returns: oldest first. A setting of which nothing can be known (the computer was started since) is left out.
-    static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?, stands: (ClockMark) -> Bool = { _ in false }) -> [BottleEcho] {
+    static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?, stands: (ClockSetting) -> Bool = { _ in false }) -> [BottleEcho] {
         let settings = settings.filter { !$0.wasNear }
         return settings.indices.compactMap { index in
             let (setting, next) = (settings[index], settings.indices.contains(index + 1) ? settings[index + 1] : nil)
             let mark = setting.mark
-            let isRight = stands(mark)
+            let isRight = stands(setting)
             let end: Instant
             let error: Double
             var isMeasured = true

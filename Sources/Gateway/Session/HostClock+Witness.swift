@@ -14,9 +14,9 @@ extension HostClock {
                 (newest, witnessed) = (memory.newestReceipt, memory.newestReceipt)
                 return
             }
-            let marks = [memory.witness, receipt].compactMap(\.self).filter { !isOvertaken($0, by: host) }
+            let marks = [memory.served, memory.witness, receipt].compactMap(\.self).filter { !isOvertaken($0, by: host) }
             newest = marks.map(\.wall).max()
-            witnessed = memory.witness.flatMap { isOvertaken($0, by: host) ? nil : $0.wall }
+            witnessed = [memory.served, memory.witness].compactMap(\.self).filter { !isOvertaken($0, by: host) }.map(\.wall).max()
         }
     }
 
@@ -29,7 +29,7 @@ extension HostClock {
     /// Whether somebody agrees with this clock: a time server, a bottle with a clock of its own, or an earlier reading of it that somebody agreed with.
     static func isWitnessed(_ mark: ClockMark, drift: Int?, _ memory: BottleMemory) -> Bool {
         if mark.isSynchronized == true { return true }
-        if let step = memory.witness?.step(to: mark), abs(step) <= small { return true }
+        if goesOn(mark, memory) { return true }
         guard let drift, Double(drift.magnitude) <= tolerance else { return false }
         // It has its day from this clock, and agrees with it. That the last setting reached it nobody knows.
         return !memory.clockSettings.contains { setting in !setting.wasNear && setting.mark.step(to: mark).map { abs($0) <= tolerance } == true }
@@ -45,7 +45,7 @@ extension HostClock {
     /// pass that on. What bottles' clocks drift stays below.
     static func doubtOfHours(_ drift: Int, _ host: ClockMark, _ memory: BottleMemory, log: [Instant], _ zone: Zone) -> String? {
         guard Double(drift.magnitude) > small else { return nil }
-        if let step = memory.witness?.step(to: host), abs(step) <= small { return nil }
+        if goesOn(host, memory) { return nil }
         // It shows what this clock told it before it was set.
         if let step = memory.clockSettings.last?.mark.step(to: host), abs(step) > small, abs(Double(drift) + step) <= small { return nil }
         let bottle = host.wall.advanced(seconds: Double(drift))
@@ -81,7 +81,20 @@ extension HostClock {
 
     /// Somebody agreed with this reading of the clock, or with one that it goes on from.
     static func isVouched(_ mark: ClockMark, _ memory: BottleMemory) -> Bool {
-        mark.isSynchronized == true || memory.witness?.step(to: mark).map { abs($0) <= small } == true
+        mark.isSynchronized == true || goesOn(mark, memory)
+    }
+
+    /// It goes on from a reading that somebody agreed with.
+    private static func goesOn(_ mark: ClockMark, _ memory: BottleMemory) -> Bool {
+        [memory.served, memory.witness].contains { $0?.step(to: mark).map { abs($0) <= small } == true }
+    }
+
+    /// The bottle was told the right day: somebody agreed with that clock, or the bottle showed the day of such a clock afterwards, which then put
+    /// the hours right. Whether that arrived makes no difference to the day.
+    static func isVouched(_ setting: ClockSetting, _ memory: BottleMemory) -> Bool {
+        if isVouched(setting.mark, memory) { return true }
+        let later = memory.clockSettings.drop { $0 != setting }.dropFirst().prefix { $0.wasNear }
+        return later.contains { isVouched($0.mark, memory) }
     }
 
     /// The bottle still shows what this computer told it, before this computer's clock was set. That may be any time that it was told: what was
@@ -90,7 +103,7 @@ extension HostClock {
         memory.clockSettings.contains { setting in
             guard !setting.wasNear, isOvertaken(setting.mark, by: host), shows(setting.mark, drift, host) == true else { return false }
             // What somebody else agreed with before it was passed on counts for more than a clock that stands alone.
-            return !isVouched(setting.mark, memory)
+            return !isVouched(setting, memory)
         }
     }
 

@@ -48,7 +48,7 @@ enum HostClock {
         let echoes = BottleEcho.found(in: settings, host: mark, drift: nil)
         let own = ownDrift(drift, mark, memory)
         // What a clock told that somebody agreed with is evidence: not it was wrong, but this one is.
-        let wrong = BottleEcho.found(in: settings.filter { !isVouched($0.mark, memory) }, host: mark, drift: nil).filter(\.isWrong)
+        let wrong = BottleEcho.found(in: settings.filter { !isVouched($0, memory) }, host: mark, drift: nil).filter(\.isWrong)
         let log = log.filter { record in !wrong.contains { $0.time.contains(record.instant) } }
         // Where nobody but this clock shows the time, a year that it tells is no evidence for it.
         let told = own == nil ? log.filter(\.hasYear) : log

@@ -75,7 +75,7 @@ enum BottleTable {
         return BottleMemory(
             lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
             newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
-            receiptClock: try ClockMarks.receipt(db)?.mark, witness: try ClockMarks.witness(db)?.mark,
+            receiptClock: try ClockMarks.receipt(db)?.mark, witness: try ClockMarks.witness(db)?.mark, served: try ClockMarks.served(db)?.mark,
             clockSettings: try id.map { try ClockMarks.settings(of: $0, db) } ?? [], agreement: row.flatMap(agreement))
     }
 

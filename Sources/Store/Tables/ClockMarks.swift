@@ -13,14 +13,22 @@ enum ClockMarks {
         try Row.fetchOne(db, sql: "SELECT * FROM clock_mark WHERE bottle IS NULL AND isWitnessed ORDER BY id DESC LIMIT 1").flatMap(setting)
     }
 
+    /// The last of those that a time server kept right.
+    static func served(_ db: Database) throws -> ClockSetting? {
+        try Row.fetchOne(db, sql: "SELECT * FROM clock_mark WHERE bottle IS NULL AND isSynchronized = 1 ORDER BY id DESC LIMIT 1").flatMap(setting)
+    }
+
     /// When a bottle's clock was set, oldest first.
     static func settings(of bottle: Int64, _ db: Database) throws -> [ClockSetting] {
         try Row.fetchAll(db, sql: "SELECT * FROM clock_mark WHERE bottle = ? ORDER BY id", arguments: [bottle]).compactMap(setting)
     }
 
+    /// What a time server said stays, until one says something else, or somebody believes a clock that is behind it (`ClockMark.outlives`).
     static func setReceipt(_ mark: ClockMark?, isWitnessed: Bool, _ db: Database) throws {
         let isLast = mark == nil || isWitnessed
-        try db.execute(sql: "DELETE FROM clock_mark WHERE bottle IS NULL AND (? OR NOT isWitnessed)", arguments: [isLast])
+        let kept = try mark.flatMap { mark in try served(db)?.mark.outlives(mark) }
+        try db.execute(
+            sql: "DELETE FROM clock_mark WHERE bottle IS NULL AND (? OR NOT isWitnessed) AND NOT (? AND isSynchronized IS 1)", arguments: [isLast, kept ?? false])
         if let mark { try insert(mark, of: nil, isWitnessed: isWitnessed, db) }
     }
 

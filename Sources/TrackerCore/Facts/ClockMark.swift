@@ -23,6 +23,12 @@ public struct ClockMark: Hashable, Sendable {
         self.init(wall: wall, boot: boot, uptime: wall.milliseconds.saturatingSubtract(start))
     }
 
+    /// Whether this reading, which a time server vouched for, still says something beside a later one that somebody else agreed with: no clock
+    /// that is right is behind it, and a person, or a server that corrects itself, may know better.
+    public func outlives(_ later: ClockMark) -> Bool {
+        isSynchronized == true && later.isSynchronized != true && later.wall.seconds(to: wall) <= RecordResolver.aheadSeconds
+    }
+
     /// What this clock says that the computer's start was, ms UTC.
     public var start: Int64 { wall.milliseconds.saturatingSubtract(uptime) }
 

@@ -184,17 +184,20 @@ public struct BottleMemory: Hashable, Sendable {
     public var receiptClock: ClockMark?
     /// The last such clock that somebody else agreed with: a time server, or a bottle that has the time of its own.
     public var witness: ClockMark?
+    /// The last such clock that a time server kept right. No bottle that agrees to the day takes its place.
+    public var served: ClockMark?
     /// When this bottle's clock was set by this computer's, oldest first, since it was last known to be right.
     public var clockSettings: [ClockSetting]
     /// When this bottle's clock was right last.
     public var agreement: ClockAgreement?
 
     public init(
-        lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil, witness: ClockMark? = nil,
+        lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil, witness: ClockMark? = nil, served: ClockMark? = nil,
         clockSettings: [ClockSetting] = [], agreement: ClockAgreement? = nil
     ) {
         self.agreement = agreement
         self.witness = witness
+        self.served = served
         self.lastCompletePoll = lastCompletePoll
         self.newestReceipt = newestReceipt
         self.receiptClock = receiptClock
