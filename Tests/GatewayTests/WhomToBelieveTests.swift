@@ -643,4 +643,29 @@ import TrackerCore
             #expect((verdict == .quarantined(reason: JournalDoubt.bottleClock)) == isDoubted, "day \(day), \(drift) s: \(verdict)")
         }
     }
+
+    /// Chaos, seed 61: eleven hours by a clock that was set back since and thirteen by a journey are a day and seven minutes, and no poll was ever whole again.
+    @Test(arguments: [(40_000.0, 14.0, 1.0), (-40_000, 1, 14), (40_000, 12, -10), (-40_000, -10, 12), (7200, 14, 1)], [1, 2, 3])
+    func `what a bottle was told in another zone is known to the minute, and so is what it shows now`(told: (hours: Double, there: Double, here: Double), settings: Int) throws {
+        let (hours, there, here) = (told.hours, try Zone(Self.fixed(told.there)), try Zone(Self.fixed(told.here)))
+        var world = ClockWorld()
+        world.losePower()
+        for number in 0..<settings {
+            world.host = number.isMultiple(of: 2) == settings.isMultiple(of: 2) ? 0 : hours
+            try world.poll { $0.zone = there }
+            #expect(world.isClockSet, "setting \(number)")
+            for _ in 0..<3 { world.sip() }
+        }
+        world.host = 0
+        for _ in 0..<3 { world.sip() }
+        let report = try world.poll { $0.zone = here }
+        #expect(report.failure == nil && world.waiting == 0, "\(String(describing: report.failure))")
+        #expect(world.bottle(shows: here))
+        for _ in 0..<3 { world.sip() }
+        try world.poll { $0.zone = here }
+        #expect(world.broken.isEmpty && world.countsAll, "\(world.broken)")
+    }
+
+    /// POSIX's sign: west of Greenwich is plus.
+    private static func fixed(_ hoursEast: Double) -> String { "Etc/GMT\(hoursEast < 0 ? "+" : "-")\(Int(abs(hoursEast)))" }
 }

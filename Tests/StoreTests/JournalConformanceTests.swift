@@ -204,7 +204,7 @@ import TrackerCore
 
     @Test(arguments: Kind.allCases) func `a clock's mark stays with the receipt, and the settings with their bottle until its clock is right`(_ kind: Kind) throws {
         let journal = try kind.make()
-        let mark = ClockMark(wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000, isSynchronized: false)
+        let mark = ClockMark(wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000, isSynchronized: false, zoneOffset: -16_200)
         let later = mark.advanced(milliseconds: 5000)
         try journal.noteClockSetting(of: "b1", mark, wasNear: false)
         #expect(try journal.append([read("b1"), read("b1", second: 16)]) == [.stored, .stored])

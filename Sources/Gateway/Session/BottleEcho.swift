@@ -24,7 +24,7 @@ struct BottleEcho: Hashable, Sendable {
     ///   - stands: such a clock was right, whatever this one says: what was dated by it stays, and what the bottle wrote by it is right.
     /// - Returns: oldest first. A setting of which nothing can be known (the computer was started since) is left out.
     static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?, stands: (ClockSetting) -> Bool = { _ in false }) -> [BottleEcho] {
-        let settings = settings.filter { !$0.wasNear }
+        let settings = chain(settings, host)
         return settings.indices.compactMap { index in
             let (setting, next) = (settings[index], settings.indices.contains(index + 1) ? settings[index + 1] : nil)
             let mark = setting.mark
@@ -32,9 +32,10 @@ struct BottleEcho: Hashable, Sendable {
             let end: Instant
             let error: Double
             var isMeasured = true
-            if let step = mark.step(to: host), let passed = mark.passed(until: next?.mark ?? host), passed >= 0 {
-                error = -step
-                end = mark.advanced(milliseconds: passed).wall
+            let shift = Double(mark.zoneShift(to: host))
+            if let ahead = mark.ahead(of: host), let passed = mark.passed(until: next?.mark ?? host), passed >= 0 {
+                error = ahead
+                end = mark.advanced(milliseconds: passed).wall.advanced(seconds: shift)
             } else if next == nil, let drift {
                 isMeasured = host.isSynchronized == true
                 error = Double(drift)
@@ -42,8 +43,18 @@ struct BottleEcho: Hashable, Sendable {
             } else {
                 return nil
             }
-            let (from, to) = (mark.wall.advanced(seconds: -slack), end.advanced(seconds: slack))
+            let (from, to) = (mark.wall.advanced(seconds: shift - slack), end.advanced(seconds: slack))
             return from <= to ? BottleEcho(time: from...to, error: isRight ? 0 : error, lastRecord: setting.lastRecord, isMeasured: isMeasured && !isRight) : nil
+        }
+    }
+
+    /// Each setting of another day, and those of its hours that came after: that the day was ours stays so. Where one of them cannot be measured, only days count.
+    private static func chain(_ settings: [ClockSetting], _ host: ClockMark) -> [ClockSetting] {
+        var isMeasured = false
+        return settings.filter { setting in
+            let step = setting.mark.step(to: host)
+            if !setting.wasNear { isMeasured = step != nil }
+            return !setting.wasNear || isMeasured && step != nil
         }
     }
 

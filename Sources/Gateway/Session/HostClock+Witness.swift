@@ -30,7 +30,7 @@ extension HostClock {
     static func isWitnessed(_ mark: ClockMark, drift: Int?, _ memory: BottleMemory) -> Bool {
         if mark.isSynchronized == true { return true }
         if goesOn(mark, memory) { return true }
-        guard let drift, Double(drift.magnitude) <= tolerance else { return false }
+        guard let drift = drift.map({ $0 - zoneShift($0, mark, memory) }), Double(drift.magnitude) <= tolerance else { return false }
         // It has its day from this clock, and agrees with it. That the last setting reached it nobody knows.
         return !memory.clockSettings.contains { setting in !setting.wasNear && setting.mark.step(to: mark).map { abs($0) <= tolerance } == true }
     }
@@ -43,7 +43,8 @@ extension HostClock {
 
     /// Near enough to date records by it, and yet the bottle is not set by it: this computer may have lost or gained some hours, and must not
     /// pass that on. What bottles' clocks drift stays below.
-    static func doubtOfHours(_ drift: Int, _ host: ClockMark, _ memory: BottleMemory, log: [Instant], _ zone: Zone) -> String? {
+    /// - Parameter shift: of the drift that the bottle shows, so much is left out here (`zoneShift`).
+    static func doubtOfHours(_ drift: Int, shift: Int, _ host: ClockMark, _ memory: BottleMemory, log: [Instant], _ zone: Zone) -> String? {
         guard Double(drift.magnitude) > small else { return nil }
         if goesOn(host, memory) { return nil }
         // It shows what this clock told it before it was set.
@@ -54,7 +55,7 @@ extension HostClock {
             return "\(clocks), as this computer's did before it was set"
         }
         // It was right, and has gone on by itself: that this computer's did so too nobody knows, who was started since.
-        if let kept = memory.agreement, !isKept(drift, since: kept, host: host.wall, zone: zone) {
+        if let kept = memory.agreement, !isKept(drift + shift, since: kept, host: host.wall, zone: zone) {
             return "\(clocks), and that was right at \(kept.at)"
         }
         guard drift > 0 else { return nil }
@@ -110,16 +111,28 @@ extension HostClock {
     /// What the bottle was told, as far as it heard it: where it goes on by an earlier clock than the last, that one stands once more in the place of
     /// those that never reached it, so that what was written since is dated by it, and nothing that came before.
     static func heardSettings(_ memory: BottleMemory, drift: Int?, _ host: ClockMark) -> [ClockSetting] {
-        let settings = memory.clockSettings.filter { !$0.wasNear }
+        var settings = memory.clockSettings
         guard let drift, Double(drift.magnitude) > tolerance else { return settings }
+        // What put its hours right is more than a day off by now: a clock that was set back since, and a journey.
+        if let index = settings.lastIndex(where: { showsExactly($0.mark, drift, host) }) { settings[index].wasNear = false }
         // One of another start of the computer may be what it shows, and nobody can tell.
         guard let last = settings.lastIndex(where: { shows($0.mark, drift, host) ?? true }), settings.indices.contains(last + 1) else { return settings }
         let (shown, missed) = (settings[last].mark, settings[last + 1])
-        return settings[...last] + [ClockSetting(mark: shown.advanced(milliseconds: shown.passed(until: missed.mark) ?? 0), lastRecord: missed.lastRecord)]
+        let again = shown.advanced(milliseconds: shown.passed(until: missed.mark) ?? 0)
+        return settings[...last] + [ClockSetting(mark: again, lastRecord: missed.lastRecord, wasNear: settings[last].wasNear)]
     }
 
     /// Whether a bottle that is ahead by `drift` goes on by that reading of this computer's clock; `nil` where the computer was started since.
     private static func shows(_ mark: ClockMark, _ drift: Int, _ host: ClockMark) -> Bool? {
-        mark.step(to: host).map { abs(Double(drift) + $0) <= tolerance / 2 }
+        mark.ahead(of: host).map { abs(Double(drift) - $0) <= tolerance / 2 }
+    }
+
+    private static func showsExactly(_ mark: ClockMark, _ drift: Int, _ host: ClockMark) -> Bool {
+        mark.zoneOffset != nil && mark.ahead(of: host).map { abs(Double(drift) - $0) <= small } == true
+    }
+
+    /// Seconds of the drift that are no clock's fault: the bottle shows to the minute what it was told, and the zone is another one since.
+    static func zoneShift(_ drift: Int, _ host: ClockMark, _ memory: BottleMemory) -> Int {
+        memory.clockSettings.last { showsExactly($0.mark, drift, host) }?.mark.zoneShift(to: host) ?? 0
     }
 }

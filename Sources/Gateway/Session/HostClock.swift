@@ -46,7 +46,8 @@ enum HostClock {
         if mark.isSynchronized == true { return isFarOff ? .bottleIsWrong : .believed }
         let settings = heardSettings(memory, drift: drift, mark)
         let echoes = BottleEcho.found(in: settings, host: mark, drift: nil)
-        let own = ownDrift(drift, mark, memory)
+        let shift = drift.map { zoneShift($0, mark, memory) } ?? 0
+        let own = ownDrift(drift.map { $0 - shift }, mark, memory)
         // What a clock told that somebody agreed with is evidence: not it was wrong, but this one is.
         let wrong = BottleEcho.found(in: settings.filter { !isVouched($0, memory) }, host: mark, drift: nil).filter(\.isWrong)
         let log = log.filter { record in !wrong.contains { $0.time.contains(record.instant) } }
@@ -59,8 +60,8 @@ enum HostClock {
                 verdict = .contradicted("this computer's clock has been set to \(host), nobody else shows that time, and the log's records have no year")
             }
         }
-        if verdict == .believed, let own, let sentence = doubtOfHours(own, mark, memory, log: told.map(\.instant), zone) { return .near(sentence) }
-        return verdict == .believed && own == nil && drift != nil ? .bottleIsWrong : verdict
+        if verdict == .believed, let own, let sentence = doubtOfHours(own, shift: shift, mark, memory, log: told.map(\.instant), zone) { return .near(sentence) }
+        return verdict == .believed && drift != nil && (own == nil || isFarOff) ? .bottleIsWrong : verdict
     }
 
     private static func judge(host: Instant, drift: Int?, _ voices: Voices, log: [Instant]) -> Verdict {

@@ -161,7 +161,8 @@ struct JournalKeeper {
     /// To be answered before the bottle's clock is set.
     mutating func noteClockSetting(bottle: String, _ work: inout PollWork) {
         pending.append(.clockSetting)
-        let wasNear = work.report.clockDriftSeconds.map { Double($0.magnitude) <= HostClock.tolerance } ?? false
+        let drift = work.report.clockDriftSeconds.map { $0 - HostClock.zoneShift($0, work.clockMark, memory) }
+        let wasNear = drift.map { Double($0.magnitude) <= HostClock.tolerance } ?? false
         work.emit(.journal(.noteClockSetting(bottle: bottle, work.clockMark, wasNear: wasNear)))
     }
 

@@ -61,7 +61,7 @@ struct PollWork {
         // It was set before the first look at it.
         if abs(mark.wall.seconds(to: wall)) > 60 { mark.isSynchronized = nil }
         mark.wall = wall
-        return mark
+        return mark.shown(in: options.zone)
     }
 
     /// The bottle shows what a clock shows that is known to be right, and its log was read.

@@ -50,7 +50,7 @@ public enum SecondLook {
             let memory = try journal.recall(BottleNames(bottle))
             if let host = options.host, !mayDate(host, memory) { continue }
             let years = options.host.map { YearTeller($0, isWitnessed: options.trustsClock || HostClock.isWitnessed($0, drift: nil, memory), memory) } ?? .notAsked
-            let echoes = BottleEcho.found(in: memory.clockSettings, host: options.host ?? ClockMark(wall: now), drift: nil) {
+            let echoes = BottleEcho.found(in: memory.clockSettings, host: (options.host ?? ClockMark(wall: now)).shown(in: options.zone), drift: nil) {
                 !years.isAgreed && HostClock.isVouched($0, memory)
             }
             let ahead = options.host.flatMap(options.aheadLimit)

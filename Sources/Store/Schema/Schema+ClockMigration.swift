@@ -23,4 +23,9 @@ extension Schema {
     static let nearSettings = Migration(name: "nearSettings", sql: """
         ALTER TABLE clock_mark ADD COLUMN wasNear INTEGER NOT NULL DEFAULT 0;
         """)
+
+    /// In which zone a bottle was told the time: its clock has none, and shows hours more or less after a journey.
+    static let toldZones = Migration(name: "toldZones", sql: """
+        ALTER TABLE clock_mark ADD COLUMN zoneOffset INTEGER;      -- seconds east of UTC; NULL: nobody noted it
+        """)
 }

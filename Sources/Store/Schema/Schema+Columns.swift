@@ -10,7 +10,7 @@ extension Schema {
         bottle_setting: bottle name value
         change: id at what before
         claim: id claimant claimedAt
-        clock_mark: id bottle wall boot uptime isSynchronized lastRecord isWitnessed wasNear
+        clock_mark: id bottle wall boot uptime isSynchronized lastRecord isWitnessed wasNear zoneOffset
         connection_state: only problem message since
         counter: name value
         day: localDay goalMl

@@ -52,9 +52,9 @@ enum ClockMarks {
 
     private static func insert(_ mark: ClockMark, of bottle: Int64?, isWitnessed: Bool = true, wasNear: Bool = false, _ db: Database) throws {
         try db.execute(sql: """
-            INSERT INTO clock_mark (bottle, wall, boot, uptime, isSynchronized, isWitnessed, wasNear, lastRecord)
-            VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM bottle_record))
-            """, arguments: [bottle, mark.wall.milliseconds, mark.boot, mark.uptime, mark.isSynchronized, isWitnessed, wasNear])
+            INSERT INTO clock_mark (bottle, wall, boot, uptime, isSynchronized, isWitnessed, wasNear, zoneOffset, lastRecord)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM bottle_record))
+            """, arguments: [bottle, mark.wall.milliseconds, mark.boot, mark.uptime, mark.isSynchronized, isWitnessed, wasNear, mark.zoneOffset])
     }
 
     /// A row that somebody else wrote says nothing.
@@ -62,7 +62,8 @@ enum ClockMarks {
         try? ClockSetting(
             mark: ClockMark(
                 wall: row.instant("wall"), boot: row.checked("boot"), uptime: row.checked("uptime"),
-                isSynchronized: (row.checked("isSynchronized", Int64?.self)).map { $0 != 0 }),
+                isSynchronized: (row.checked("isSynchronized", Int64?.self)).map { $0 != 0 },
+                zoneOffset: (row.checked("zoneOffset", Int64?.self)).flatMap { (-86_400...86_400).contains($0) ? Int($0) : nil }),
             lastRecord: row.checked("lastRecord"), wasNear: (row.checked("wasNear", Int64.self)) != 0)
     }
 }

@@ -10,12 +10,15 @@ public struct ClockMark: Hashable, Sendable {
     public var uptime: Int64
     /// Whether a time server kept the clock right, by the kernel's own account; `nil` where nobody says.
     public var isSynchronized: Bool?
+    /// Seconds east of UTC that a bottle is told this reading with, -86,400 to 86,400; `nil` where nobody noted it.
+    public var zoneOffset: Int?
 
-    public init(wall: Instant, boot: Int64? = nil, uptime: Int64 = 0, isSynchronized: Bool? = nil) {
+    public init(wall: Instant, boot: Int64? = nil, uptime: Int64 = 0, isSynchronized: Bool? = nil, zoneOffset: Int? = nil) {
         self.wall = wall
         self.boot = boot
         self.uptime = uptime
         self.isSynchronized = isSynchronized
+        self.zoneOffset = zoneOffset
     }
 
     /// The same, where is known what the clock said that the computer's start was, ms UTC.
@@ -31,6 +34,13 @@ public struct ClockMark: Hashable, Sendable {
 
     /// What this clock says that the computer's start was, ms UTC.
     public var start: Int64 { wall.milliseconds.saturatingSubtract(uptime) }
+
+    /// The same, as people see it in a zone.
+    public func shown(in zone: Zone) -> ClockMark {
+        var mark = self
+        mark.zoneOffset = zone.offsetSeconds(at: wall)
+        return mark
+    }
 
     /// What this clock shows after so many milliseconds in which nobody sets it.
     public func advanced(milliseconds: Int64) -> ClockMark {
@@ -50,6 +60,17 @@ public struct ClockMark: Hashable, Sendable {
     /// Seconds by which the wall clock was set forward (or back, below zero) until another mark; `nil` where nobody knows.
     public func step(to other: ClockMark) -> Double? {
         passed(until: other).map { advanced(milliseconds: $0).wall.seconds(to: other.wall) }
+    }
+
+    /// Seconds that a clock without a zone, told this reading, is ahead by a change of zone until another mark; 0 where nobody knows.
+    public func zoneShift(to other: ClockMark) -> Int {
+        guard let zoneOffset, let now = other.zoneOffset else { return 0 }
+        return zoneOffset - now
+    }
+
+    /// Seconds that a bottle which was told this reading is ahead of another mark: it runs on, and knows no zone. `nil` where nobody knows.
+    public func ahead(of other: ClockMark) -> Double? {
+        step(to: other).map { Double(zoneShift(to: other)) - $0 }
     }
 }
 
