@@ -29,8 +29,11 @@ public struct ClockMark: Hashable, Sendable {
     /// Whether this reading, which a time server vouched for, still says something beside a later one that somebody else agreed with: no clock
     /// that is right is behind it, and a person, or a server that corrects itself, may know better.
     public func outlives(_ later: ClockMark) -> Bool {
-        isSynchronized == true && later.isSynchronized != true && later.wall.seconds(to: wall) <= RecordResolver.aheadSeconds
+        isSynchronized == true && later.isSynchronized != true && later.wall.seconds(to: wall) <= Self.day
     }
+
+    /// Seconds: as far ahead as a record may lie (tracker law A2, rule 4); zones and their changes stay below.
+    private static let day: Double = 86_400
 
     /// What this clock says that the computer's start was, ms UTC.
     public var start: Int64 { wall.milliseconds.saturatingSubtract(uptime) }
