@@ -96,7 +96,7 @@ final class FlightRecorder: Sendable {
                 recorder.finish()
             }
         } catch {
-            return error.localizedDescription
+            return FileTrouble.words(error)
         }
         return nil
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Importing
+import Synchronization
 import Testing
 import TrackerCore
 
@@ -62,6 +63,48 @@ import TrackerCore
         try Data("broken".utf8).write(to: folder.appendingPathComponent("waterh.sqlite-drinks.csv"))
         try store.updateHealthFiles()
         #expect(try keys("waterh.sqlite-drinks.csv") == stored())
+    }
+
+    /// Service, poll and commands follow their commits with the files, at once: a drink was in them twice, and stayed so.
+    @Test func healthFilesThatManyKeepAtOnceHaveEachDrinkOnce() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let path = scratch.path
+        try store.changeSettings([("health.enabled", "true")], now)
+        let troubles = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 6) { number in
+            do {
+                let store = try TrackerStore(path: path)
+                for ml in 1...25 {
+                    _ = try store.logDrink(ml: 100 * number + ml, now)
+                    try store.updateHealthFiles()
+                }
+            } catch {
+                troubles.withLock { $0.append(FileTrouble.words(error)) }
+            }
+        }
+        #expect(troubles.withLock(\.self).isEmpty)
+        let stored = try store.allDrinks().map(\.key).sorted()
+        #expect(stored.count == 150)
+        for name in ["waterh.sqlite-drinks.xml", "waterh.sqlite-drinks.csv"] {
+            let text = try String(contentsOf: scratch.directory.appendingPathComponent("health/\(name)"), encoding: .utf8)
+            #expect(try HealthReader.samples(text).compactMap(\.uuid).sorted() == stored, "\(name)")
+        }
+    }
+
+    @Test func aFileThatCannotBeWrittenIsToldInTheSystemsWords() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        try store.changeSettings([("health.enabled", "true")], now)
+        try Data().write(to: scratch.directory.appendingPathComponent("health"))
+        _ = try store.logDrink(ml: 100, now)
+        let troubles = store.afterCommit(now)
+        #expect(troubles == ["The health files beside the store could not be written (the store is right): Not a directory, at \(scratch.directory.path)/health"])
+        for (error, words) in [
+            (CocoaError(.fileWriteOutOfSpace, userInfo: [NSFilePathErrorKey: "/a"]) as any Error, "No space left on device, at /a"),
+            (POSIXError(.ENOSPC), "No space left on device"),
+            (NSError(domain: NSCocoaErrorDomain, code: 640, userInfo: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: 28)]), "No space left on device"),
+            (NSError(domain: "odd", code: 7), "it cannot be written or read (odd 7)"),
+            (StoreError(.busy, "It is busy", at: "/b"), "\(StoreError(.busy, "It is busy", at: "/b"))"),
+        ] { #expect(FileTrouble.words(error) == words) }
     }
 
     @Test func aPurgeLeavesEmptyTablesAndNoBytes() throws {

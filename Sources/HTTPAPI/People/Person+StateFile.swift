@@ -24,8 +24,9 @@ extension Person {
                 }
                 lastTrouble = nil
             } catch {
-                if lastTrouble != "\(error)" { trouble("\(error)") }
-                lastTrouble = "\(error)"
+                let words = FileTrouble.words(error)
+                if lastTrouble != words { trouble(words) }
+                lastTrouble = words
             }
             try? await Task.sleep(for: Self.fileLookEvery)
         }

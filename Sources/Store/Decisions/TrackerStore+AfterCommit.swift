@@ -17,7 +17,7 @@ extension TrackerStore {
         do {
             try updateHealthFiles()
         } catch {
-            troubles.append("The health files beside the store could not be written (the store is right): \(error)")
+            troubles.append("The health files beside the store could not be written (the store is right): \(FileTrouble.words(error))")
         }
         return troubles
     }

@@ -10,16 +10,28 @@ extension TrackerStore {
     /// Call it after a commit; the store is right whatever becomes of the files, and the next call mends them.
     public func updateHealthFiles() throws {
         guard path != ":memory:", try settings().healthEnabled else { return }
-        let (through, rewrites, state, written) = try read { db in
-            (
-                try Int64.fetchOne(db, sql: "SELECT max(id) FROM drink") ?? 0, try Counter.value("drink.rewrites", db),
-                try HealthCounter.allCases.map { try Counter.value($0.rawValue, db) }, try WrittenFiles.names(db)
-            )
-        }
         let files = [HealthFile(.appleHealth, beside: path), HealthFile(.csv, beside: path)]
-        let isInStep = rewrites == state[1] && files.map(\.size) == Array(state[2...]) && state[2] > 0
-        if isInStep, through <= state[0] { return }
-        try remember(files, madeFolder: HealthFile.makeFolder(beside: path), known: written)
+        func look() throws -> (through: Int64, rewrites: Int, state: [Int], written: Set<String>, isInStep: Bool) {
+            let (through, rewrites, state, written) = try read { db in
+                (
+                    try Int64.fetchOne(db, sql: "SELECT max(id) FROM drink") ?? 0, try Counter.value("drink.rewrites", db),
+                    try HealthCounter.allCases.map { try Counter.value($0.rawValue, db) }, try WrittenFiles.names(db)
+                )
+            }
+            return (through, rewrites, state, written, rewrites == state[1] && files.map(\.size) == Array(state[2...]) && state[2] > 0)
+        }
+        func isDone(_ found: (through: Int64, rewrites: Int, state: [Int], written: Set<String>, isInStep: Bool)) -> Bool {
+            found.isInStep && found.through <= found.state[0]
+        }
+        var found = try look()
+        if isDone(found) { return }
+        try remember(files, madeFolder: HealthFile.makeFolder(beside: path), known: found.written)
+        let turn = try HealthFile.takeTurn(beside: path)
+        defer { close(turn) }
+        // Another program may have done it while we waited.
+        found = try look()
+        if isDone(found) { return }
+        let (through, rewrites, state, written, isInStep) = found
         if isInStep {
             for file in files {
                 try file.append { take in try forEachDrink(after: state[0], through: Int(through), take) }
@@ -115,9 +127,29 @@ private struct HealthFile {
     static func makeFolder(beside store: String) throws -> Bool {
         let folder = URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder)
         if mkdir(folder.path, 0o700) == 0 { return true }
-        guard errno == EEXIST else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: folder.path]) }
+        guard errno == EEXIST else { throw trouble(folder.path) }
         return false
     }
+
+    /// One program at a time writes them: each knows from the store how far they are, and two that go on from there would write a drink twice.
+    /// - Returns: a descriptor that holds the turn until it is closed.
+    static func takeTurn(beside store: String) throws -> Int32 {
+        let folder = URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder).path
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw trouble(folder) }
+        for _ in 0..<turns {
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
+            usleep(pause)
+        }
+        close(descriptor)
+        throw StoreError(.busy, "Another program has been writing them for \(UInt32(turns) * pause / 1_000_000) s", at: folder)
+    }
+
+    /// Microseconds between two looks whether it is our turn, and how many there are: one that is stopped in the middle holds nobody up for long.
+    private static let pause: UInt32 = 5000
+    private static let turns = 1000
+
+    private static func trouble(_ path: String) -> NSError { NSError(domain: NSPOSIXErrorDomain, code: Int(errno), userInfo: [NSFilePathErrorKey: path]) }
 
     var size: Int { ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0 }
 
@@ -125,16 +157,15 @@ private struct HealthFile {
     func replace(_ drinks: ((Drink) throws -> Void) throws -> Void) throws {
         let new = path + ".new"
         unlink(new)
-        guard FileManager.default.createFile(atPath: new, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-            throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: new])
-        }
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.trouble(new) }
         defer { unlink(new) }
-        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: new))
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         defer { try? handle.close() }
         var export = HealthExport(format)
         try write(export.opening, drinks, &export, to: handle)
         try handle.synchronize()
-        guard rename(new, path) == 0 else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
+        guard rename(new, path) == 0 else { throw Self.trouble(path) }
     }
 
     /// Writes further drinks before its last line.
