@@ -50,9 +50,9 @@ public struct FleetServer: Sendable {
         }
         router.get("/v1/people/:person/days") { request, context in
             let name = context.parameters.get("person").flatMap(\.removingPercentEncoding) ?? ""
-            guard !name.utf8.contains(0) else { throw FleetProblem(.notFound, "There is nobody of that name here.") }
+            guard !name.utf8.contains(0) else { throw FleetProblem.missing }
             guard let days = try await look(request, { try $0.days(of: name)?.map { "\($0.day),\($0.ml),\($0.drinks)\n" } }) else {
-                throw FleetProblem(.notFound, "There is nobody of that name here.")
+                throw FleetProblem.missing
             }
             return Self.answer("text/csv; charset=utf-8", Array(("day,ml,drinks\n" + days.joined()).utf8))
         }
@@ -70,9 +70,9 @@ public struct FleetServer: Sendable {
     private func take(_ request: Request) async throws -> Response {
         let credential = try Self.credential(request)
         let type = request.headers[.contentType]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
-        guard type == "application/x-ndjson" else { throw FleetProblem(.unsupportedMediaType, "A batch is application/x-ndjson: one JSON object a line.") }
+        guard type == "application/x-ndjson" else { throw FleetProblem(.unsupportedMediaType, "notLines", "A batch is application/x-ndjson: one JSON object a line.") }
         guard (request.headers[.contentEncoding] ?? "identity").lowercased() == "identity" else {
-            throw FleetProblem(.unsupportedMediaType, "A batch is sent as it is, not packed.", headers: [.acceptEncoding: "identity"])
+            throw FleetProblem(.unsupportedMediaType, "packed", "A batch is sent as it is, not packed.", headers: [.acceptEncoding: "identity"])
         }
         guard request.headers[.contentLength].flatMap(Int.init) ?? 0 <= FleetLines.byteLimit else { throw FleetProblem(explaining: HTTPError(.contentTooLarge)) }
         // The place is taken before the body: what waits in memory is bounded, too.
@@ -96,17 +96,17 @@ public struct FleetServer: Sendable {
 
     private func visitor(_ credential: String, _ role: FleetVisitor.Role, _ pool: FleetPool) async throws -> FleetVisitor {
         let hash = FleetCredential.hash(credential)
-        guard let visitor = try await pool.use({ try $0.visitor(hash) }) else { throw FleetProblem(.unauthorized, "Nobody here knows this credential.", headers: [.wwwAuthenticate: "Bearer"]) }
-        guard !visitor.isRevoked else { throw FleetProblem(.forbidden, "This credential was taken back.") }
+        guard let visitor = try await pool.use({ try $0.visitor(hash) }) else { throw FleetProblem(.unauthorized, "unknownCredential", "Nobody here knows this credential.", headers: [.wwwAuthenticate: "Bearer"]) }
+        guard !visitor.isRevoked else { throw FleetProblem(.forbidden, "credentialRevoked", "This credential was taken back.") }
         guard visitor.role == role else {
-            throw FleetProblem(.forbidden, role == .gateway ? "Who only looks tells no entries." : "A gateway's credential shows nothing: a reader's does.")
+            throw FleetProblem(.forbidden, "otherRole", role == .gateway ? "Who only looks tells no entries." : "A gateway's credential shows nothing: a reader's does.")
         }
         return visitor
     }
 
     private static func credential(_ request: Request) throws -> String {
         guard let credential = FleetCredential.shown(request.headers[.authorization]) else {
-            throw FleetProblem(.unauthorized, "Show a credential: Authorization: Bearer …, or as the password in a browser.", headers: [.wwwAuthenticate: "Basic realm=\"fleet\", charset=\"UTF-8\""])
+            throw FleetProblem(.unauthorized, "notLetIn", "Show a credential: Authorization: Bearer …, or as the password in a browser.", headers: [.wwwAuthenticate: "Basic realm=\"fleet\", charset=\"UTF-8\""])
         }
         return credential
     }
@@ -119,7 +119,7 @@ public struct FleetServer: Sendable {
                 return nil
             }
             defer { group.cancelAll() }
-            guard let body = try await group.next() ?? nil else { throw FleetProblem(.requestTimeout, "The batch did not arrive within \(arrivalLimit.components.seconds) s. Send less at once.") }
+            guard let body = try await group.next() ?? nil else { throw FleetProblem(.requestTimeout, "slowBody", "The batch did not arrive within \(arrivalLimit.components.seconds) s. Send less at once.") }
             return body
         }
     }

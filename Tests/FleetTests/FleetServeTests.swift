@@ -46,6 +46,13 @@ struct FleetServeTests {
             OutgoingRequest("POST", url + "/v1/entries", headers: [("Content-Type", type)] + (credential.map { [("Authorization", "Bearer \($0)")] } ?? []), body: body))
     }
 
+    /// Of problem details, which keep the names that they had before there was a code.
+    static func code(_ answer: OutgoingAnswer) -> String? {
+        let problem = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+        #expect(problem.map { Set($0.keys) } == ["type", "title", "status", "detail", "code"] && problem?["status"] as? Int == answer.status)
+        return problem?["code"] as? String
+    }
+
     static func get(_ url: String, _ credential: String?) async throws -> (status: Int, text: String) {
         let answer = try await OutgoingClient().send(OutgoingRequest("GET", url, headers: credential.map { [("Authorization", "Bearer \($0)")] } ?? []))
         return (answer.status, String(decoding: answer.body, as: UTF8.self))
@@ -79,7 +86,10 @@ struct FleetServeTests {
         #expect(page.text.contains("<th>Last drink</th>") && page.text.contains(#"<td class="n">20</td><td>"#))
         let csv = try await Self.get(two.url + "/v1/people/%3Cb%3EAnn%20%26%20co/days", reader)
         #expect(csv.text == "day,ml,drinks\n\(LocalDay(daysSince1970: today)),2000,20\n")
-        #expect(try await Self.get(two.url + "/v1/people/nobody/days", reader).status == 404)
+        for path in ["/v1/people/nobody/days", "/v1/nowhere"] {
+            let nothing = try await Self.get(two.url + path, reader)
+            #expect(nothing.status == 404 && nothing.text.contains(#""code":"notFound""#), "\(nothing.text)")
+        }
         #expect(try await Self.get(two.url + "/metrics", reader).text.contains("waterh_fleet_entries_total{became=\"taken\"} 10\n"))
         #expect(try await Self.get(two.url + "/healthz", nil).status == 200)
         for (credential, status) in [(gateway, 403), ("wf_wrong", 401), (nil, 401)] { #expect(try await Self.get(two.url + "/v1/overview", credential).status == status) }
@@ -95,16 +105,16 @@ struct FleetServeTests {
         let server = try await fleet.serve("--batches", "1")
         let good = try FleetLines.bytes([FleetEntryTests.entry()])
         let newer = Array(String(decoding: good, as: UTF8.self).replacing(#""version":1"#, with: #""version":2"#).utf8)
-        let cases: [(String?, [UInt8], String, Int, String)] = [
-            (nil, good, "application/x-ndjson", 401, "Show a credential"), ("wf_x", good, "application/x-ndjson", 401, "Nobody here knows"),
-            (reader, good, "application/x-ndjson", 403, "only looks"), (gateway, good, "text/plain", 415, "x-ndjson"),
-            (gateway, good + newer, "application/x-ndjson", 400, "of version 2"),
-            (gateway, Array(repeating: 10, count: FleetLines.byteLimit + 1), "application/x-ndjson", 413, "8 MiB"),
-            (gateway, Array(repeating: Array("{}\n".utf8), count: 10_001).flatMap(\.self), "application/x-ndjson", 413, "10000"),
+        let cases: [(String?, [UInt8], String, Int, String, String)] = [
+            (nil, good, "application/x-ndjson", 401, "notLetIn", "Show a credential"), ("wf_x", good, "application/x-ndjson", 401, "unknownCredential", "Nobody here knows"),
+            (reader, good, "application/x-ndjson", 403, "otherRole", "only looks"), (gateway, good, "text/plain", 415, "notLines", "x-ndjson"),
+            (gateway, good + newer, "application/x-ndjson", 400, "newerVersion", "of version 2"),
+            (gateway, Array(repeating: 10, count: FleetLines.byteLimit + 1), "application/x-ndjson", 413, "tooLarge", "8 MiB"),
+            (gateway, Array(repeating: Array("{}\n".utf8), count: 10_001).flatMap(\.self), "application/x-ndjson", 413, "tooManyEntries", "10000"),
         ]
-        for (credential, body, type, status, words) in cases {
+        for (credential, body, type, status, code, words) in cases {
             let answer = try await Self.post(server.url, credential, body, type: type)
-            #expect(answer.status == status && String(decoding: answer.body, as: UTF8.self).contains(words), "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+            #expect(answer.status == status && Self.code(answer) == code && String(decoding: answer.body, as: UTF8.self).contains(words), "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
         }
         let store = FleetStore(try FleetConnection(fleet.words))
         #expect(try store.days(of: "anna") == nil, "nothing of a batch that was refused is stored")
@@ -116,7 +126,7 @@ struct FleetServeTests {
         let isWaiting = try await event { try store.connection.run("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'").isEmpty ? nil : true }
         #expect(isWaiting == true)
         let busy = try await Self.post(server.url, gateway, good)
-        #expect(busy.status == 429 && busy.header("Retry-After") == "1")
+        #expect(busy.status == 429 && Self.code(busy) == "busy" && busy.header("Retry-After") == "1")
         try other.script("COMMIT")
         #expect(try await first.status == 200)
 
@@ -126,10 +136,10 @@ struct FleetServeTests {
         try other.script("ALTER DATABASE \(try #require(other.run("SELECT current_database()").first?.first ?? nil)) SET default_transaction_read_only = on")
         try other.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
         let stands = try await Self.post(server.url, gateway, good)
-        #expect(stands.status == 503 && stands.header("Retry-After") == "5" && String(decoding: stands.body, as: UTF8.self).contains("may only be read"))
+        #expect(stands.status == 503 && Self.code(stands) == "databaseReadOnly" && stands.header("Retry-After") == "5" && String(decoding: stands.body, as: UTF8.self).contains("may only be read"))
         try other.script("SET default_transaction_read_only = off; UPDATE gateway SET revoked = now() WHERE name = 'ward-1'")
         let revoked = try await Self.post(server.url, gateway, good)
-        #expect(revoked.status == 403 && String(decoding: revoked.body, as: UTF8.self).contains("taken back"))
+        #expect(revoked.status == 403 && Self.code(revoked) == "credentialRevoked" && String(decoding: revoked.body, as: UTF8.self).contains("taken back"))
         server.program.send(signal: SIGTERM)
         #expect(try await server.program.finish().exitCode == 0)
     }
@@ -142,7 +152,7 @@ struct FleetServeTests {
         func told(_ person: String?, _ place: Int64) throws -> [UInt8] { try FleetLines.bytes([FleetEntryTests.entry(place, person: person, key: "k\(place)")]) }
         for (person, place) in [("anna", 1), (nil, 2), ("ward-1", 3)] as [(String?, Int64)] { #expect(try await Self.post(server.url, gateway, told(person, place)).status == 200) }
         let refused = try await Self.post(server.url, gateway, told("anna", 4) + told("bob", 5))
-        #expect(refused.status == 403 && String(decoding: refused.body, as: UTF8.self).contains("ward-1 may not tell of bob here"))
+        #expect(refused.status == 403 && Self.code(refused) == "otherPerson" && String(decoding: refused.body, as: UTF8.self).contains("ward-1 may not tell of bob here"))
         let store = FleetStore(try FleetConnection(fleet.words))
         #expect(try store.days(of: "bob") == nil && store.days(of: "anna")?.map(\.drinks) == [1], "nothing of that batch is there")
         #expect(try await fleet.run("report").contains(", may not tell of bob\n"))
