@@ -24,6 +24,7 @@ public final class Blur: Sendable {
         name.count > 1 || name.contains { !$0.isASCII || $0.isUppercase }
     }
 
+    /// The text with stand-ins in the place of names and addresses, the same one for the same name.
     public func text(_ text: String) -> String {
         var text = text
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }

@@ -1,10 +1,12 @@
 /// Reads server-sent events (WHATWG HTML) out of an HTTP/1.1 answer, piece by piece as it arrives. What is no such answer, or has no end, is an error.
 public struct EventReader: Sendable {
+    /// One event of the stream.
     public struct Event: Hashable, Sendable {
         public var name: String
         public var data: String
     }
 
+    /// The stream holds what is no event; `description` says what.
     public struct Malformed: Error, Hashable, CustomStringConvertible {
         public let description: String
     }

@@ -9,6 +9,7 @@ public indirect enum JSONValue: Hashable, Sendable {
     /// Keys are lowerCamelCase; a key occurs once.
     case object([Member])
 
+    /// A name of an object, with its value.
     public struct Member: Hashable, Sendable {
         public let key: String
         public let value: JSONValue

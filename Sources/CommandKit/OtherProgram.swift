@@ -3,6 +3,7 @@ import Synchronization
 
 /// A program of the system that is asked for something: within a time, with as much of its output as somebody reads.
 public struct OtherProgram: Sendable {
+    /// What a program that has ended left behind.
     public struct Result: Sendable {
         public var exitCode: Int32
         /// Standard output and standard error, as they came; cut at a mebibyte.

@@ -72,6 +72,7 @@ public final class TextOutput: Sendable {
     /// One JSON object on a line of its own.
     public func line(_ value: JSONValue) { line(value.text) }
 
+    /// Writes what is held back.
     public func flush() {
         state.withLock { state in
             if let trouble = writeAll(state.buffer, to: descriptor) {
@@ -88,6 +89,7 @@ public enum Diagnostics {
     /// Whether colour and progress lines are welcome: a terminal, and no `NO_COLOR`.
     public static let isLively = isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
+    /// One line for a person, on standard error.
     public static func line(_ text: String) { put("", text) }
 
     /// A text of several lines, whose line breaks are meant.
@@ -99,6 +101,7 @@ public enum Diagnostics {
         if let advice { line("  " + advice) }
     }
 
+    /// `warning: WHAT`, on standard error.
     public static func warning(_ sentence: String) {
         put(label("warning:", .amber), sentence)
     }
@@ -121,6 +124,7 @@ public struct ProgressLine: Sendable {
 
     public init(isShown: Bool = Diagnostics.isLively) { self.isShown = isShown }
 
+    /// Writes the text over the last one; nothing where it is not shown.
     public mutating func show(_ text: String) {
         guard isShown else { return }
         let text = TerminalText.safe(text)

@@ -5,6 +5,7 @@ import TrackerCore
 
 /// The machine that a command runs on: its clock, its zone, its environment. Read here and nowhere else.
 public enum Machine {
+    /// The time of day; in a demonstration the time that is played.
     public static func now() -> Instant {
         let real = realNow
         return play.withLock { $0.map { $0.time(at: real) } } ?? real

@@ -6,6 +6,7 @@ extension DBusConnection {
         emit(tree.add(path, interfaces, isManager: isManager))
     }
 
+    /// Takes the object away, and says so where somebody manages objects above it.
     public func unexport(_ path: String) {
         emit(tree.remove(path))
     }

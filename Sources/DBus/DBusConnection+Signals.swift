@@ -45,6 +45,7 @@ extension DBusConnection {
         return id
     }
 
+    /// No more signals for this subscription; without effect where it has ended.
     public func unsubscribe(_ id: SubscriptionID) {
         guard let subscription = subscriptions.removeValue(forKey: id.number) else { return }
         call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "RemoveMatch", [.string(subscription.match.rule)])) { _ in }

@@ -23,6 +23,7 @@ public struct DBusArgument: Sendable, Hashable {
     }
 }
 
+/// A method of an object of ours.
 public struct DBusMethod: Sendable {
     public var name: String
     public var input: [DBusArgument]
@@ -79,6 +80,7 @@ public struct DBusInvocation: Sendable {
     public var wantsReply: Bool
 }
 
+/// What a method of ours answers.
 public enum DBusAnswer: Sendable {
     case values([DBusValue])
     case failure(DBusFailure)
@@ -86,5 +88,6 @@ public enum DBusAnswer: Sendable {
     case later
 
     public static let done = DBusAnswer.values([])
+    /// An error by its name on the bus, with a sentence for people.
     public static func failure(_ name: String, _ message: String) -> DBusAnswer { .failure(DBusFailure(name, message)) }
 }

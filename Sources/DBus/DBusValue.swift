@@ -21,6 +21,7 @@ public indirect enum DBusValue: Hashable, Sendable {
     case dictionary(DBusType, DBusType, [Entry])
     case structure([DBusValue])
 
+    /// A key of a dictionary, with its value.
     public struct Entry: Hashable, Sendable {
         public var key: DBusValue
         public var value: DBusValue
@@ -58,6 +59,7 @@ public indirect enum DBusValue: Hashable, Sendable {
         .dictionary(.string, .variant, values.sorted { $0.key < $1.key }.map { Entry(.string($0.key), .variant($0.value)) })
     }
 
+    /// An array of strings, `as`.
     public static func strings(_ values: [String]) -> DBusValue { .array(.string, values.map { .string($0) }) }
 }
 

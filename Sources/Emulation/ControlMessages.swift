@@ -57,6 +57,7 @@ public enum ControlMessages {
             second: UInt8(numbers.count > 5 ? numbers[5] : 0))
     }
 
+    /// A request line as an object: what to do, and the value where there is one.
     public static func request(_ word: String, _ value: String?) -> JSONValue {
         value.map { ["do": .string(word), "value": .string($0)] } ?? ["do": .string(word)]
     }
@@ -70,6 +71,7 @@ public enum ControlMessages {
         return try action(word, value)
     }
 
+    /// The answer as an object: `ok`, and `status` or `error`.
     public static func answer(_ reply: ControlReply) -> JSONValue {
         switch reply {
         case .done(let status): ["ok": true, "status": json(status)]
@@ -77,6 +79,7 @@ public enum ControlMessages {
         }
     }
 
+    /// The bottle as its owner sees it, as an object.
     public static func json(_ status: BottleStatus) -> JSONValue {
         [
             "name": .string(status.identity.name), "address": .string(status.identity.address.description),

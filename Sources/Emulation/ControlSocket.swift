@@ -2,6 +2,7 @@ import Foundation
 
 /// The two ends of the control socket, as the system has them.
 public enum ControlSocket {
+    /// The socket could not be opened, and why.
     public struct Failure: Error, Sendable, CustomStringConvertible {
         public let isInUse: Bool
         public let description: String

@@ -15,6 +15,7 @@ public struct FleetWorld: Sendable {
         public var cutOff: [Range<Int>]
     }
 
+    /// A drink that comes, changes or goes.
     public struct Change: Sendable {
         /// Since the beginning: the store knows it from then on.
         public var hour: Int

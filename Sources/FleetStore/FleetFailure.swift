@@ -1,5 +1,6 @@
 /// Why PostgreSQL did not do what was asked: what happened, where, and what can be done about it.
 public struct FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of trouble it is; a reader of problem details sees it behind `database`.
     public enum Kind: String, Hashable, Sendable {
         /// The words that name the database are none.
         case wrongUse

@@ -11,6 +11,7 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
     /// So many of each are shown.
     public static let limit = 10_000
 
+    /// Somebody of whom a gateway told.
     public struct Person: Hashable, Sendable, Encodable {
         public var name: String
         /// Theirs, in the zone of their newest drink; UTC's where there is none around now.
@@ -23,6 +24,7 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
         public var lastDrinkSecondsAgo: Int64?
     }
 
+    /// A bottle of whose records a gateway told.
     public struct Bottle: Hashable, Sendable, Encodable {
         public var name: String
         /// Whose drinks it brought last.
@@ -32,6 +34,7 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
         public var toldSecondsAgo: Int64
     }
 
+    /// A gateway that was enrolled.
     public struct Gateway: Hashable, Sendable, Encodable {
         public var name: String
         public var isRevoked: Bool

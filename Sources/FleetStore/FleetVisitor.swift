@@ -1,5 +1,6 @@
 /// Who has a credential.
 public struct FleetVisitor: Hashable, Sendable {
+    /// What a credential is good for.
     public enum Role: String, Hashable, Sendable {
         /// Tells entries, and sees nothing.
         case gateway

@@ -39,6 +39,7 @@ public final class HealthReader {
         return samples
     }
 
+    /// All samples of a whole document.
     public static func samples(_ text: String) throws -> [HealthSample] { try samples(Array(text.utf8)) }
 
     // MARK: - Parts

@@ -41,6 +41,7 @@ public struct MonitorRecorder {
     /// What is to be written into the file.
     public mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
 
+    /// Takes a packet of the monitor; those of other adapters, and those that are not wanted, are passed over.
     public mutating func take(_ packet: MonitorPacket) throws {
         guard adapter.map({ $0 == packet.adapter }) ?? true else { return }
         let content = Self.content(packet.opcode)

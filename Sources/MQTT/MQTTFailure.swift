@@ -1,5 +1,6 @@
 /// Why there is no connection with a broker, or no more.
 public struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of trouble it is.
     public enum Kind: String, Hashable, Sendable {
         /// libmosquitto is not there.
         case libraryMissing

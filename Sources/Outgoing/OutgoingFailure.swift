@@ -1,5 +1,6 @@
 /// Why there is no answer to a request.
 public struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of trouble it is.
     public enum Kind: String, Hashable, Sendable {
         /// libcurl is not there.
         case libraryMissing

@@ -6,6 +6,7 @@ public struct OutgoingRequest: Hashable, Sendable {
     public var headers: [Header]
     public var body: [UInt8]?
 
+    /// A header field; its name in any case.
     public struct Header: Hashable, Sendable {
         public var name: String
         public var value: String

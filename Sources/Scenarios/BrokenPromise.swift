@@ -4,6 +4,7 @@ public struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
     public var code: Code
     public var sentence: String
 
+    /// Which promise it was.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The run itself did not come to an end.
         case endless

@@ -11,6 +11,7 @@ public struct ScenarioStep: Hashable, Sendable {
         self.act = act
     }
 
+    /// What happens.
     public enum Act: Hashable, Sendable {
         /// Somebody drinks, ml.
         case sip(ml: Int)

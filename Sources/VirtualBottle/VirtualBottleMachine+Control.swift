@@ -18,6 +18,7 @@ public enum ControlAction: Hashable, Sendable {
     case status
 }
 
+/// What became of an action.
 public enum ControlReply: Hashable, Sendable {
     case done(BottleStatus)
     /// Not done, and why.

@@ -6,6 +6,7 @@ import Bluetooth
 /// What it does is protocol law P1, P2, P3 and P4 with the habits of real bottles; what it does wrong is the `BottleFaults`.
 /// Effects are to be performed in order; `.save` comes first, so that nothing leaves that a power cut could take back.
 public struct VirtualBottleMachine: Sendable {
+    /// What the bottle is told.
     public enum Event: Hashable, Sendable {
         case link(PeripheralEvent)
         /// Somebody acts on the bottle itself; answered by `.reply` with the same number.
@@ -14,6 +15,7 @@ public struct VirtualBottleMachine: Sendable {
         case tick
     }
 
+    /// What is to be done, in order.
     public enum Effect: Hashable, Sendable {
         case link(PeripheralRequest)
         /// Make this durable before performing what follows.
@@ -78,6 +80,9 @@ public struct VirtualBottleMachine: Sendable {
         ([session?.deadline, registrationDeadline] + scheduled.map { $0.at }).compactMap { $0 }.min()
     }
 
+    /// Takes one event. Time does not go back.
+    ///
+    /// - Returns: what is to be done now, in order.
     public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         switch event {
         case .link(let event): handle(event, at: now)

@@ -6,6 +6,7 @@ public protocol DayPerson: Sendable {
 
 /// Something that only a person can do, see or allow.
 public struct DayQuestion: Hashable, Sendable {
+    /// What can be answered.
     public enum Form: Hashable, Sendable {
         /// To be said when it is done.
         case done

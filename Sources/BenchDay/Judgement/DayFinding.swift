@@ -1,5 +1,6 @@
 /// What a day says of one disputed point.
 public struct DayFinding: Hashable, Sendable {
+    /// What the day says of a point; "cannot tell" is an answer, too.
     public enum Verdict: String, CaseIterable, Hashable, Sendable {
         case confirmed, contradicted
         case cannotTell = "cannot tell"

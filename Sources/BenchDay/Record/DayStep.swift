@@ -3,6 +3,7 @@ import BottleProtocol
 
 /// One thing that was tried with the bottle, and everything that came from it meanwhile.
 public struct DayStep: Hashable, Sendable {
+    /// What was tried.
     public enum Kind: Hashable, Sendable {
         /// Subscribed, and nothing asked.
         case listen

@@ -3,6 +3,7 @@ import DBus
 
 /// What bluetoothd knows just now: its adapters and the devices on them. For people who look for a fault.
 public struct BlueZCensus: Hashable, Sendable {
+    /// A Bluetooth adapter of this machine.
     public struct Adapter: Hashable, Sendable {
         /// `hci0`.
         public var name: String
@@ -36,6 +37,7 @@ public struct BlueZCensus: Hashable, Sendable {
         }
     }
 
+    /// A device that bluetoothd knows, near or not.
     public struct Device: Hashable, Sendable {
         public var adapter: String
         public var address: String

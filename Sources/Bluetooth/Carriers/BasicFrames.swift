@@ -27,6 +27,7 @@ public struct BasicFrames: Sendable {
         return [UInt8(length & 0xFF), UInt8(length >> 8), UInt8(channel & 0xFF), UInt8(channel >> 8)] + pdu
     }
 
+    /// Takes what came over the carrier, cut anywhere.
     public mutating func append(_ more: some Sequence<UInt8>) {
         bytes.removeFirst(start)
         start = 0

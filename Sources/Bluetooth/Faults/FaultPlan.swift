@@ -34,6 +34,7 @@ public struct FaultPlan: Hashable, Sendable {
         var takesTime: Bool { self == .delay || self == .late }
     }
 
+    /// When a fault is entered.
     public enum Moment: Hashable, Sendable {
         /// At the N-th of its kind, from 1.
         case at(Int)
@@ -41,6 +42,7 @@ public struct FaultPlan: Hashable, Sendable {
         case chance(Double)
     }
 
+    /// One fault of a plan, and when it is entered.
     public struct Fault: Hashable, Sendable {
         public var kind: Kind
         public var moment: Moment

@@ -1,6 +1,7 @@
 /// Enters the faults of a plan between two ends: PDUs go in, what is left of them comes out. Pure: the same plan, seed,
 /// PDUs and times give the same faults, on a socket as in a simulation.
 public struct FaultyChannel: Sendable {
+    /// What is left of what went in; to be performed in order.
     public enum Effect: Hashable, Sendable {
         /// This PDU arrives now.
         case deliver(connection: Int, PDUDirection, [UInt8])

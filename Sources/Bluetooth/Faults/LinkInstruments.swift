@@ -34,6 +34,7 @@ public enum PDUDirection: Hashable, Sendable {
 
 /// Something that passed on a link: what a recording is made of.
 public struct LinkObservation: Hashable, Sendable {
+    /// What passed.
     public enum Event: Hashable, Sendable {
         case connected
         case pdu(PDUDirection, [UInt8])

@@ -3,6 +3,7 @@
 /// Speaks `CentralRequest` and `CentralEvent` on one side; on the other a transport that opens, carries PDUs and closes.
 /// Sockets, memory and the simulation drive it alike.
 public struct CentralMachine: Sendable {
+    /// What is told: by who uses the link, by the transport, by the clock.
     public enum Input: Hashable, Sendable {
         case request(CentralRequest)
         /// The answer to `look`: somebody is there, or why nobody is.
@@ -18,6 +19,7 @@ public struct CentralMachine: Sendable {
         case tick
     }
 
+    /// What is to be done, in order.
     public enum Effect: Hashable, Sendable {
         /// Is there a peer?
         case look
@@ -55,6 +57,9 @@ public struct CentralMachine: Sendable {
         }
     }
 
+    /// Takes one input. Time does not go back.
+    ///
+    /// - Returns: what is to be done now, in order.
     public mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         switch input {
         case .request(let request): return perform(request, at: now)

@@ -3,6 +3,7 @@
 /// One request is outstanding at a time; one that is not answered in 30 s ends the bearer, because no later answer could
 /// be told from the answer to something else (Core 5.4, Vol 3 Part F, 3.3.3). So does every answer that breaks the protocol.
 public struct GATTClient: Sendable {
+    /// What is told: by the bearer, by who asks, by the clock.
     public enum Input: Hashable, Sendable {
         /// The bearer is there: exchange the MTU.
         case start
@@ -14,6 +15,7 @@ public struct GATTClient: Sendable {
         case tick
     }
 
+    /// What is to be done, in order.
     public enum Effect: Hashable, Sendable {
         case send([UInt8])
         /// The MTU is settled; requests are carried out from now on.
@@ -71,6 +73,9 @@ public struct GATTClient: Sendable {
         hasEnded ? nil : [pending?.deadline, pending == nil ? nil : procedureDeadline].compactMap { $0 }.min()
     }
 
+    /// Takes one input; silent after `ended`. Time does not go back.
+    ///
+    /// - Returns: what is to be done now, in order.
     public mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         guard !hasEnded else { return [] }
         switch input {

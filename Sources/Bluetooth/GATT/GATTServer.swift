@@ -5,6 +5,7 @@
 /// `disconnected` ends a central's subscriptions without an `unsubscribed` for each.
 /// Source: Bluetooth Core 5.4, Vol 3 Part F (ATT) and Part G (GATT).
 public struct GATTServer: Sendable {
+    /// What is told: by bearers, by the machine that serves, by the clock.
     public enum Input: Hashable, Sendable {
         case opened(CentralID)
         case closed(CentralID)
@@ -18,6 +19,7 @@ public struct GATTServer: Sendable {
         case tick
     }
 
+    /// What is to be done, in order.
     public enum Effect: Hashable, Sendable {
         case send(CentralID, [UInt8])
         case event(PeripheralEvent)
@@ -67,6 +69,9 @@ public struct GATTServer: Sendable {
         bearers.compactMap(\.deadline).min()
     }
 
+    /// Takes one input. Time does not go back.
+    ///
+    /// - Returns: what is to be done now, in order.
     public mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         switch input {
         case .opened(let id):

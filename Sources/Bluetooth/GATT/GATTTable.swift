@@ -10,6 +10,7 @@ public struct GATTTable: Hashable, Sendable {
         public let content: Content
     }
 
+    /// What an attribute is.
     public enum Content: Hashable, Sendable {
         /// A service declaration; `end` is the last handle of the service.
         case service(BluetoothUUID, end: UInt16)

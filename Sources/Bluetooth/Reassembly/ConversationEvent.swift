@@ -44,6 +44,7 @@ public struct ATTObservation: Sendable, Hashable {
     }
 }
 
+/// Which way something went, seen from the host whose log it is.
 public enum TrafficDirection: UInt8, Sendable, Hashable {
     case sent
     case received

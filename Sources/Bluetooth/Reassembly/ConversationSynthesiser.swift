@@ -4,6 +4,7 @@
 /// Makes connection events, ACL headers and connection handles (HCI), or CONNECT_IND, access addresses, sequence numbers and
 /// CRCs (link layer), so that Wireshark dissects the result. The last packet of each PDU has the PDU's own time.
 public struct ConversationSynthesiser {
+    /// Where the packets seem to have been captured: between host and controller, or on the air.
     public enum Target: Sendable, Hashable { case hci, linkLayer }
 
     public let target: Target

@@ -2,6 +2,7 @@
 ///
 /// The same facts as `CapturePacket` of the Captures target, which knows nothing of Bluetooth's: Replay joins the two.
 public struct ObservedPacket: Sendable, Hashable {
+    /// What kind of packet it is, with what only this kind has.
     public enum Content: Sendable, Hashable {
         /// HCI, without the H4 type byte: 1 command, 2 ACL, 3 SCO, 4 event, 5 ISO.
         case hci(type: UInt8)
@@ -29,6 +30,7 @@ public struct ObservedPacket: Sendable, Hashable {
         /// The modulation: airtime depends on it, and on the coded PHY a coding indicator byte follows the access address.
         public var phy: PHY
 
+        /// LE 1M, LE 2M, LE Coded (Core 5.4, Vol 6 Part A, 1).
         public enum PHY: UInt8, Sendable, Hashable { case le1M, le2M, coded }
 
         public init(rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil, lacksCRC: Bool = false, phy: PHY = .le1M) {
@@ -43,6 +45,7 @@ public struct ObservedPacket: Sendable, Hashable {
 
     /// A value from text.
     public struct ObservedValue: Sendable, Hashable {
+        /// By which ATT procedure the value travelled.
         public enum Travel: UInt8, Sendable, Hashable { case writeCommand, writeRequest, notification, indication, read }
         public var travel: Travel
         /// `nil` where the text knows only the handle.

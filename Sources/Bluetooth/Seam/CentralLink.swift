@@ -86,6 +86,7 @@ public struct RemoteCharacteristic: Hashable, Sendable {
     }
 }
 
+/// What a central asks of its link. Behind the arrow stand the events that answer.
 public enum CentralRequest: Hashable, Sendable {
     /// -> `advertised`* until `stopScan`, or `scanFailed`. Peers are reported again when what is known of them changes.
     case startScan
@@ -109,6 +110,7 @@ public enum CentralRequest: Hashable, Sendable {
     case powerCycle
 }
 
+/// What a link tells a central.
 public enum CentralEvent: Hashable, Sendable {
     case advertised(Advertisement)
     case scanFailed(LinkError)

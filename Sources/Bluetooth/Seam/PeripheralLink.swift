@@ -56,6 +56,7 @@ public struct AdvertisingBytes: Hashable, Sendable {
     }
 }
 
+/// A service of ours.
 public struct LocalService: Hashable, Sendable {
     public var uuid: BluetoothUUID
     public var characteristics: [LocalCharacteristic]
@@ -150,6 +151,7 @@ public struct CentralID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { text }
 }
 
+/// What a link tells a peripheral.
 public enum PeripheralEvent: Hashable, Sendable {
     case connected(CentralID)
     case disconnected(CentralID)
@@ -168,6 +170,7 @@ public enum PeripheralEvent: Hashable, Sendable {
     case available
 }
 
+/// What a peripheral asks of its link.
 public enum PeripheralRequest: Hashable, Sendable {
     /// Answers the read or write with that token: a value, or an ATT error code (Core 5.4, Vol 3 Part F, table 3.4).
     case respond(token: UInt64, Response)
@@ -178,6 +181,7 @@ public enum PeripheralRequest: Hashable, Sendable {
     /// Shows or withdraws the advertisement. A bottle is not seen while somebody is connected.
     case advertise(Bool)
 
+    /// The answer to a read or write: a value, or an ATT error.
     public enum Response: Hashable, Sendable {
         case value([UInt8])
         case error(UInt8)

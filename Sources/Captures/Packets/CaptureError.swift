@@ -1,5 +1,6 @@
 /// Why a capture could not be read (or written) any further. Everything before `offset` has been delivered.
 public struct CaptureError: Error, Sendable, Hashable {
+    /// What kind of trouble it is.
     public enum Kind: Sendable, Hashable {
         /// No format that this project reads; the sentence says what it looks like.
         case unrecognised

@@ -93,6 +93,7 @@ public struct LinkLayerFacts: Sendable, Hashable {
     /// The modulation: airtime depends on it, and on the coded PHY a coding indicator byte follows the access address.
     public var phy: PHY
 
+    /// LE 1M, LE 2M, LE Coded (Core 5.4, Vol 6 Part A, 1).
     public enum PHY: UInt8, Sendable, Hashable { case le1M, le2M, coded }
 
     public init(rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil, lacksCRC: Bool = false, phy: PHY = .le1M) {

@@ -42,6 +42,7 @@ public enum EngineEffect: Hashable, Sendable {
     case done(PollReport)
 }
 
+/// What the engine asks of the journal: the methods of `Journal`, by name. Each is answered once, in order.
 public enum JournalRequest: Hashable, Sendable {
     case recall(BottleNames)
     case adopt(BottleNames)
@@ -54,6 +55,7 @@ public enum JournalRequest: Hashable, Sendable {
     case finishPoll(PollRecord)
 }
 
+/// What the journal answers: of each request its own case, or that it failed.
 public enum JournalReply: Hashable, Sendable {
     case recalled(BottleMemory)
     case adopted
@@ -100,6 +102,7 @@ extension Journal {
 
 /// A sentence for people, and how much it matters.
 public struct Diagnostic: Hashable, Sendable {
+    /// How much a line matters.
     public enum Severity: String, Hashable, Sendable, Comparable {
         /// What is being done.
         case info
@@ -134,6 +137,7 @@ public struct PollProgress: Hashable, Sendable {
     /// Bytes of the running log transfer that have arrived, and that its header announced.
     public var transfer: Transfer?
 
+    /// How far a log has come over, in records.
     public struct Transfer: Hashable, Sendable {
         public var received: Int
         public var announced: Int

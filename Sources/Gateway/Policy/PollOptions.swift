@@ -4,6 +4,7 @@ import TrackerCore
 
 /// What one poll is to do, and within which limits.
 public struct PollOptions: Sendable {
+    /// What is done with the bottle.
     public enum Job: Hashable, Sendable {
         /// The polite sync of protocol law P4.
         case poll

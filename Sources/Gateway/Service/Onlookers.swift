@@ -12,6 +12,7 @@ public final class Onlookers: Sendable {
     /// - Returns: whether nobody looked before.
     public func begin() -> Bool { note { $0 + 1 } }
 
+    /// Somebody who looked looks no more.
     public func end() { _ = note { max(0, $0 - 1) } }
 
     /// Somebody looked once.

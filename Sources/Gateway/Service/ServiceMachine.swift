@@ -9,6 +9,7 @@ import TrackerCore
 /// each other one, however often somebody asks. Where a connection is wanted for longer (`HoldWish`), it is kept after a poll, and read
 /// from as soon as the bottle reports something by itself.
 public struct ServiceMachine: Sendable {
+    /// What the service is told.
     public enum Event: Sendable {
         /// The bottles there are, and how often each is to be polled, as far as that could be found out. Wanted at `nextDeadline`, and
         /// welcome at any time: this begins the next poll, where one is due.
@@ -29,6 +30,7 @@ public struct ServiceMachine: Sendable {
         case stop
     }
 
+    /// What the service is to do, in order.
     public enum Effect: Sendable {
         /// Poll this bottle. Answered by exactly one `pollOver`; no other poll is asked for before it.
         /// `keeps`: the connection is to be kept afterwards.
@@ -110,6 +112,9 @@ public struct ServiceMachine: Sendable {
     /// The bottle that is being polled.
     public var current: BottlePlan.ID? { polling }
 
+    /// Takes one event. Time does not go back.
+    ///
+    /// - Returns: what is to be done now, in order.
     public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         var effects: [Effect] = []
         switch event {

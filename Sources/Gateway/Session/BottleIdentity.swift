@@ -47,6 +47,7 @@ public struct BottleSelector: Hashable, Sendable {
     /// The address, where it is one.
     var address: BluetoothAddress? { BluetoothAddress(text) }
 
+    /// Whether a peer of this address and name is meant: an address decides alone, a name in any case of its letters.
     public func matches(address: BluetoothAddress?, name: String?) -> Bool {
         if let wanted = self.address { return wanted == address }
         return name?.lowercased() == text.lowercased()

@@ -1,5 +1,6 @@
 /// One thing that a doctor looked at: what was found, and what to do about it.
 public struct Finding: Hashable, Sendable {
+    /// How bad it is.
     public enum Status: String, Hashable, Sendable {
         case good
         /// Odd, or missing and not needed for the link in use.

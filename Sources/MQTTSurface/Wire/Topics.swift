@@ -12,9 +12,12 @@ public struct Topics: Hashable, Sendable {
     public var bridgeState: String { "\(prefix)/bridge/state" }
     public var bridgeInfo: String { "\(prefix)/bridge/info" }
     public var bridgeHealth: String { "\(prefix)/bridge/health" }
+    /// Where a bottle's state is told.
     public func bottle(_ id: String) -> String { "\(prefix)/bottle/\(id)" }
 
+    /// Where a command is taken.
     public func command(_ name: String) -> String { "\(prefix)/cmd/\(name)" }
+    /// Where a command is answered.
     public func response(_ name: String) -> String { "\(prefix)/response/\(name)" }
     public var everyCommand: String { "\(prefix)/cmd/#" }
 

@@ -8,6 +8,7 @@ import VirtualBottle
 /// answer recorded for it. The log is answered so that nothing of the recording is left out and nothing is invented: recorded dumps in
 /// their order; after the last, whatever was not acknowledged. What the capture never saw is answered by the model, or ends the connection.
 public struct AnsweringMachine: Sendable {
+    /// What becomes of a request that the capture does not have.
     public enum Mode: String, Sendable, CaseIterable {
         /// What the capture never saw is answered by the model.
         case once
@@ -23,11 +24,13 @@ public struct AnsweringMachine: Sendable {
         case flush
     }
 
+    /// What the machine is told.
     public enum Event: Sendable {
         case link(PeripheralEvent)
         case tick
     }
 
+    /// What is to be done, in order.
     public enum Effect: Sendable, Equatable {
         case link(PeripheralRequest)
         /// One line for a person who watches.
@@ -78,6 +81,9 @@ public struct AnsweringMachine: Sendable {
         [inFlightUntil ?? outbox.first?.due, model.nextDeadline].compactMap { $0 }.min()
     }
 
+    /// Takes one event. Time does not go back.
+    ///
+    /// - Returns: what is to be done now, in order.
     public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         effects = []
         switch event {

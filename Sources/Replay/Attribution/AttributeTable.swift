@@ -13,6 +13,7 @@ public struct AttributeTable: Sendable, Equatable {
         public var declaration: UInt16
     }
 
+    /// A service as far as the capture shows it.
     public struct Service: Sendable, Equatable {
         public var uuid: BluetoothUUID
         /// First handle of the group.

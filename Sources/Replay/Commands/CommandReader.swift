@@ -71,12 +71,14 @@ public final class CommandReader {
 
     func lookAhead(in path: String) { conversation.lookAhead = { Foresight(path) } }
 
+    /// Takes the next event of a conversation, with the PDU that belongs to it.
     public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         guard gate?.passes(event, bytes) ?? true else { return }
         try conversation.receive(event, bytes)
     }
     /// What the head of a text capture tells.
     public func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
+    /// The capture has ended: what was put together so far comes out.
     public func finishCapture() throws { try conversation.finish() }
     public var peers: [BottlePeer] { conversation.peers }
 }

@@ -2,6 +2,7 @@ import Bluetooth
 import BottleProtocol
 
 extension DrinkReader {
+    /// What is read, and of whom.
     public struct Options {
         public var dialect = RecordDialect.calendar
         /// Every delivery, duplicates and bookkeeping entries included.

@@ -22,6 +22,7 @@ public struct ReadingComparison {
         self.ignored = ignored
     }
 
+    /// Everything in which the second reading is not the first; nothing where they agree.
     public func differences(_ expected: CaptureReading, _ found: CaptureReading) -> [Difference] {
         var all: [Difference] = []
         if !expected.head.isEmpty, let how = compare(expected.head, found.head) { all.append(Difference(what: "capture", how: how)) }

@@ -44,6 +44,7 @@ public final class ATTLines {
     /// Tells the time of a packet, for moments that count from the first one.
     public func start(at time: Duration?) { gate?.start(at: time) }
 
+    /// Writes the PDU of an event, where it is one that is wanted.
     public func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             seen += 1

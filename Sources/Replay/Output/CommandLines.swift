@@ -33,6 +33,7 @@ public final class CommandLines {
         out.put("}")
     }
 
+    /// Writes a command as a line for people.
     public func text(_ command: ObservedCommand) {
         if let time = command.time {
             moments.text(time, out)

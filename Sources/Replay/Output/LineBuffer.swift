@@ -49,6 +49,7 @@ public final class LineBuffer {
         if capacity - count < bytes { drain() }
     }
 
+    /// One byte, as it is.
     @inline(__always)
     public func put(byte: UInt8) {
         reserve(1)
@@ -68,6 +69,7 @@ public final class LineBuffer {
         text.withUTF8 { put(UnsafeRawBufferPointer($0)) }
     }
 
+    /// Bytes, as they are.
     public func put(bytes: [UInt8]) {
         bytes.withUnsafeBytes { put($0) }
     }
@@ -164,10 +166,12 @@ public final class LineBuffer {
         UInt16(littleEndian: UInt16(digit(byte >> 4)) | UInt16(digit(byte & 15)) << 8)
     }
 
+    /// Two digits for each byte, nothing between them.
     public func put(hex bytes: [UInt8]) {
         for byte in bytes { put(hex: byte) }
     }
 
+    /// Two digits.
     @inline(__always)
     public func put(hex byte: UInt8) {
         reserve(2)
@@ -210,9 +214,11 @@ public final class LineBuffer {
         if let number { put(number: number) } else { put("null") }
     }
 
+    /// `true` or `false`.
     public func put(json flag: Bool) {
         if flag { put("true") } else { put("false") }
     }
 
+    /// Ends the line.
     public func endLine() { put(byte: 0x0A) }
 }

@@ -2,6 +2,7 @@ import Bluetooth
 
 /// Something in a capture that is not as it should be, in plain sentences.
 public struct Anomaly: Sendable, Equatable {
+    /// What is odd.
     public enum Kind: String, Sendable, CaseIterable {
         case retransmissions
         case lostParts

@@ -6,6 +6,7 @@ import BottleProtocol
 /// A bottle says local wall time and the capture says UTC: their difference holds the time zone. Zones are whole quarters of an hour, at most
 /// 14 hours from UTC, so what is left beside the nearest one is drift; where the host set the clock, its own difference tells the zone.
 public struct ClockReadings: Sendable {
+    /// The bottle told its time here.
     public struct Reading: Sendable, Equatable {
         public var frame: Int
         /// Of the capture.

@@ -52,6 +52,7 @@ public struct TrafficCounts: Sendable {
         return seconds > 0 ? Double(valueBytes) / seconds : nil
     }
 
+    /// How many PDUs had this opcode.
     public func count(of opcode: ATTOpcode) -> Int { opcodeTally.count(of: opcode.rawValue) }
 
     mutating func take(_ opcode: UInt8, frame: Int, time: Duration?, valueBytes bytes: Int) {

@@ -4,6 +4,7 @@ import Captures
 
 /// Everything that a picture of a capture shows, read in one go and in bounded memory.
 public final class CapturePicture {
+    /// A drink as the picture shows it.
     public struct Drink: Sendable {
         /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`.
         public var at: String

@@ -4,6 +4,7 @@ import Captures
 
 /// What a capture holds, for `waterh-replay info`.
 public struct CaptureSummary {
+    /// One connection of the capture.
     public struct Connection {
         public var observed: ObservedConnection
         public var firstFrame: Int?
@@ -16,6 +17,7 @@ public struct CaptureSummary {
         public var pdus = 0
     }
 
+    /// One bottle of the capture, with its drinks.
     public struct Bottle {
         public var peer: BottlePeer
         public var drinks = 0
@@ -34,6 +36,7 @@ public struct CaptureSummary {
         init(_ peer: BottlePeer) { self.peer = peer }
     }
 
+    /// Somebody who advertised.
     public struct Advertiser {
         public var name: String?
         public var count = 0

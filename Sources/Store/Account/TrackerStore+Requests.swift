@@ -16,6 +16,7 @@ extension TrackerStore {
         /// What was answered; `nil` where it was done and the answer is not known any more.
         public var answer: Answer?
 
+        /// What a request was answered with, for whoever sends it again.
         public struct Answer: Hashable, Sendable {
             /// As HTTP counts them.
             public var status: Int
@@ -71,6 +72,7 @@ extension TrackerStore {
         }
     }
 
+    /// Changes when somebody wrote: two marks that are the same mean that nothing was written between them.
     public struct ChangeMark: Hashable, Sendable {
         var ours: Int
         /// Moves when another connection wrote.

@@ -16,5 +16,6 @@ public final class ScratchFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
+    /// The path of a file in it.
     public func file(_ name: String) -> String { path + "/" + name }
 }

@@ -54,6 +54,7 @@ extension TrackerStore {
         }
     }
 
+    /// Imports samples that are at hand; the same as those that come one after the other.
     public func importSamples(_ samples: [HealthSample], _ context: WriteContext) throws -> ImportOutcome {
         try importSamples(context) { take in try samples.forEach(take) }
     }

@@ -54,6 +54,7 @@ extension TrackerStore {
         }
     }
 
+    /// One record by its number; `nil`: there is none.
     public func journalRecord(_ id: Int64) throws -> JournalRow? {
         try read { db in try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]).map(JournalRow.init(row:)) }
     }

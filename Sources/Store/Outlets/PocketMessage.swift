@@ -4,6 +4,7 @@ import TrackerCore
 
 /// A notification on its way to a phone, or there.
 public struct PocketMessage: Hashable, Sendable {
+    /// What has become of it.
     public enum State: String, Hashable, Sendable {
         case waiting, sent
         /// It was not of the moment any more.

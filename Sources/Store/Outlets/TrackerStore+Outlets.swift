@@ -30,6 +30,7 @@ extension TrackerStore {
         return true
     }
 
+    /// Whether changes are kept for this outlet.
     public func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.outlet(name, db) } != nil }
 
     /// What an outlet has not got yet, in order, so many at most.

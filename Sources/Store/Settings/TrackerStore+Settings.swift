@@ -8,6 +8,7 @@ extension TrackerStore {
         return (settings.usually(usualUnits), refused)
     }
 
+    /// What is in force: what stands in the store where it fits its rule, otherwise the default.
     public func settings() throws -> Settings { try settingsAndRefused().settings }
 
     /// Changes settings: all of them or, where a rule refuses one, none.

@@ -23,6 +23,7 @@ public struct LogDraft: Hashable, Sendable {
         LogDraft(kind: .alcohol, drinkType: drinkType, sizeOz: sizeOz, abv: abv, standardDrinkEstimate: estimate)
     }
 
+    /// Water, in US fluid ounces.
     public static func water(oz: Double) -> LogDraft { LogDraft(kind: .water, amountOz: oz) }
 }
 

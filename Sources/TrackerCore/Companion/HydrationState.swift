@@ -59,6 +59,7 @@ public struct HydrationState: Hashable, Sendable, Codable {
 
 /// Progress in whole percent, rounded down: 100 only when the goal is met.
 public enum Percent {
+    /// 0 where there is no goal; more than 100 is not said.
     public static func of(totalMl: Int, goalMl: Int) -> Int {
         guard goalMl > 0 else { return 0 }
         return totalMl >= goalMl ? 100 : Int(Int128(100) * Int128(max(0, totalMl)) / Int128(goalMl))
@@ -82,6 +83,7 @@ public struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
 
 /// `mm:ss` of a countdown: whole seconds, minutes not wrapped at 60, `00:00` when it has run out.
 public enum Countdown {
+    /// - Parameter seconds: until then; less than 0 and what is no number are 0.
     public static func text(_ seconds: Double) -> String {
         let whole = seconds.isFinite ? Int(min(max(0, seconds), 1e9)) : 0
         return "\(padded(whole / 60, 2)):\(padded(whole % 60, 2))"

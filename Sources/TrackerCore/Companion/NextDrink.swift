@@ -1,6 +1,7 @@
 /// When the next drink is due (tracker law A5): anchored at the last drink, so that the countdown runs out and a
 /// reminder comes. The founding arithmetic spread the rest of the day anew from every "now" and never came due (K-A5).
 public struct NextDrink: Hashable, Sendable {
+    /// What the countdown stands for just now.
     public enum Phase: String, Hashable, Sendable, Codable, CaseIterable {
         case counting, alerting, outsideHours, goalReached
     }

@@ -1,6 +1,7 @@
 /// Why something is told at one moment, or not: of each kind of reminder the conditions, the facts behind them, the ones that decided, and what
 /// would change that. The conditions are those that the decision itself was made by.
 public struct Explanation: Hashable, Sendable {
+    /// Something that has to be so for a reminder to be told.
     public struct Condition: Hashable, Sendable, Encodable {
         public var name: ReminderGuard.Name
         public var holds: Bool
@@ -10,6 +11,7 @@ public struct Explanation: Hashable, Sendable {
         public var change: String
     }
 
+    /// One reminder, with everything that was asked before it.
     public struct Reminder: Hashable, Sendable {
         public var kind: NotificationKind
         public var conditions: [Condition]

@@ -1,5 +1,6 @@
 /// tracker law D1: by the hour on the wall.
 public enum Greeting {
+    /// The greeting of the hour: morning from 4, afternoon from 12, evening from 17, night from 22.
     public static func text(at time: TimeOfDay) -> String {
         switch time.hour {
         case 4..<12: "Good morning!"

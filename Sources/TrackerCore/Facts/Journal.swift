@@ -28,6 +28,7 @@ public struct JournalEntry: Hashable, Sendable {
     /// The date that the record has cannot be, by a clock that is vouched for, and nothing better is known: it counts nowhere from now on.
     public var isWithdrawn = false
 
+    /// What is made of a record.
     public enum Verdict: Hashable, Sendable {
         /// A drink at this instant; counts. `zone` is the IANA id it was resolved in.
         case drink(at: Instant, zone: String)
@@ -206,6 +207,7 @@ public struct BottleMemory: Hashable, Sendable {
 }
 
 extension Journal {
+    /// Those that are read otherwise by now: the years that are open and what lies ahead are left alone.
     public func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         try unsettled(of: bottle, reading: reading, since: nil, openYears: false, ahead: nil, after: id, limit: limit)
     }

@@ -1,5 +1,6 @@
 /// What became of a drink, as one line of a stream.
 public struct DrinkLine: Hashable, Sendable {
+    /// What happened to the drink.
     public enum Change: String, Hashable, Sendable {
         case added
         /// A person's correction: the drink that it takes the place of is told as deleted beside it.

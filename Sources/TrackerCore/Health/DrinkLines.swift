@@ -1,5 +1,6 @@
 /// Lines of drinks for spreadsheets, programs and databases. A line is one line whatever stands in it.
 public struct DrinkLines: Sendable {
+    /// How a line is written: comma-separated values, a JSON object a line, or InfluxDB's line protocol.
     public enum Format: String, Hashable, Sendable, CaseIterable { case csv, jsonl, influx }
 
     public let format: Format

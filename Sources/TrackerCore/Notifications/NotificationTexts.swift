@@ -1,5 +1,6 @@
 /// The words of every notification (tracker law B4, B5, A10, D2, E4). The same on every machine.
 public enum NotificationTexts {
+    /// The words of one notification.
     public struct Text: Hashable, Sendable {
         public var title: String
         public var body: String

@@ -1,5 +1,6 @@
 /// The pace model (tracker law B1, B2): how much should have been drunk by now, and how far behind that is.
 public enum Pace {
+    /// How time is counted.
     public enum Mode: String, Hashable, Sendable, CaseIterable, Codable {
         /// Goal times the elapsed share of the window in real seconds, rounded half up.
         case continuous

@@ -28,6 +28,7 @@ public struct BottleSettings: Hashable, Sendable {
     public var effectiveAmountWidth: AmountWidth { amountWidth ?? (recordDialect == .strict ? .u8 : .u16be) }
 }
 
+/// How a bottle's records are read (tracker law A1, A2).
 public enum RecordDialectSetting: String, Hashable, Sendable, CaseIterable { case calendar, strict }
 /// Whether a service stays connected with the bottle between polls, so that a sip is seen at once.
 public enum BottleHold: String, Hashable, Sendable, CaseIterable {
@@ -37,6 +38,7 @@ public enum BottleHold: String, Hashable, Sendable, CaseIterable {
     case always
 }
 
+/// How many bytes of a record the amount has.
 public enum AmountWidth: String, Hashable, Sendable, CaseIterable {
     case u8, u16be
 

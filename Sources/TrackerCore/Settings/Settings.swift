@@ -83,9 +83,13 @@ public struct Settings: Hashable, Sendable {
     public var effectiveThresholdPercent: Int { testMode ? 5 : thresholdPercent }
 }
 
+/// Which reminders there are.
 public enum ReminderEngine: String, Hashable, Sendable, CaseIterable { case pace, interval, adaptive, all }
+/// In what a person reads and types amounts.
 public enum VolumeUnits: String, Hashable, Sendable, CaseIterable { case oz, ml }
+/// What of the bottle's sips a session takes as water.
 public enum BottleWaterMode: String, Hashable, Sendable, CaseIterable { case accumulate, perSip, off }
+/// With which day a week begins.
 public enum WeekStart: String, Hashable, Sendable, CaseIterable {
     case monday, sunday, saturday
 

@@ -1,5 +1,6 @@
 /// One entry of a session: something with alcohol, or water (tracker law E2).
 public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
+    /// What was had.
     public enum Kind: String, Hashable, Sendable, Codable, CaseIterable { case alcohol, water }
 
     /// Made once; a derived entry has its session and its sip in it.
@@ -51,6 +52,7 @@ public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
+/// What kind of drink with alcohol it was.
 public enum DrinkType: String, Hashable, Sendable, Codable, CaseIterable { case beer, wine, liquor, cocktail }
 
 /// Where an entry was made. An open set; the founding names are kept on import.

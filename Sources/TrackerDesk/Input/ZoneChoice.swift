@@ -15,5 +15,6 @@ public struct ZoneChoice: Hashable, Sendable {
     /// The zone that stands for "system" in the store's settings.
     public var host: Zone { named ?? machine }
 
+    /// The zone in which a day is a day: the one named, that of the settings where it is known here, or the machine's.
     public func inForce(_ settings: Settings) -> Zone { named ?? settings.dayZone.flatMap { try? Zone($0) } ?? machine }
 }

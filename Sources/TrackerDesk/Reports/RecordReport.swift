@@ -55,6 +55,7 @@ public struct JournalReport: Hashable, Sendable, Encodable {
     public let junkReceived: Int
     public let junkNotKept: Int
 
+    /// Why records wait, and how many wait for that.
     public struct Doubt: Hashable, Sendable {
         public let reason: String
         public let count: Int

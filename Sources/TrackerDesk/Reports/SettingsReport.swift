@@ -2,6 +2,7 @@ import TrackerCore
 
 /// Some settings, or all, in the catalogue's order or the one that was asked in. As JSON one object: names and values.
 public struct SettingsReport: Hashable, Sendable, Encodable {
+    /// A setting's name and what is in force.
     public struct Line: Hashable, Sendable {
         public let name: String
         public let value: SettingValue

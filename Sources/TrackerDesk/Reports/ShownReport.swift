@@ -2,6 +2,7 @@ import TrackerCore
 
 /// What was shown to somebody, newest first.
 public struct ShownReport: Hashable, Sendable, Encodable {
+    /// One notification that somebody saw.
     public struct Line: Hashable, Sendable, Encodable {
         public var id: String
         /// The id of its kind: what takes the place of what.

@@ -2,6 +2,7 @@ import BottleProtocol
 
 /// What a recorded bottle answered to requests: for those that the model does not know, or to hold a host to the recording.
 public struct RecordedAnswers: Hashable, Sendable {
+    /// Who answers.
     public enum Mode: String, CaseIterable, Sendable {
         /// The model answers; what it does not know is ignored.
         case model

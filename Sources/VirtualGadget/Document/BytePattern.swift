@@ -23,6 +23,7 @@ public struct BytePattern: Hashable, Sendable {
         }
     }
 
+    /// Whether the value is one of those that are meant.
     public func matches(_ value: [UInt8]) -> Bool {
         guard takesRest ? value.count >= bytes.count : value.count == bytes.count else { return false }
         return zip(bytes, value).allSatisfy { wanted, found in wanted == nil || wanted == found }

@@ -84,6 +84,7 @@ extension Gadget {
         public var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
     }
 
+    /// A descriptor of a characteristic.
     public struct Descriptor: Hashable, Sendable, Codable {
         /// `nil`: unknown; only its handle was seen.
         public var uuid: BluetoothUUID?

@@ -13,6 +13,7 @@ public struct Gadget: Hashable, Sendable {
         case seen
     }
 
+    /// What kind of address it is (Core 5.4, Vol 6 Part B, 1.3).
     public enum AddressType: String, Hashable, Sendable, Codable {
         case `public`
         case random

@@ -17,11 +17,13 @@ public struct GadgetMachine: Sendable {
         case new
     }
 
+    /// What the machine is told.
     public enum Event: Sendable {
         case link(PeripheralEvent)
         case tick
     }
 
+    /// What is to be done, in order.
     public enum Effect: Sendable, Equatable {
         case link(PeripheralRequest)
         /// One line for a person who watches.
@@ -107,6 +109,9 @@ public struct GadgetMachine: Sendable {
         return ([next] + responses.map { $0.due }).compactMap { $0 }.min()
     }
 
+    /// Takes one event. Time does not go back.
+    ///
+    /// - Returns: what is to be done now, in order.
     public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         if case .link(let event) = event { handle(event, at: now) }
         respondDue(at: now)
