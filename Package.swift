@@ -58,6 +58,7 @@ let package = Package(
         target("Bluetooth"),
         target("Captures"),
         target("TrackerCore"),
+        target("Pauses"),
         target("VirtualBottle", ["BottleProtocol", "Bluetooth"]),
         // Any peripheral: the document that a capture is cloned into, and the machine that answers from it.
         target("VirtualGadget", ["Bluetooth"]),
@@ -92,7 +93,7 @@ let package = Package(
         // Notifications on the desktop of the session, over its bus.
         target("Desktop", ["DBus", "TrackerCore"]),
         target("HostController", ["Bluetooth", "CBluetooth"]),
-        target("BlueZ", ["Bluetooth", "DBus", "HostController"]),
+        target("BlueZ", ["Bluetooth", "DBus", "HostController", "Pauses"]),
 
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
         target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
@@ -116,7 +117,7 @@ let package = Package(
         target("FleetWire", ["TrackerCore"]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // A gateway's drinks, told to a fleet.
-        target("FleetSurface", ["FleetWire", "Outgoing", "Store", "TrackerCore", "TrackerDesk"]),
+        target("FleetSurface", ["FleetWire", "Outgoing", "Pauses", "Store", "TrackerCore", "TrackerDesk"]),
         target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
         target("FleetServer", ["FleetStore", "FleetWire", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, crypto, logging]),
         // Many gateways that do not exist, against servers that do.
@@ -127,10 +128,10 @@ let package = Package(
         target("HTTPAPI", ["TrackerDesk", "Store", "TrackerCore", "CDashboard", "HTTPListening", hummingbird, httpTypes, nio, logging]),
 
         // The same at an MQTT broker, and what Home Assistant is told of it.
-        target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT"]),
+        target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT", "Pauses"]),
 
         // Notifications in a person's pocket.
-        target("PocketSurface", ["TrackerDesk", "Store", "TrackerCore", "Outgoing", crypto]),
+        target("PocketSurface", ["TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses", crypto]),
 
         // What a service says of itself, for a person, a program or systemd's journal.
         target("ServiceLog", ["CommandKit", logging]),
@@ -143,13 +144,13 @@ let package = Package(
             "waterh-gateway",
             [
                 "BenchDay", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "Desktop", "FleetSurface", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
+                "CommandStore", "CTimex", "CQREncode", "Desktop", "FleetSurface", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
             ]),
         command("waterh-fleet", ["FleetServer", "FleetSimulation", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
         command("waterh-replay", ["Archives", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),
-        command("waterh-tracker", ["Desktop", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
+        command("waterh-tracker", ["Desktop", "Pauses", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -175,7 +176,7 @@ let package = Package(
         tests("BenchDayTests", ["BenchDay", "BottleProtocol", "Bluetooth", "VirtualBottle"]),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
-        tests("TrackerDeskTests", ["TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
+        tests("TrackerDeskTests", ["Pauses", "TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests("HTTPAPITests", ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         // With a real PostgreSQL, where there is one.

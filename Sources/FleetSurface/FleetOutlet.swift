@@ -1,5 +1,6 @@
 import FleetWire
 import Outgoing
+import Pauses
 import Store
 import TrackerCore
 import TrackerDesk

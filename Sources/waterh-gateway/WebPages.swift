@@ -2,6 +2,7 @@ import CommandKit
 import Foundation
 import HTTPAPI
 import Logging
+import Pauses
 import Synchronization
 import TrackerDesk
 

@@ -1,6 +1,7 @@
 import CommandKit
 import Desktop
 import Foundation
+import Pauses
 import TrackerCore
 import TrackerDesk
 

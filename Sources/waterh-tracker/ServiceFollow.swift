@@ -1,4 +1,5 @@
 import CommandKit
+import Pauses
 import TrackerDesk
 
 /// `status --follow` where only the service may read the store: it tells each change.

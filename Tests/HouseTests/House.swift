@@ -74,7 +74,7 @@ struct House {
         for target in manifest.targets where target.folder.hasPrefix("Sources/") {
             for file in sources[target.name] ?? [] where file.doublesByHand {
                 let place = "\(target.name)/\(file.path)"
-                if unused.remove(place) == nil { broken.append("\(place) doubles a pause by hand: see TrackerDesk/Input/Backoff.swift") }
+                if unused.remove(place) == nil { broken.append("\(place) doubles a pause by hand: see Pauses/Backoff.swift") }
             }
         }
         return broken + unused.sorted().map { "\($0) no longer: take it from the list" }

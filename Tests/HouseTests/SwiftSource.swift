@@ -26,6 +26,8 @@ struct SwiftSource {
     private(set) var doublesByHand = false
     /// What stands between quotes.
     let texts: [SwiftLexer.Text]
+    /// What is public and has doc words, or has none.
+    let docWords: DocWords
 
     /// Without its ending: `BottleSession+Log`.
     var stem: String { String((path as NSString).lastPathComponent.dropLast(".swift".count)) }
@@ -34,6 +36,7 @@ struct SwiftSource {
         self.path = path
         let lexer = SwiftLexer(text)
         texts = lexer.texts
+        docWords = DocWords(text)
         read(lexer.code)
     }
 
@@ -77,6 +80,7 @@ struct SwiftSource {
             if word == "min", isCall, String(decoding: code[index...].prefix(60), as: UTF8.self).prefixMatch(of: /\([A-Za-z.]+ \* 2,/) != nil { doublesByHand = true }
             if before == "func", depth == 0, !modifiers.contains("private"), !modifiers.contains("fileprivate") { functions.insert(word) }
             before = word
+            if depth > 0, word == "import", let module = Self.module(code, start, index) { imports.insert(module) }
             if depth > 0 { keyword = Self.kinds.contains(word) && code[start - 1] != UInt8(ascii: ".") ? word : nil }
             if let found = Self.impurity(word, code, start, index) { impure.insert(found) }
             guard depth == 0 else { continue }
@@ -105,8 +109,17 @@ struct SwiftSource {
         }
     }
 
-    /// First letters of what is looked for below the top level: what `impurity` finds, and the kinds of types.
-    private static func tells(_ first: UInt8) -> Bool { "acefprstv".utf8.contains(first) }
+    /// What is imported where braces do not tell the depth: `#if` and `#else` may both open the same one. Labels and names are called so, too.
+    private static func module(_ code: [UInt8], _ start: Int, _ end: Int) -> String? {
+        let before = code[..<start].reversed().prefix { $0 != 0x0A && $0 != UInt8(ascii: ";") }
+        guard String(decoding: before.reversed(), as: UTF8.self).wholeMatch(of: /\s*(?:(?:@[A-Za-z_]+(?:\([^)]*\))?|public|package|internal|fileprivate|private)\s+)*/) != nil else { return nil }
+        let after = String(decoding: code[end...].prefix(200), as: UTF8.self)
+        guard let found = after.prefixMatch(of: /\s+(?:(?:struct|class|enum|actor|protocol|typealias|func|var|let)\s+)?`?([A-Za-z_][A-Za-z0-9_]*)`?(\s*:)?/), found.2 == nil else { return nil }
+        return String(found.1)
+    }
+
+    /// First letters of what is looked for below the top level: what `impurity` finds, `import`, and the kinds of types.
+    private static func tells(_ first: UInt8) -> Bool { "acefiprstv".utf8.contains(first) }
 
     /// What takes time, chance or a pause from the machine where it stands.
     private static func impurity(_ word: String, _ code: [UInt8], _ start: Int, _ end: Int) -> String? {

@@ -1,5 +1,5 @@
+import Pauses
 import Testing
-import TrackerDesk
 
 @Suite struct BackoffTests {
     @Test func pausesGrowAndDifferAndStartAnew() {

@@ -54,7 +54,7 @@ extension BlueZPeripheral {
         guard hasPower else { return }
         let was = advertisingFailure
         advertisingFailure = nil
-        advertisingPause = Self.shortestPause
+        advertisingBackoff.reset()
         if was != nil || always { emit(.available) }
     }
 
@@ -74,8 +74,7 @@ extension BlueZPeripheral {
             emit(.unavailable(error))
         }
         advertisingFailure = error
-        let wait = advertisingPause
-        advertisingPause = min(wait * 2, Self.longestPause)
+        let wait = advertisingBackoff.next(chance: Self.noChance)
         advertisingRetry = Task {
             guard (try? await Task.sleep(for: wait)) != nil else { return }
             updateAdvertisement()

@@ -1,6 +1,7 @@
 import Bluetooth
 import DBus
 import Dispatch
+import Pauses
 
 /// The bottle's way to the air through bluetoothd: a GATT application and an advertisement, `bluez`, `bluez:hci1`.
 ///
@@ -72,7 +73,7 @@ actor BlueZPeripheral {
     /// Why the bottle is not to be seen although it should be; `nil`: it is.
     var advertisingFailure: LinkError?
     /// Until the next attempt to show the advertisement, after one that failed.
-    var advertisingPause = BlueZPeripheral.shortestPause
+    var advertisingBackoff = BlueZPeripheral.backoff
     /// The attempt that waits for its time.
     var advertisingRetry: Task<Void, Never>?
     /// Device path -> central.
@@ -88,13 +89,15 @@ actor BlueZPeripheral {
     private var isOpen = false
     private var isWatching = false
     /// Until the next attempt to publish, after one that failed.
-    private var pause = BlueZPeripheral.shortestPause
+    private var publishingBackoff = BlueZPeripheral.backoff
     private var isRetrying = false
 
     /// Reads and writes that wait for the machine; more are refused. Also what may wait to be notified.
     static let pendingLimit = 256
     /// Pauses between attempts grow from the one to the other: soon enough for a switch, seldom enough for a night without power.
-    static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
+    private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
+    /// One machine asks its own bluetoothd: no crowd is to be kept from coming at the same moment, so the whole pause is waited.
+    static let noChance = 1.0
     /// Events that may wait for the machine; beyond, writes are refused.
     static let eventLimit = 4096
 
@@ -185,7 +188,7 @@ actor BlueZPeripheral {
             throw error
         }
         isOnAir()
-        pause = Self.shortestPause
+        publishingBackoff.reset()
     }
 
     /// The GAP Device Name (2A00) is bluetoothd's to serve, from the adapter's alias: while we are published it is the bottle's.
@@ -251,7 +254,7 @@ actor BlueZPeripheral {
     private func powerChanged(_ isOn: Bool) {
         guard isPublished else { return isOn ? publishAgain() : () }
         if isOn {
-            advertisingPause = Self.shortestPause
+            advertisingBackoff.reset()
             if isAdvertising || !wantsAdvertisement { isOnAir(true) }
             updateAdvertisement()
         } else {
@@ -287,11 +290,9 @@ actor BlueZPeripheral {
                 emit(.available)
             } catch {
                 isRetrying = false
-                let wait = pause
-                pause = min(pause * 2, Self.longestPause)
                 log("not published yet: \(error)")
                 // A signal may bring it sooner.
-                try? await Task.sleep(for: wait)
+                try? await Task.sleep(for: publishingBackoff.next(chance: Self.noChance))
                 publishAgain()
             }
         }

@@ -1,4 +1,5 @@
 import MQTT
+import Pauses
 import Store
 import TrackerCore
 import TrackerDesk

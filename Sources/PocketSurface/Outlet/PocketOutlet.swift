@@ -1,4 +1,5 @@
 import Outgoing
+import Pauses
 import Store
 import TrackerCore
 import TrackerDesk
