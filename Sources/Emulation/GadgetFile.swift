@@ -29,7 +29,7 @@ public enum GadgetFile {
         } catch let failure as Failure {
             throw failure
         } catch {
-            throw Failure(path: path, sentence: "cannot be read: \((error as NSError).localizedDescription)", isBadContent: false)
+            throw Failure(path: path, sentence: "cannot be read: \(access(path, R_OK) == 0 ? "it is no ordinary file" : String(cString: strerror(errno)))", isBadContent: false)
         }
         return try decode(data, path: path)
     }

@@ -3,6 +3,7 @@ import BottleProtocol
 import Foundation
 import Gateway
 import Links
+import Store
 import Synchronization
 
 /// Keeps what the last polls said and heard, in memory, and writes it down when one of them failed or was odd. Several people's bottles may be polled

@@ -24,13 +24,17 @@ struct DiffCommand: ParsableCommand {
     func run() throws {
         let run = CaptureRun()
         var readings: [CaptureReading] = []
+        var isWhole = true
         for path in [first, second] {
             var whole: CaptureReading?
             for part in try run.parts(path) {
                 try run.read(part, tellsEnd: false) { _ in
                     let source = try SpooledCapture(part.path)
                     let reading = try CaptureReading(of: source.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()), filter: filter.filter)
-                    if let trouble = part.trouble ?? reading.trouble { run.report("\(part.name): \(trouble)") }
+                    if let trouble = part.trouble ?? reading.trouble {
+                        isWhole = false
+                        run.report("\(part.name): \(trouble)")
+                    }
                     whole = whole ?? CaptureReading()
                     whole?.commands += reading.commands
                     whole?.drinks += reading.drinks
@@ -43,7 +47,7 @@ struct DiffCommand: ParsableCommand {
         let differences = comparison.differences(readings[0], readings[1])
         for difference in differences { run.out.put(text: "\(difference)\n") }
         if differences.isEmpty {
-            run.out.put(text: "no difference: \(count(readings[0].drinks.count, "delivery", "deliveries")), \(count(readings[0].commands.count, "command"))\n")
+            run.out.put(text: "no difference\(isWhole ? "" : " in what could be read"): \(count(readings[0].drinks.count, "delivery", "deliveries")), \(count(readings[0].commands.count, "command"))\n")
         }
         try run.finish()
         if !differences.isEmpty { throw ExitCode(ExitStatus.badInput.rawValue) }

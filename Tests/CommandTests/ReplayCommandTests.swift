@@ -208,6 +208,11 @@ import Testing
         #expect(part.exitCode == 0 && part.output.hasSuffix(", 2 commands\n"), "\(part.output) \(part.error)")
         let nobody = try await replay.run(["diff", source, source, "--device", "00:00:00:00:00:01"])
         #expect(nobody.output == "no difference: 0 deliveries, 0 commands\n", "\(nobody.output)")
+        // What could not be read is not the same as what could.
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: source))
+        try bytes.prefix(16 + 20).write(to: URL(fileURLWithPath: folder.file("cut.btsnoop")))
+        let cut = try await replay.run(["diff", folder.file("cut.btsnoop"), folder.file("cut.btsnoop")])
+        #expect(cut.exitCode == 4 && cut.output.hasPrefix("no difference in what could be read: 0 deliveries"), "\(cut.output) \(cut.error)")
         #expect(try await replay.run(["diff", source, source, "--from", "2026-11-22", "--to", "2026-11-21"]).exitCode == 2)
 
         func gadget(_ name: String, _ more: [String]) async throws -> (services: Int, bytes: Int) {

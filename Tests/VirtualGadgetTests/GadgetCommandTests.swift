@@ -145,7 +145,7 @@ import VirtualGadget
         let emulator = Program("waterh-emulator")
         for (arguments, code, words) in [
             (["--gadget", "g.json", "--name", "x"], 2, "--name is a bottle's"), (["--gadget-mode", "loop"], 2, "--gadget-mode is for a --gadget FILE"),
-            (["--gadget", folder.file("absent.json")], 1, "cannot be read"), (["--gadget", Self.capture], 4, "is no JSON"),
+            (["--gadget", folder.file("absent.json")], 1, "cannot be read: No such file or directory"), (["--gadget", Self.capture], 4, "is no JSON"),
         ] {
             let result = try await emulator.run(["run", "--link", "unix:" + folder.file("s")] + arguments)
             #expect(result.exitCode == Int32(code) && result.error.contains(words), "\(arguments): \(result.error)")
