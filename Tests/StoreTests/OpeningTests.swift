@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Support
+import Synchronization
 import Testing
 import TrackerCore
 
@@ -89,6 +90,18 @@ import TrackerCore
         #expect(error.kind == .newer && error.what.contains("\(version + 1)"))
         try raw.write { try $0.execute(sql: "PRAGMA user_version = \(version)") }
         #expect(try TrackerStore(path: scratch.path).append([entry()]) == [.duplicate])
+    }
+
+    /// Whoever looks while a new file is being made sees a store or none, and so does whoever comes after a power cut: never some of the tables.
+    @Test func aNewFileGetsAllItsTablesAtOnce() throws {
+        let path = scratch.path
+        let seen = Mutex<Set<Int>>([])
+        _ = try TrackerStore(path: path, hostZone: nil, beforeStatement: { _ in
+            let version = try? DatabaseQueue(path: path).read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+            if let version { _ = seen.withLock { $0.insert(version) } }
+        })
+        #expect(seen.withLock { $0.isSubset(of: [0, Schema.migrations.count]) && $0.contains(0) })
+        #expect(try TrackerStore(path: path).append([entry()]) == [.stored])
     }
 
     /// A store of every earlier schema is brought up to date and keeps what it has.

@@ -79,7 +79,7 @@ enum StoreOpening {
 
     /// The database itself, or of an older one a copy that is brought up to date in memory.
     private static func upToDate(_ database: DatabaseQueue, path: String) throws -> (DatabaseQueue, TrackerStore.Found) {
-        guard try database.read({ try Schema.version($0, path: path) }) < Schema.migrations.count else { return (database, .store) }
+        guard try database.read({ try Schema.version($0, path: path, checksColumns: false) }) < Schema.migrations.count else { return (database, .store) }
         let copy = try DatabaseQueue(configuration: basics())
         try database.backup(to: copy)
         try Schema.bringUpToDate(copy, path: path)

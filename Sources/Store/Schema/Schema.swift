@@ -20,23 +20,27 @@ enum Schema {
     ]
 
     static func bringUpToDate(_ database: DatabaseQueue, path: String) throws {
-        let found = try database.read { db in try version(db, path: path) }
+        let found = try database.read { db in try version(db, path: path, checksColumns: false) }
         guard found < migrations.count else { return }
-        for step in found..<migrations.count {
+        // An empty file gets all tables at once, or none: there is nothing in it that would take long, and each transaction waits for the disk.
+        for steps in found == 0 ? [0..<migrations.count] : (found..<migrations.count).map({ $0..<$0 + 1 }) {
             try database.write { db in
-                // Another process may have taken this step while we waited for the lock.
-                guard try version(db, path: path) == step else { return }
-                try db.execute(sql: migrations[step].sql)
-                try db.execute(sql: "INSERT INTO migration (name) VALUES (?)", arguments: [migrations[step].name])
+                // Another process may have taken these steps while we waited for the lock.
+                guard try version(db, path: path) == steps.lowerBound else { return }
+                for step in steps {
+                    try db.execute(sql: migrations[step].sql)
+                    try db.execute(sql: "INSERT INTO migration (name) VALUES (?)", arguments: [migrations[step].name])
+                }
                 try db.execute(sql: "PRAGMA application_id = \(applicationID)")
-                try db.execute(sql: "PRAGMA user_version = \(step + 1)")
+                try db.execute(sql: "PRAGMA user_version = \(steps.upperBound)")
             }
         }
     }
 
     /// Steps already taken; 0 for a new file. To be called in a transaction: its parts belong together.
+    /// - Parameter checksColumns: not where that was done when the connection was made: it asks for every table.
     /// - Throws: `StoreError` of kind `foreign`, `newer` or `damaged`.
-    static func version(_ db: Database, path: String) throws -> Int {
+    static func version(_ db: Database, path: String, checksColumns: Bool = true) throws -> Int {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         if application != applicationID {
@@ -54,7 +58,7 @@ enum Schema {
                 "The store was written by a later version (schema \(version), this program knows \(migrations.count))",
                 at: path)
         }
-        if version == migrations.count { try checkColumns(db, path: path) }
+        if checksColumns, version == migrations.count { try checkColumns(db, path: path) }
         return version
     }
 }
