@@ -14,6 +14,7 @@ extension DBusConnection {
     }
 
     private static let bus = "org.freedesktop.DBus"
+    private static let noOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
 
     /// The bus' own number, which no other bus has: a bus that was started anew is another.
     public func busID() async throws(DBusFailure) -> String { try await askBus("GetId", []).first?.text ?? "" }
@@ -76,17 +77,37 @@ extension DBusConnection {
     @discardableResult
     public func watchOwner(of name: String) async throws(DBusFailure) -> String? {
         guard !name.hasPrefix(":"), name != Self.bus else { return name }
-        if !watchedNames.contains(name) {
-            watchedNames.insert(name)
+        if watchedNames.insert(name).inserted {
+            unknownOwners.insert(name)
             do throws(DBusFailure) {
                 _ = try await askBus("AddMatch", [.string(Self.ownerMatch(name).rule)])
-                owners[name] = try await owner(of: name)
             } catch {
                 watchedNames.remove(name)
                 throw error
             }
         }
+        if unknownOwners.contains(name) { try await learnOwner(name) }
         return owners[name]
+    }
+
+    /// Written down where the answer arrives, in order with the signals: a change that is told right behind it is the last word.
+    private func learnOwner(_ name: String) async throws(DBusFailure) {
+        let failure: DBusFailure? = await withCheckedContinuation { continuation in
+            call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "GetNameOwner", [.string(name)])) { [weak self] answer in
+                self?.assumeIsolated { connection in
+                    switch answer {
+                    case .success(let values): connection.owners[name] = values.first?.text
+                    case .failure(let failure) where failure.name == Self.noOwner: connection.owners[name] = nil
+                    case .failure(let failure):
+                        connection.watchedNames.remove(name)
+                        return continuation.resume(returning: failure)
+                    }
+                    connection.unknownOwners.remove(name)
+                    continuation.resume(returning: nil)
+                }
+            }
+        }
+        if let failure { throw failure }
     }
 
     /// Calls back on the queue whenever a name gets a new owner (its unique name) or loses it (`nil`).
@@ -109,7 +130,7 @@ extension DBusConnection {
         do throws(DBusFailure) {
             return try await askBus("GetNameOwner", [.string(name)]).first?.text
         } catch {
-            if error.name == "org.freedesktop.DBus.Error.NameHasNoOwner" { return nil }
+            if error.name == Self.noOwner { return nil }
             throw error
         }
     }

@@ -44,6 +44,8 @@ public actor DBusConnection {
     /// Present owners (unique names) of the well-known names that somebody here watches.
     var owners: [String: String] = [:]
     var watchedNames: Set<String> = []
+    /// Those of them whose owner the bus has not named yet.
+    var unknownOwners: Set<String> = []
     private var closeHandlers: [@Sendable () -> Void] = []
     private var lastNumber: UInt64 = 0
 

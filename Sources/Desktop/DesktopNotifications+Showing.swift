@@ -88,7 +88,7 @@ extension DesktopNotifications {
         case .success(let values):
             guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
                 server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
-                rest(DBusFailure(DBusFailure.failed, "their server answers with no number"))
+                rest(DBusFailure(DBusFailure.failed, "their server answers with no number"), of: server)
                 wanted?.resume(returning: false)
                 return
             }
@@ -104,14 +104,14 @@ extension DesktopNotifications {
         case .failure(let failure):
             server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
             // One who waits was not answered; one who was given up on has been left alone already.
-            if wanted != nil { rest(failure) }
+            if wanted != nil { rest(failure, of: server) }
             wanted?.resume(returning: false)
         }
     }
 
     private func gaveNoAnswer(_ number: UInt64, _ server: Server) {
         guard let wanted = waiting.removeValue(forKey: number) else { return }
-        rest(DBusFailure(DBusFailure.noReply, "there was no answer"))
+        rest(DBusFailure(DBusFailure.noReply, "there was no answer"), of: server)
         wanted.resume(returning: false)
     }
 

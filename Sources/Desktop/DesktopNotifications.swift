@@ -8,6 +8,8 @@ import TrackerCore
 public actor DesktopNotifications: NotificationSink {
     static let service = "org.freedesktop.Notifications"
     static let path = "/org/freedesktop/Notifications"
+    /// How many servers are asked, one after the other, while the name goes from hand to hand.
+    private static let questions = 4
 
     /// What a program wants to hear of it.
     public struct Outlets: Sendable {
@@ -44,6 +46,8 @@ public actor DesktopNotifications: NotificationSink {
         /// Bus and unique name: the numbers of one mean nothing to another.
         let owner: String
         let capabilities: Set<String>
+        /// How often the name had changed hands when this one had it.
+        let change: UInt64
     }
 
     public nonisolated let name = "desktop"
@@ -59,6 +63,8 @@ public actor DesktopNotifications: NotificationSink {
     var connection: (open: DBusConnection, id: String)?
     var server: Server?
     private var opening: Task<Server?, Never>?
+    /// How often the server's name has changed hands, as far as was heard.
+    private var change: UInt64 = 0
     private var pause: Duration?
     private var restsUntil: ContinuousClock.Instant?
     private var lastTrouble: String?
@@ -111,12 +117,7 @@ public actor DesktopNotifications: NotificationSink {
         guard connection != nil || bus() != nil else { return nil }
         do throws(DBusFailure) {
             let (connection, id) = try await connected()
-            // Signals first: whoever takes the name while we ask is not missed.
-            let answer = try await connection.call(DBusCall(Self.service, Self.path, Self.service, "GetCapabilities"), limit: limits.start)
-            guard let owner = try await connection.watchOwner(of: Self.service), let capabilities = answer.first?.texts else {
-                throw DBusFailure(DBusFailure.failed, "it has gone again")
-            }
-            let server = Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities))
+            let server = try await asked(connection, id)
             memory.keepOnly(owner: server.owner)
             self.server = server
             wake()
@@ -128,11 +129,37 @@ public actor DesktopNotifications: NotificationSink {
         }
     }
 
+    /// What the name's owner can do. The signals come first, so that whoever takes the name meanwhile is not missed: then that one is asked, and what
+    /// the last one answered, or could not any more, means nothing.
+    private func asked(_ connection: DBusConnection, _ id: String) async throws(DBusFailure) -> Server {
+        for _ in 1..<Self.questions {
+            let before = change
+            do throws(DBusFailure) {
+                return try await asked(connection, id, before)
+            } catch {
+                guard change != before else { throw error }
+            }
+        }
+        return try await asked(connection, id, change)
+    }
+
+    private func asked(_ connection: DBusConnection, _ id: String, _ before: UInt64) async throws(DBusFailure) -> Server {
+        let answer = try await connection.call(DBusCall(Self.service, Self.path, Self.service, "GetCapabilities"), limit: limits.start)
+        guard let owner = try await connection.watchOwner(of: Self.service), let capabilities = answer.first?.texts, change == before else {
+            throw DBusFailure(DBusFailure.failed, "it has gone again")
+        }
+        return Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
+    }
+
     /// Whoever is there may be asked.
     func wake() { (pause, restsUntil) = (nil, nil) }
 
-    /// Nobody is asked for a while.
-    func rest(_ failure: DBusFailure) {
+    /// Nobody is asked for a while; where that server has gone, this says nothing of the next.
+    func rest(_ failure: DBusFailure, of asked: Server) {
+        if asked.change == change { rest(failure) }
+    }
+
+    private func rest(_ failure: DBusFailure) {
         server = nil
         let pause = min(limits.longestPause, self.pause.map { $0 * 2 } ?? limits.firstPause)
         (self.pause, restsUntil) = (pause, .now + pause)
@@ -164,7 +191,7 @@ public actor DesktopNotifications: NotificationSink {
     /// The bus has gone, and with it the session: another may come.
     private func lostBus(_ closed: DBusConnection) {
         guard connection?.open === closed else { return }
-        (connection, server) = (nil, nil)
+        (connection, server, change) = (nil, nil, change + 1)
         wake()
     }
 
@@ -174,7 +201,7 @@ public actor DesktopNotifications: NotificationSink {
         let known = owner.map { "\(connection.id)/\($0)" }
         guard server == nil || server?.owner != known else { return }
         if let known { memory.keepOnly(owner: known) } else if let server { memory.lose(owner: server.owner) }
-        server = nil
+        (server, change) = (nil, change + 1)
         wake()
         // Who only shows and ends has nobody to press what stays.
         guard owner != nil, let appeared = outlets.appeared else { return }

@@ -37,12 +37,26 @@ package final class FakeNotificationServer: Sendable {
     private let held = Collected<(DBusInvocation.Token, UInt32)>()
     private let state = Mutex(State())
 
-    /// - Parameter first: the first number it gives is the next one.
-    package init(_ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .rightly, isInhibited: Bool = false, first: UInt32 = 0) async throws {
+    /// Has the name when this returns, where it is not to be the next.
+    /// - Parameters:
+    ///   - first: the first number it gives is the next one.
+    ///   - isNext: it gets the name in the moment in which the one that has it goes.
+    ///   - isAsked: when somebody asks for its capabilities; `false`: they get no answer.
+    package init(
+        _ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .rightly, isInhibited: Bool = false, first: UInt32 = 0, isNext: Bool = false,
+        isAsked: @escaping @Sendable () -> Bool = { true }
+    ) async throws {
         connection = try await bus.connect()
         state.withLock { ($0.manner, $0.last) = (manner, first) }
-        await connection.export(Self.path, [interface(capabilities, isInhibited)])
-        _ = try await connection.requestName(Self.service)
+        await connection.export(Self.path, [interface(capabilities, isInhibited, isAsked)])
+        let owns = Collected<String?>()
+        _ = try await connection.watchName(Self.service) { owns.add($0) }
+        // The bus may not have seen yet that the last one has gone.
+        guard try await !connection.requestName(Self.service, waits: true), !isNext else { return }
+        let name = await connection.uniqueName
+        guard await event(within: 20, { owns.items.contains(name) ? true : nil }) == true else {
+            throw DBusFailure(DBusFailure.failed, "\(Self.service) is somebody else's")
+        }
     }
 
     package var manner: Manner {
@@ -76,13 +90,13 @@ package final class FakeNotificationServer: Sendable {
 
     package func stop() async { await connection.close() }
 
-    private func interface(_ capabilities: [String], _ isInhibited: Bool) -> DBusInterface {
+    private func interface(_ capabilities: [String], _ isInhibited: Bool, _ isAsked: @escaping @Sendable () -> Bool) -> DBusInterface {
         DBusInterface(
             Self.service,
             methods: [
                 DBusMethod("GetCapabilities", output: [.init("capabilities", "as")]) { [weak self] _ in
                     self?.state.withLock { $0.asked += 1 }
-                    return .values([.strings(capabilities)])
+                    return isAsked() ? .values([.strings(capabilities)]) : .later
                 },
                 DBusMethod(
                     "Notify",

@@ -1,8 +1,9 @@
-import DBus
 import DBusSupport
 import Foundation
 import Support
 import Testing
+
+@testable import DBus
 
 @Suite struct DBusConnectionTests {
     static func counter(_ path: String, _ heard: Collected<Int>) -> DBusInterface {
@@ -154,5 +155,36 @@ import Testing
         #expect(await owners.wait(for: 3).map { $0 == nil } == [false, true, false])
         await second.close()
         await reader.close()
+    }
+
+    /// The old owner's name in the answer, the new one's in the signal right behind it, and both there before anybody reads.
+    @Test func anOwnerThatChangesWhileItIsAskedForIsTheNewOne() async throws {
+        let (bus, executor, gate) = (try await PrivateBus(), QueueExecutor("reader"), DispatchSemaphore(value: 0))
+        let (first, second) = (try await bus.connect(), try await bus.connect())
+        let reader = try await DBusConnection.open(.address(bus.address), on: executor)
+        #expect(try await first.requestName("test.Service"))
+        #expect(try await !second.requestName("test.Service", waits: true))
+        let held = Collected<Bool>()
+        /// Watches from its queue for the second call, which asks for the owner.
+        @Sendable func hold(from call: UInt64?) {
+            let last = reader.assumeIsolated { $0.calls.keys.max() }
+            if let call, let last, last > call {
+                held.add(true)
+                return gate.wait()
+            }
+            executor.queue.async { if held.items.isEmpty { hold(from: call ?? last) } }
+        }
+        executor.queue.async { hold(from: nil) }
+        async let owner = reader.watchOwner(of: "test.Service")
+        #expect(await held.wait(for: 1) == [true])
+        _ = try await second.busID()
+        await first.close()
+        #expect(try await event { try await second.requestName("test.Service", waits: true) ? true : nil } == true)
+        gate.signal()
+        _ = try await owner
+        _ = try await reader.busID()
+        #expect(try await reader.watchOwner(of: "test.Service") == second.uniqueName)
+        await reader.close()
+        await second.close()
     }
 }

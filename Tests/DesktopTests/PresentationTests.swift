@@ -93,6 +93,54 @@ struct PresentationTests {
         await next.stop()
     }
 
+    @Test func aServerThatGoesWhileItShowsAndAnotherInTheSameMomentIsAskedAtOnce() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
+        let next = try await FakeNotificationServer(fixture.bus, isNext: true)
+        var limits = DesktopFixture.patient
+        limits.firstPause = .seconds(3600)
+        let desktop = await fixture.desktop(limits)
+        async let first = try desktop.deliver(.test(.pace))
+        #expect(await server.notified.wait(for: 1).count == 1)
+        await server.stop()
+        // The last one's silence is told after the next one's name.
+        #expect(try await !first)
+        #expect(await fixture.appearances.wait(for: 1) == [true])
+        #expect(try await desktop.deliver(.test(.pace)))
+        #expect(next.notified.items.map(\.replaces) == [0] && next.asked == 1 && fixture.troubles.items == [])
+        await desktop.stop()
+    }
+
+    @Test func aServerThatGoesWhileItIsAskedIsNotTheNextOnesFault() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, isAsked: { false })
+        let next = try await FakeNotificationServer(fixture.bus, isNext: true)
+        let desktop = await fixture.desktop()
+        async let canShow = desktop.canShow()
+        #expect(await event { server.asked == 1 ? true : nil } == true)
+        await server.stop()
+        #expect(await canShow && next.asked == 1 && fixture.troubles.items == [])
+        await desktop.stop()
+    }
+
+    @Test func whatTheLastServerCouldIsNotTakenForWhatTheNextCan() async throws {
+        let (desktop, gate) = (await fixture.desktop(), DispatchSemaphore(value: 0))
+        // From the question on, the desktop hears nothing until both the answer and the change are there.
+        let server = try await FakeNotificationServer(fixture.bus, capabilities: ["body", "actions"], isAsked: {
+            desktop.executor.queue.async { gate.wait() }
+            return true
+        })
+        let next = try await FakeNotificationServer(fixture.bus, capabilities: [], isNext: true)
+        async let shown = try desktop.deliver(.test(.pace, "Title", "Body"))
+        #expect(await event { server.asked == 1 ? true : nil } == true)
+        // Behind its answer.
+        _ = try await server.connection.busID()
+        await server.stop()
+        #expect(try await event { try await next.connection.requestName(FakeNotificationServer.service, waits: true) ? true : nil } == true)
+        gate.signal()
+        #expect(try await shown && next.asked == 1)
+        #expect(next.notified.items.first?.summary == "Title: Body" && next.notified.items.first?.actions == [])
+        await desktop.stop()
+    }
+
     @Test("what the server cannot, it is not given", arguments: [
         (["body", "body-markup", "actions"], "T & <b>", "1 &lt; 2 &amp; 3 &gt; 2", 6), (["body", "actions"], "T & <b>", "1 < 2 & 3 > 2", 6),
         (["body"], "T & <b>", "1 < 2 & 3 > 2", 0), ([], "T & <b>: 1 < 2 & 3 > 2", "", 0),
