@@ -15,9 +15,14 @@ import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import service_figures
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+
 WEEK = 10_000
 ROUNDS = 40
 LIMIT = 120
+READY = "ready"
 
 
 def free_port():
@@ -63,15 +68,19 @@ def until(what, fits):
 
 
 class Lines:
-    """What a program prints, line by line, with the moment at which each came."""
+    """What a program prints, line by line, with the moment at which each came. That it is ready is no line."""
 
     def __init__(self, process):
-        self.lines, self.process = [], process
+        self.lines, self.process, self.is_ready = [], process, threading.Event()
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
         for line in self.process.stdout:
-            self.lines.append((time.monotonic(), line.rstrip("\n")))
+            line = line.rstrip("\n")
+            if line == READY:
+                self.is_ready.set()
+            else:
+                self.lines.append((time.monotonic(), line))
 
     def first(self, fits, after=0):
         return next((when for when, line in self.lines[after:] if fits(line)), None)
@@ -88,8 +97,25 @@ def measure(products, folder, say, limit):
     latencies(products, folder, environment, say, limit)
 
 
+@contextlib.contextmanager
 def ear(port, topic):
-    return running(["mosquitto_sub", "-p", port, "-q", "1", "-t", topic, "-F", "%p"], stdout=subprocess.PIPE, text=True)
+    """What comes at a topic; from the moment on at which the broker has the subscription, which its own message proves."""
+    own = f"bench/{topic}"
+    with running(["mosquitto_sub", "-p", port, "-q", "1", "-t", topic, "-t", own, "-F", "%p"], stdout=subprocess.PIPE, text=True) as process:
+        heard = Lines(process)
+        until("the listener", lambda: subprocess.run(["mosquitto_pub", "-p", str(port), "-t", own, "-m", READY]).returncode == 0 and heard.is_ready.wait(0.2))
+        yield heard
+
+
+@contextlib.contextmanager
+def desktop(folder, python):
+    """A bus of our own with a notification server; gives its address and what it is shown."""
+    with running(["dbus-daemon", "--session", "--nofork", "--print-address", f"--address=unix:path={folder}/bus"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as bus:
+        address = bus.stdout.readline().strip()
+        with running([python, f"{HERE}/notification_desk.py"], stdout=subprocess.PIPE, text=True, env=os.environ | {"DBUS_SESSION_BUS_ADDRESS": address}) as process:
+            shown = Lines(process)
+            until("the notification server", lambda: shown.is_ready.wait(0.2))
+            yield address, shown
 
 
 def service(products, folder, store, port, page, environment, more=""):
@@ -117,9 +143,7 @@ def week(products, folder, environment, say, limit):
             file.write(f"{at},{at},{50 + number % 300},00000000-0000-4000-8000-{number:012d}\n")
     subprocess.run([f"{products}/waterh-tracker", "import", f"{folder}/week.csv", "--store", store], check=True, capture_output=True, env=environment)
     say(f"broker: {WEEK} drinks of a week without a broker; waterh-gateway run, heard by mosquitto_sub")
-    with broker(folder, port), ear(port, "hydration/sip") as listener:
-        heard = Lines(listener)
-        time.sleep(0.5)
+    with broker(folder, port), ear(port, "hydration/sip") as heard:
         began = time.monotonic()
         with service(products, folder, store, port, None, environment) as process:
             until("the service", lambda: is_connected(folder))
@@ -164,14 +188,16 @@ def latencies(products, folder, environment, say, limit):
         return time.monotonic()
 
     more = f'[webhook]\nurl = "http://127.0.0.1:{hook.server_port}/"\n'
-    with broker(folder, port), service(products, folder, store, port, page, environment, more), ear(port, "hydration/sip") as sips, ear(port, "hydration/notify") as notes, \
+    with broker(folder, port), desktop(folder, service_figures.peer_python(folder)) as (bus, on_desktop), \
+            service(products, folder, store, port, page, environment | {"DBUS_SESSION_BUS_ADDRESS": bus}, more), ear(port, "hydration/sip") as at_broker, \
+            ear(port, "hydration/notify") as at_notes, \
             running(["curl", "-sN", "--noproxy", "*", "--retry", "100", "--retry-connrefused", f"http://127.0.0.1:{page}/api/v1/events?shows=notifications"], stdout=subprocess.PIPE,
                     text=True) as stream:
-        at_broker, at_notes, in_stream = Lines(sips), Lines(notes), Lines(stream)
+        in_stream = Lines(stream)
         until("the service", lambda: is_connected(folder))
         until("the stream", lambda: in_stream.lines)
         found = {"a drink at the broker": [], "a drink in the event stream": [], "a notification at the broker": [], "a notification in the event stream": [],
-                 "a notification at a webhook": []}
+                 "a notification at a webhook": [], "a notification on the desktop": []}
         for number in range(ROUNDS):
             ml, seen = 100 + number, len(in_stream.lines)
             done = post("drinks", {"ml": ml})
@@ -180,13 +206,14 @@ def latencies(products, folder, environment, say, limit):
             found["a drink in the event stream"].append(in_stream.first(lambda line: '"dailyTotalMl"' in line, seen) - done)
         post("session", {})
         for number in range(10):
-            counts = len(at_notes.lines), len(in_stream.lines), len(Hook.came)
+            counts = len(at_notes.lines), len(in_stream.lines), len(Hook.came), len(on_desktop.lines)
             done = post("session/drink", {})
             until("a notification", lambda: at_notes.first(lambda line: "waterline-per-drink" in line, counts[0]) and in_stream.first(lambda line: "waterline-per-drink" in line, counts[1])
-                  and len(Hook.came) > counts[2])
+                  and len(Hook.came) > counts[2] and on_desktop.first(lambda line: "waterline-per-drink" in line, counts[3]))
             found["a notification at the broker"].append(at_notes.first(lambda line: "waterline-per-drink" in line, counts[0]) - done)
             found["a notification in the event stream"].append(in_stream.first(lambda line: "waterline-per-drink" in line, counts[1]) - done)
             found["a notification at a webhook"].append(Hook.came[counts[2]] - done)
+            found["a notification on the desktop"].append(on_desktop.first(lambda line: "waterline-per-drink" in line, counts[3]) - done)
         say(f"broker: a drink and a notification, from the answer of POST (behind the commit) to who listens; the median of {ROUNDS} and of 10, and the worst")
         for name, times in found.items():
             times = [max(0, one) for one in times]
