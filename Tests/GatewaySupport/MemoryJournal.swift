@@ -246,7 +246,8 @@ extension MemoryJournal.State {
                 guard rows[waiting].doubt != JournalDoubt.bottleClock else { return .waiting }
                 // What has come whole is in doubt no more, also for a poll that is behind.
                 guard entry.verdict != .quarantined(reason: JournalDoubt.pieced) || rows[waiting].doubt == JournalDoubt.pieced else { return .waiting }
-                let received = rows[waiting].doubt == JournalDoubt.hostClock ? entry.received : rows[waiting].entry.received
+                let takesTime = rows[waiting].doubt == JournalDoubt.hostClock || entry.openYear != nil
+                let received = takesTime ? entry.received : rows[waiting].entry.received
                 rows[waiting].entry = entry
                 rows[waiting].entry.received = received
                 return .waiting

@@ -297,6 +297,27 @@ import TrackerCore
         if let store = journal as? TrackerStore { #expect(try store.drinks(on: day("2027-02-02")).count == 1) }
     }
 
+    /// Chaos, seed 61: fourteen drinks waited for good, for what had waited before forgot which clock had spoken against the bottle's.
+    @Test(arguments: Kind.allCases, [JournalDoubt.hostClock, JournalDoubt.pieced, "implausible timestamp"])
+    func `the clock that spoke against a bottle's is noted also beside what had waited before`(_ kind: Kind, before: String) throws {
+        let journal = try kind.make()
+        let clock = ClockMark(wall: sampleInstant.advanced(seconds: -300 * 86_400), boot: 7, uptime: 5000)
+        func waiting() throws -> [UnsettledRecord] {
+            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: true, ahead: nil, after: 0, limit: 10)
+        }
+        var entry = read()
+        entry.verdict = .quarantined(reason: before)
+        #expect(try journal.append([entry]) == [.stored])
+        entry.verdict = .quarantined(reason: JournalDoubt.bottleClock)
+        (entry.yearClock, entry.received, entry.about) = (clock, clock.wall, clock.wall.advanced(seconds: -60))
+        #expect(try journal.append([entry]) == [.waiting])
+        let found = try #require(waiting().first)
+        #expect(found.doubt == JournalDoubt.bottleClock && found.yearClock == clock && found.about == entry.about && found.received == clock.wall)
+        (entry.verdict, entry.yearClock) = (.drink(at: sampleInstant, zone: "UTC"), nil)
+        #expect(try journal.append([entry]) == [.promoted])
+        #expect(try waiting().isEmpty)
+    }
+
     @Test(arguments: Kind.allCases) func `when a bottle's clock was right last stays with the bottle`(_ kind: Kind) throws {
         let journal = try kind.make()
         let agreement = ClockAgreement(at: Instant(seconds: 1_770_000_000), zoneOffset: -3600)

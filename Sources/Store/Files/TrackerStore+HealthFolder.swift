@@ -37,7 +37,8 @@ extension TrackerStore {
                 try file.append { take in try forEachDrink(after: state[0], through: Int(through), take) }
             }
         } else {
-            for file in files { try file.replace { take in try forEachDrink { drink, _ in try take(drink) } } }
+            // No more than it is said to have: what came since is appended next time.
+            for file in files { try file.replace { take in try forEachDrink(after: 0, through: Int(through), take) } }
         }
         try WrittenFiles.remove(written.intersection(HealthFile.formerNames), beside: path)
         try write { db in

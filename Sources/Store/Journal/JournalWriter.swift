@@ -81,16 +81,16 @@ struct JournalWriter {
             hasUndated = true
             return .stored
         }
-        // The reason of now, and a time of receipt that can be believed. What a wrong bottle's clock wrote stays that; and what has come whole is in
+        // The reason of now, with the clock that speaks against the bottle's, and a time of receipt that can be believed, or goes with that clock. What a wrong bottle's clock wrote stays that; and what has come whole is in
         // doubt no more, also for a poll that is behind.
         let update = try db.cachedStatement(sql: """
-            UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, about = :about,
-                received = CASE WHEN reason = 'hostClock' THEN :received ELSE received END
+            UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, about = :about, yearBoot = :boot, yearStart = :start,
+                received = CASE WHEN reason = 'hostClock' OR :start IS NOT NULL THEN :received ELSE received END
             WHERE id = :id AND reason IS NOT 'bottleClock' AND (reason IS NOT :reason OR reading IS NOT :reading) AND (:reason IS NOT :doubt OR reason IS :doubt)
             """)
         try update.execute(arguments: [
             "reason": reason, "doubt": JournalDoubt.pieced, "reading": entry.reading, "wall": entry.wall?.description, "ml": entry.amountMl,
-            "about": entry.about?.milliseconds, "received": entry.received.milliseconds, "id": waiting,
+            "about": entry.about?.milliseconds, "received": entry.received.milliseconds, "id": waiting, "boot": entry.openYear?.boot, "start": entry.openYear?.start,
         ])
         return .waiting
     }

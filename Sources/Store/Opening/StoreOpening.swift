@@ -91,7 +91,8 @@ enum StoreOpening {
     private static func basics() -> Configuration {
         var configuration = Configuration()
         configuration.label = "waterh.store"
-        configuration.busyMode = .timeout(StoreError.busySeconds)
+        let patience = BusyWait()
+        configuration.busyMode = .callback { patience.wait(tries: $0) }
         configuration.foreignKeysEnabled = true
         return configuration
     }
