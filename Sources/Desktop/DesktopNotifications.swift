@@ -52,7 +52,7 @@ public actor DesktopNotifications: NotificationSink {
 
     public nonisolated let name = "desktop"
     public nonisolated var limit: Duration { limits.whole }
-    let executor = QueueExecutor("desktop")
+    nonisolated let executor = QueueExecutor("desktop")
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let bus: @Sendable () -> DBusConnection.Bus?
