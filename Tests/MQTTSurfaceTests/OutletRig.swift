@@ -28,7 +28,10 @@ final class OutletRig: Sendable {
     /// - Parameters:
     ///   - limit: how long a reminder waits for the broker.
     ///   - others: topics that are another store's.
-    init(_ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil, limit: Duration = .seconds(6), others: Set<String> = []) throws {
+    ///   - isInFile: the broker's address is not in the store, where a purge would take it.
+    init(
+        _ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil, limit: Duration = .seconds(6), others: Set<String> = [], isInFile: Bool = false
+    ) throws {
         sink = MQTTSink(limit: limit)
         self.broker = broker
         let store = try store ?? TrackerStore(inMemory: "UTC")
@@ -36,7 +39,9 @@ final class OutletRig: Sendable {
         let desk: @Sendable () throws -> TrackerDesk = {
             TrackerDesk(store, WriteContext(now: Self.now(), zone: .utc, source: "mqtt", makeID: { UUID().uuidString.lowercased() }))
         }
-        _ = try desk().set(([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) })
+        let address = try isInFile ? TrackerStore(inMemory: "UTC") : store
+        let given = ([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) }
+        _ = try TrackerDesk(address, desk().context).set(given)
         let boxed = Boxed()
         let door = ServiceDoor(
             status: {
@@ -50,7 +55,7 @@ final class OutletRig: Sendable {
             })
         outlet = MQTTOutlet(
             .init(
-                desk: desk, service: door, sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
+                desk: desk, overlay: { isInFile ? try address.settings() : $0 }, service: door, sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
                 watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) }, othersTopics: { others },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), sink: sink)
         boxed.rig = self

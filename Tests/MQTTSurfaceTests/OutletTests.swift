@@ -366,6 +366,30 @@ struct OutletTests {
         await rig.stop()
     }
 
+    /// The broker's address stands in a file and outlives the purge: the store goes on as another, of which alone the broker keeps something.
+    @Test func whatWasPurgedGoesFromTheBrokerAndTheNextDrinkIsTold() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, isInFile: true)
+        try rig.store.adoptBottle("A4:C1:38:01:02:03")
+        let ear = try await broker.listen("#")
+        rig.start()
+        try await rig.connected()
+        let before = try #require(try rig.store.identity(of: "mqtt")).id
+        _ = try await ear.line { $0.contains("waterh_\(before)_a4c138010203/config {") }
+        _ = try await ear.line { $0.contains(" h/bridge/info {") }
+        try rig.store.purge()
+        try await rig.connected(2)
+        let after = try #require(try rig.store.identity(of: "mqtt")).id
+        #expect(after != before)
+        _ = try await ear.line { $0.contains("waterh_\(after)/config {") }
+        _ = try rig.desk().logDrink(.ml(250))
+        let sip = try #require(await event { ear.payloads(at: "h/sip").first })
+        #expect(sip.contains(#""ml":250"#))
+        let left = try await kept(broker)
+        #expect(left.contains { $0.contains("waterh_\(after)/config {") } && !left.contains { $0.contains(before) || $0.contains("a4c138010203") }, "\(left)")
+        await rig.stop()
+    }
+
     /// What stands at the broker for who comes late.
     private func kept(_ broker: Broker) async throws -> [String] {
         try await broker.publish("end", "x", more: ["-r"])

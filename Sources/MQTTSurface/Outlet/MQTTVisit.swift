@@ -45,7 +45,7 @@ struct MQTTVisit {
     private var lastHealth: ContinuousClock.Instant?
     private var lastSettings = ContinuousClock.now
 
-    /// Connects, and goes on until the settings change or the task is cancelled.
+    /// Connects, and goes on until the settings change, the store is purged, or the task is cancelled.
     /// - Throws: why the connection could not be made, or broke.
     static func run(_ owner: MQTTOutlet, _ plan: MQTTPlan) async throws {
         let around = owner.around
@@ -72,7 +72,8 @@ struct MQTTVisit {
         do {
             var visit = MQTTVisit(owner, plan, outlet, session, inbox, own)
             try await visit.converse()
-            if await owner.isDone(with: plan) {
+            let isOver = try !visit.isStillOurs()
+            if await owner.isDone(with: plan) || isOver {
                 try await visit.takeBack()
             } else {
                 session.post([MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#), MQTTMessage(plan.topics.availability, "offline", isRetained: true)])
@@ -138,6 +139,7 @@ struct MQTTVisit {
         kept = Set(try around.desk().store.keptTopics(of: outlet.name))
         while !Task.isCancelled {
             if let failure = session.failure { throw failure }
+            guard try isStillOurs() else { return }
             if inbox.takeHomeIsBack() { (said, told, seen) = ([:], nil, nil) }
             restore(own.takeEmptied())
             await owner.meet(own.stranger, at: topics)
@@ -151,6 +153,10 @@ struct MQTTVisit {
             await owner.restBetweenLooks()
         }
     }
+
+    /// Whether the store is told as who it was when this began. After a purge it is a new one: the old one's devices go, and only an outlet that is opened
+    /// anew hears of what is drunk.
+    private func isStillOurs() throws -> Bool { try around.desk().store.identity(of: outlet.name)?.id == outlet.id }
 
     // MARK: - Sips
 
