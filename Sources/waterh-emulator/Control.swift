@@ -6,6 +6,7 @@ import Foundation
 /// `waterh-emulator control`: hands on a running bottle.
 struct Control: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "control",
         abstract: "Act on a running emulator.",
         discussion: "Actions:\n" + ControlMessages.actions.map { "  \($0.words): \($0.meaning)" }.joined(separator: "\n"))
 

@@ -6,6 +6,7 @@ import VirtualBottle
 /// `waterh-emulator faults`: the words of a bad day.
 struct Faults: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "faults",
         abstract: "List the words of a fault plan.",
         discussion: "A plan is words with commas between them: --faults drop=5,hang-up=12,late@3:2s. The same --seed gives the same bad day.")
 

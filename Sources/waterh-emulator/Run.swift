@@ -10,7 +10,7 @@ import VirtualGadget
 
 /// `waterh-emulator run`: a bottle on a link until it is stopped.
 struct Run: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Be a bottle, until Ctrl-C.", discussion: "Tells systemd how it is, where systemd asks.")
+    static let configuration = CommandConfiguration(commandName: "run", abstract: "Be a bottle, until Ctrl-C.", discussion: "Tells systemd how it is, where systemd asks.")
     static var defaultControlPath: String { Paths.socket("waterh-emulator.sock") }
 
     @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH or l2cap:hci1.", valueName: "link"))

@@ -7,6 +7,7 @@ import TrackerDesk
 
 struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "adopt",
         abstract: "This bottle belongs to this store: polls may drain it without being told its name.",
         discussion: "The first bottle that answers an empty store belongs to it by itself. A poll that meets another one leaves it alone and says so.")
 

@@ -9,6 +9,7 @@ import TrackerCore
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "demo",
         abstract: "A bottle and a gateway in one process: no root, no Bluetooth, no configuration.",
         discussion: "Writes only under a temporary directory, which it removes. Without --once it goes on until Ctrl-C: its page shows days that pass in two minutes each, with a bottle that is drunk from. waterh-emulator control acts on that bottle, too.")
 

@@ -11,6 +11,7 @@ import TrackerCore
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "doctor",
         abstract: "What is there, what is missing, and what to do about each.",
         discussion: "Looks at store, zone, bottles, broker, link, kernel, adapters, bluetoothd and rights. With --fix it does what it can do itself, says what it did, and gives the line to type for the rest. What a build of this project needs says hardware/bench doctor.")
 

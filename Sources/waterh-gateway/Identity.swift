@@ -8,6 +8,7 @@ import TrackerCore
 
 struct Identity: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "identity",
         abstract: "Under which name brokers know this store, and whether a store that lies elsewhere now keeps it.",
         discussion: """
             A store that was copied would be one device with its original: it says nothing at a broker before somebody says which of the two it is. "keep" is for one that was moved or \

@@ -5,6 +5,7 @@ import Foundation
 
 struct Pair: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "pair",
         abstract: "Lets a browser or a script in: a code that is good once, for five minutes.",
         discussion: "Asks the running service. The page at /pair takes the code; from this machine itself none is needed to look.")
 

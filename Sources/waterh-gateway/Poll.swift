@@ -9,7 +9,7 @@ import Synchronization
 import TrackerCore
 
 struct Poll: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "One poll, then exit: connect, take the log, store it, acknowledge it, disconnect.")
+    static let configuration = CommandConfiguration(commandName: "poll", abstract: "One poll, then exit: connect, take the log, store it, acknowledge it, disconnect.")
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions

@@ -8,6 +8,7 @@ import TrackerCore
 
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "report",
         abstract: "Packs what a report of a fault needs: versions, the doctor's findings, settings, odd polls, the last lines of the log, the store's shape.",
         discussion: """
             Addresses, names, credentials and amounts are blurred, and nothing is sent anywhere: look into it before you do. Drinks are not in it. The log is the journal's where systemd keeps one, else \

@@ -5,6 +5,7 @@ import Logging
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "run",
         abstract: "The service: polls as often as the day asks for, until it is stopped.",
         discussion: "Clean stop on SIGTERM and SIGINT; SIGHUP reads the settings again and polls at once. Tells systemd how it is, where systemd asks.")
 

@@ -6,7 +6,7 @@ import Gateway
 import Links
 
 struct Scan: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Who is there: bottles, and with --all everybody else.")
+    static let configuration = CommandConfiguration(commandName: "scan", abstract: "Who is there: bottles, and with --all everybody else.")
 
     @OptionGroup var link: LinkOptions
 

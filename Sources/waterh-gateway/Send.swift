@@ -7,6 +7,7 @@ import TrackerCore
 
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "send",
         abstract: "Sends one command to the bottle and shows its answer.", discussion: "Commands: " + CommandWords.help)
 
     @OptionGroup var link: LinkOptions

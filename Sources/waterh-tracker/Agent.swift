@@ -6,6 +6,7 @@ import Foundation
 
 struct Agent: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "agent",
         abstract: "Shows on this desktop what the service of a store has to tell: for a service that runs outside of the session.",
         discussion: """
             A system service has no desktop. This program belongs to the session, listens to the service, shows, and says what it has shown; buttons act. It waits \

@@ -11,6 +11,7 @@ extension ContentsReport {
 
 struct Backup: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "backup",
         abstract: "Write everything that the store has to one file.",
         discussion: "Drinks with their raw records, tombstones, sessions, presets, settings, goals, reminders. It may run while others write.")
     @OptionGroup var options: StoreOptions
@@ -36,6 +37,7 @@ struct Backup: StoreCommand {
 
 struct Restore: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "restore",
         abstract: "Put a backup in the place of everything that the store has.",
         discussion: "All of it or nothing. A store that is in use is only replaced with --yes, or when you say so.")
     @OptionGroup var options: StoreOptions

@@ -8,6 +8,7 @@ import TrackerDesk
 
 struct Check: WaitingCommand {
     static let configuration = CommandConfiguration(
+        commandName: "check",
         abstract: "Evaluate once and send what is due: for a timer, while the service is not running.",
         discussion: """
             Same store, same memory: what was sent is not sent again, by whom ever. Only what somebody could see counts as \

@@ -22,7 +22,7 @@ extension Desk {
 }
 
 struct Log: AskingCommand {
-    static let configuration = CommandConfiguration(abstract: "Log a drink by hand, 1-2000 ml.")
+    static let configuration = CommandConfiguration(commandName: "log", abstract: "Log a drink by hand, 1-2000 ml.")
     @OptionGroup var options: StoreOptions
     @Argument(help: "Millilitres, or with a unit: 250ml, 25cl, 0.25l, 8oz; or cup (hydration.cupMl), or quick1, quick2 … (hydration.quickAddMl).") var ml: Amount
     @Option(help: "When it was drunk: 14:00, 2026-06-15T14:00, or with an offset. Default: now.") var at: String?
@@ -60,6 +60,7 @@ extension Amount: ExpressibleByArgument {
 
 struct Undo: AskingCommand {
     static let configuration = CommandConfiguration(
+        commandName: "undo",
         abstract: "Take the last change by hand back: log, edit, delete, reset-today, drink or water.")
     @OptionGroup var options: StoreOptions
 
@@ -81,6 +82,7 @@ struct Undo: AskingCommand {
 
 struct Edit: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "edit",
         abstract: "Change a drink (d12) or an entry of a session (w7).",
         discussion: "A drink's record in the bottle stays known, so that no poll brings the old amount back.")
     @OptionGroup var options: StoreOptions
@@ -116,6 +118,7 @@ struct Edit: StoreCommand {
 
 struct Delete: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "delete",
         abstract: "Delete a drink (d12) or an entry of a session (w7).",
         discussion: "A deleted drink does not come back with the next poll. A water from the bottle's sips is excluded.")
     @OptionGroup var options: StoreOptions

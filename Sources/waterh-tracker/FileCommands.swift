@@ -7,6 +7,7 @@ import TrackerDesk
 
 struct Export: WaitingCommand {
     static let configuration = CommandConfiguration(
+        commandName: "export",
         abstract: "Write all drinks to a file, or as a stream of lines.",
         discussion: """
             apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and spreadsheets; json keeps all that a
@@ -72,6 +73,7 @@ struct Export: WaitingCommand {
 
 struct Import: StoreCommand {
     static let configuration = CommandConfiguration(
+        commandName: "import",
         abstract: "Read drinks from an export of ours or of Apple Health: all, or none.",
         discussion: "The format is recognised. What is known already adds nothing, so a file may be read twice.")
     @OptionGroup var options: StoreOptions
@@ -94,6 +96,7 @@ extension Desk {
 
 struct Purge: WaitingCommand {
     static let configuration = CommandConfiguration(
+        commandName: "purge",
         abstract: "Delete everything: drinks, sessions, settings, tokens, health files. There is no way back.")
     @OptionGroup var options: StoreOptions
     @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false

@@ -39,7 +39,7 @@ struct HistoryCommand: StoreCommand {
 }
 
 struct Streak: StoreCommand {
-    static let configuration = CommandConfiguration(abstract: "Days in a row that met their goal.")
+    static let configuration = CommandConfiguration(commandName: "streak", abstract: "Days in a row that met their goal.")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
 

@@ -11,7 +11,7 @@ struct JournalCommand: ParsableCommand {
         subcommands: [List.self, Show.self, Resolve.self, Set.self, Export.self, Import.self], defaultSubcommand: List.self)
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Records that are kept and not counted, and undecodable bytes.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "Records that are kept and not counted, and undecodable bytes.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Option(help: "At most so many of each.") var limit = 100
@@ -42,7 +42,7 @@ struct JournalCommand: ParsableCommand {
     }
 
     struct Show: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "One record with its bytes, and what was made of them.")
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "One record with its bytes, and what was made of them.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Argument(help: "r12. See: journal list.") var id: String
@@ -63,6 +63,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Export: StoreCommand {
         static let configuration = CommandConfiguration(
+            commandName: "export",
             abstract: "The whole journal as lines of JSON, an entry each, with its bytes: for another store.",
             discussion: "Read it there with: waterh-tracker journal import FILE")
         @OptionGroup var options: StoreOptions
@@ -85,6 +86,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Import: StoreCommand {
         static let configuration = CommandConfiguration(
+            commandName: "import",
             abstract: "Take another store's journal in: all of it, or nothing.", discussion: "What is known already adds nothing, so a file may be read twice.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "The file; - for standard input.", completion: .file()) var file: String
@@ -105,6 +107,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Resolve: StoreCommand {
         static let configuration = CommandConfiguration(
+            commandName: "resolve",
             abstract: "Read and date them again, by the settings and the clock of now.",
             discussion: "Every poll does so by itself. What was counted before keeps its date; a record read in another dialect changes its own row.")
         @OptionGroup var options: StoreOptions
@@ -119,7 +122,7 @@ struct JournalCommand: ParsableCommand {
     }
 
     struct Set: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Date a record by hand: it counts from then on.")
+        static let configuration = CommandConfiguration(commandName: "set", abstract: "Date a record by hand: it counts from then on.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "r12. See: journal list.") var id: String
         @Option(help: "When it was drunk: 14:00, 2026-06-15T14:00, or with an offset.") var at: String

@@ -10,7 +10,7 @@ struct PresetCommand: ParsableCommand {
         subcommands: [List.self, Add.self, Edit.self, Delete.self], defaultSubcommand: List.self)
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "All presets.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "All presets.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
 
@@ -23,7 +23,7 @@ struct PresetCommand: ParsableCommand {
     }
 
     struct Add: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Add a preset.")
+        static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a preset.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Its name.") var name: String
         @Option(help: "beer, wine, liquor or cocktail.") var type: DrinkType = .cocktail
@@ -38,7 +38,7 @@ struct PresetCommand: ParsableCommand {
     }
 
     struct Edit: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Change a preset; entries logged with it stay as they are.")
+        static let configuration = CommandConfiguration(commandName: "edit", abstract: "Change a preset; entries logged with it stay as they are.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Its name or id.") var preset: String
         @Option(help: "A new name.") var name: String?
@@ -54,7 +54,7 @@ struct PresetCommand: ParsableCommand {
     }
 
     struct Delete: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a preset; it is not made again.")
+        static let configuration = CommandConfiguration(commandName: "delete", abstract: "Delete a preset; it is not made again.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Its name or id.") var preset: String
 

@@ -34,7 +34,7 @@ struct DrinkCommand: AskingCommand {
 }
 
 struct Water: AskingCommand {
-    static let configuration = CommandConfiguration(abstract: "Log a water in the Waterline session.")
+    static let configuration = CommandConfiguration(commandName: "water", abstract: "Log a water in the Waterline session.")
     @OptionGroup var options: StoreOptions
     @Option(help: "Ounces. Default: the setting waterline.defaultWaterOz.") var oz: Double?
     @Option(help: "Millilitres, instead of ounces.") var ml: Double?
@@ -69,7 +69,7 @@ struct SessionCommand: ParsableCommand {
         subcommands: [Start.self, End.self, Show.self, List.self, KeepGoing.self, Done.self], defaultSubcommand: Show.self)
 
     struct Start: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Start a session, or show the one that runs.")
+        static let configuration = CommandConfiguration(commandName: "start", abstract: "Start a session, or show the one that runs.")
         @OptionGroup var options: StoreOptions
 
         func run(_ desk: Desk) throws {
@@ -84,7 +84,7 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct End: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "End the session and show its summary.")
+        static let configuration = CommandConfiguration(commandName: "end", abstract: "End the session and show its summary.")
         @OptionGroup var options: StoreOptions
         @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
         @Option(help: "now, or last-log: end it with its last entry.") var at: EndTime = .now
@@ -103,7 +103,7 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct Show: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "The running session, the last one, or the one named.")
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "The running session, the last one, or the one named.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Argument(help: "A session's id, or its beginning. See: session list.") var id: String?
@@ -115,7 +115,7 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Past sessions, newest first.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "Past sessions, newest first.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Option(help: "How many.") var limit = 5
@@ -149,6 +149,7 @@ struct SessionCommand: ParsableCommand {
 
     struct Done: StoreCommand {
         static let configuration = CommandConfiguration(
+            commandName: "done",
             abstract: "Done with the last session's summary: it becomes a past one and can no longer be changed.")
         @OptionGroup var options: StoreOptions
 

@@ -10,7 +10,7 @@ struct SettingsCommand: ParsableCommand {
         subcommands: [Get.self, Set.self], defaultSubcommand: Get.self)
 
     struct Get: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "All settings, or one.")
+        static let configuration = CommandConfiguration(commandName: "get", abstract: "All settings, or one.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Option(help: ArgumentHelp("Of this bottle: its address or name. What it has of its own goes before the settings of all bottles.", valueName: "bottle"))
@@ -38,6 +38,7 @@ struct SettingsCommand: ParsableCommand {
 
     struct Set: StoreCommand {
         static let configuration = CommandConfiguration(
+            commandName: "set",
             abstract: "Change settings: all that are named, or none.",
             discussion: "Example: settings set hydration.goalMl 2000 schedule.wake 06:30")
         @OptionGroup var options: StoreOptions

@@ -6,6 +6,7 @@ import TrackerDesk
 
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "setup",
         abstract: "The welcome: defaults, presets, notifications. Once.",
         discussion: "On a terminal it asks; otherwise, and with --yes, what is not given stays at its default.")
     @OptionGroup var options: StoreOptions

@@ -6,6 +6,7 @@ import TrackerDesk
 
 struct Status: WaitingCommand {
     static let configuration = CommandConfiguration(
+        commandName: "status",
         abstract: "How the day stands, and the session if there is one.",
         discussion: """
             For a status bar: --format waybar, i3blocks, polybar, tmux or plain, one line. With --follow a line for each change, for as long as the bar \

@@ -10,7 +10,7 @@ struct TokenCommand: ParsableCommand {
         subcommands: [New.self, List.self, Revoke.self], defaultSubcommand: New.self)
 
     struct New: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Make a token and show it, once.")
+        static let configuration = CommandConfiguration(commandName: "new", abstract: "Make a token and show it, once.")
         @OptionGroup var options: StoreOptions
         @Option(help: "What it is for.") var label = "cli"
 
@@ -21,7 +21,7 @@ struct TokenCommand: ParsableCommand {
     }
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "The tokens given out, without the tokens themselves.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "The tokens given out, without the tokens themselves.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
 
@@ -37,7 +37,7 @@ struct TokenCommand: ParsableCommand {
     }
 
     struct Revoke: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Revoke one token, or all of them (sign out).")
+        static let configuration = CommandConfiguration(commandName: "revoke", abstract: "Revoke one token, or all of them (sign out).")
         @OptionGroup var options: StoreOptions
         @Argument(help: "The beginning of the token's id. See: token list.") var id: String?
         @Flag(help: "All of them.") var all = false

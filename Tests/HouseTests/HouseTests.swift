@@ -61,6 +61,16 @@ struct HouseTests {
         #expect(broken == [])
     }
 
+    /// The parser makes a name that is not said from the type's, for every command at every start, and asks the runtime at length how a type is described:
+    /// five in a hundred of what a poll costs.
+    @Test("every command says its name")
+    func commandNames() throws {
+        let files = try Repository.files(in: ["Sources"], root: Repository.root).filter { $0.path.hasPrefix("Sources/waterh-") && $0.path.hasSuffix(".swift") }
+        let all = files.reduce(0) { $0 + $1.text.matches(of: /CommandConfiguration\(/).count }
+        let nameless = files.filter { $0.text.firstMatch(of: /CommandConfiguration\((?!\s*commandName: ")/) != nil }.map(\.path)
+        #expect(nameless == [] && all > 80)
+    }
+
     @Test("every folder with sources is a target's")
     func folders() throws {
         let broken = try Self.house.get().strayFolders(root: Repository.root, scripted: HouseRules.scripted)
