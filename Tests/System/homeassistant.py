@@ -24,6 +24,7 @@ PACKAGES = ["homeassistant==2026.2.3", "paho-mqtt==2.1.0", "numpy==2.3.2", "hass
 DEBIAN = "python3,python3-venv,ca-certificates,gcc,g++,libc6-dev,python3-dev,libffi-dev,libjpeg62-turbo"
 BLUEPRINTS = pathlib.Path(__file__).resolve().parents[2] / "hardware/homeassistant/blueprints"
 BOTTLE = "A4:C1:38:01:02:03"
+SECOND = "A4:C1:38:0A:0B:0C"
 LIMIT = 60
 
 # Entity: unit, device class, state class. What has none has None.
@@ -83,7 +84,7 @@ class Bench:
         self.config = pathlib.Path(tempfile.mkdtemp(prefix="cfg-", dir=root / "opt"))
         self.port = free_port()
         self.store = self.folder / "t.sqlite"
-        self.failures, self.running = [], {}
+        self.failures, self.running, self.asked = [], {}, 0
         # Somewhere it is the middle of the afternoon right now: a day that is behind its pace.
         offset = 15 - datetime.datetime.now(datetime.timezone.utc).hour
         offset -= 24 if offset > 14 else 0
@@ -158,6 +159,19 @@ class Bench:
     def state(self, entity):
         return self.states().get(entity, {}).get("state")
 
+    def listed(self):
+        """Home Assistant's own list of what is ours, asked for: what it streams while the broker goes away is lost, or comes after what is newer. None where it does not answer."""
+        self.asked += 1
+        if subprocess.run(["mosquitto_pub", "-p", str(self.port), "-q", "1", "-t", "bench/list", "-m", str(self.asked)], capture_output=True).returncode != 0:
+            return None
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            number, _, text = (self.last("bench/listed") or "").partition(" ")
+            if number == str(self.asked):
+                return {one["entity"]: one for one in json.loads(text) if re.search(r"\.(hydration|waterh|a4_c1)_", one["entity"])}
+            time.sleep(0.05)
+        return None
+
     def until(self, what, fits, limit=LIMIT):
         end = time.monotonic() + limit
         while time.monotonic() < end:
@@ -170,15 +184,24 @@ class Bench:
 
     def are(self, what, entities, fits, limit=LIMIT):
         """Waits until every one of these entities fits; names those that do not."""
-        def wrong():
-            states = self.states()
-            return sorted(entity for entity in entities if not fits(states.get(entity, {}).get("state")))
-        end = time.monotonic() + limit
-        while wrong() and time.monotonic() < end:
+        end, found = time.monotonic() + limit, None
+        while time.monotonic() < end:
+            found = self.listed()
+            if found is not None and all(fits(found.get(entity, {}).get("state")) for entity in entities):
+                break
             time.sleep(0.2)
-        for entity in wrong():
-            self.failures.append(f"{what}: {entity} is {self.state(entity)}")
-            print("FAILED", self.failures[-1], flush=True)
+        for entity in sorted(entities):
+            state = (found or {}).get(entity, {}).get("state")
+            if not fits(state):
+                self.failures.append(f"{what}: {entity} is {state}")
+                print("FAILED", self.failures[-1], flush=True)
+        self.show(what)
+
+    def show(self, what):
+        """Prints the list as Home Assistant has it now."""
+        print(f"{what}:", flush=True)
+        for one in sorted((self.listed() or {}).values(), key=lambda one: one["entity"]):
+            print("  " + " | ".join(str(one[name]) for name in ("entity", "state", "unit", "class", "kind") if one[name] is not None), flush=True)
 
     def registry(self):
         file = self.config / ".storage/core.entity_registry"
@@ -207,6 +230,16 @@ automation:
     alias: tap
     triggers: [{{trigger: mqtt, topic: bench/tap}}]
     actions: [{{event: mobile_app_notification_action, event_data: {{action: "{{{{ trigger.payload }}}}"}}}}]
+  - id: list
+    alias: list
+    triggers: [{{trigger: mqtt, topic: bench/list}}]
+    actions:
+      - action: mqtt.publish
+        data:
+          topic: bench/listed
+          payload: >-
+            {{% set found = namespace(all=[]) %}}{{% for one in states %}}{{% set found.all = found.all + [{{"entity": one.entity_id, "state": one.state,
+            "unit": one.attributes.get("unit_of_measurement"), "class": one.attributes.get("device_class"), "kind": one.attributes.get("state_class")}}] %}}{{% endfor %}}{{{{ trigger.payload }}}} {{{{ found.all | to_json }}}}
   - id: behind
     alias: behind
     use_blueprint:
@@ -290,17 +323,10 @@ automation:
 
         print("the broker starts anew", flush=True)
         self.stop("broker", signal.SIGKILL)
-        self.are("without a broker", ALL, lambda state: True, 1)
         self.broker()
         self.tracker("log", "111")
         today = str(int(before or 0) + 361)
         self.until("a drink after the broker's restart", lambda: self.state("sensor.hydration_today") == today)
-        # What was said while this one was away itself stands at the broker.
-        self.stop("ear")
-        self.listen()
-        # Home Assistant's mirror of its states goes over the same broker, says each once, and loses what it says while it connects. A stranger's word on our
-        # topic changes all of them twice: the service takes it back.
-        subprocess.run(["mosquitto_pub", "-p", str(self.port), "-t", "hydration/availability", "-m", "offline", "-r"], check=True)
         self.are("after the broker's restart", ALL, there)
 
         print("Home Assistant starts anew", flush=True)
@@ -315,18 +341,31 @@ automation:
         print("commands off, then everything", flush=True)
         self.tracker("settings", "set", "mqtt.commands", "false")
         self.until("commands are off", lambda: '"commands":[]' in (self.last("hydration/bridge/info") or ""))
-        self.until("the goal as a sensor", lambda: self.state("sensor.hydration_goal") == "5000")
-        time.sleep(2)
-        self.stop("home", signal.SIGINT)
         left = set(DAY) | set(BOTTLE_OWN) | {"sensor.hydration_goal"}
+        self.until("the goal as a sensor, and nothing to press", lambda: set(self.listed() or ()) == left)
+        self.stop("home", signal.SIGINT)
         if self.registry() != left:
             self.failures.append(f"without commands: {sorted(self.registry() ^ left)}")
         self.home()
         (self.folder / "ear.log").write_text("")
         self.are("without commands", left, there, 180)
+
+        print("a second bottle, then none", flush=True)
+        self.stop("service")
+        # What a purge takes are the settings: the broker's address has to stand in the configuration to outlive them.
+        with open(self.folder / "waterh.toml", "a") as file:
+            file.write(f'[mqtt]\nurl = "mqtt://127.0.0.1:{self.port}"\n')
+        self.service()
+        subprocess.run([f"{self.products}/waterh-gateway", "adopt", "--config", str(self.folder / "waterh.toml"), "--zone", self.zone, SECOND], check=True, capture_output=True,
+                       env=os.environ | {"HOME": str(self.folder)})
+        seconds = {entity.replace("waterh_boost_24oz", SECOND.lower().replace(":", "_")) for entity in BOTTLE_OWN}
+        self.are("with a second bottle", left | seconds, there)
+        self.tracker("purge", "--yes")
+        self.until("the bottles are gone", lambda: set(self.listed() or ()) == left - set(BOTTLE_OWN))
+        self.are("after the bottles were removed", left - set(BOTTLE_OWN), there)
+
         self.tracker("settings", "set", "mqtt.discovery", "false")
-        self.until("discovery is off", lambda: '"discovery":null' in (self.last("hydration/bridge/info") or "") or '"discovery"' not in (self.last("hydration/bridge/info") or '"discovery"'))
-        time.sleep(2)
+        self.until("discovery is off", lambda: self.listed() == {})
         self.stop("home", signal.SIGINT)
         if self.registry():
             self.failures.append(f"without discovery: {sorted(self.registry())}")
@@ -337,14 +376,12 @@ automation:
         self.running["service"].send_signal(signal.SIGHUP)
 
     def classes(self):
-        states = self.states()
+        listed = self.listed() or {}
         for entity, (unit, kind, state) in ALL.items():
-            said = states.get(entity, {})
-            found = (said.get("unit_of_measurement"), said.get("device_class"), said.get("state_class"))
+            said = listed.get(entity, {})
+            found = (said.get("unit"), said.get("class"), said.get("kind"))
             if found != (unit, kind, state):
                 self.failures.append(f"{entity} has {found}, not {(unit, kind, state)}")
-        for entity in sorted(ALL):
-            print(f"  {entity}: {states.get(entity, {}).get('state')} {ALL[entity][0] or ''}", flush=True)
 
     def warnings(self):
         """What Home Assistant said about us, or about what we brought; connections that we broke ourselves are no finding."""

@@ -67,55 +67,57 @@ extension HomeDevice {
     static func day(id: String, version: String, topics: Topics, commands: Bool, waterline: Bool) -> HomeDevice {
         let slug = PlainName.of(topics.prefix)
         let expires = HomeComponent.Value.whole(expirySeconds)
-        func instant(_ key: String) -> HomeComponent.Value { .text("{{ value_json.\(key) | as_datetime if value_json.\(key) is number else None }}") }
+        func instant(_ key: String) -> HomeComponent.Value {
+            .text("{% set at = (value_json | default({})).get('\(key)') %}{{ at | as_datetime if at is number else none }}")
+        }
         // Each press is an id of its own, so that a press that arrives twice counts once; and says when it was, should we be away.
         func press(_ fields: String) -> HomeComponent.Value {
             .text(#"{"transaction": "{{ now().timestamp() }}", "pressed": {{ now().timestamp() }}\#(fields)}"#)
         }
         let components: [HomeComponent] = [
             HomeComponent("sensor", "today", "Today", [
-                "device_class": .text("volume"), "unit_of_measurement": .text("mL"), "state_class": .text("total"), "value_template": .text("{{ value_json.dailyTotalMl }}"),
-                "last_reset_value_template": .text("{{ value_json.dayStart }}"),
+                "device_class": .text("volume"), "unit_of_measurement": .text("mL"), "state_class": .text("total"), "value_template": value("dailyTotalMl"),
+                "last_reset_value_template": value("dayStart", "''"),
             ]),
             HomeComponent("sensor", "lifetime", "Lifetime", [
                 "device_class": .text("water"), "unit_of_measurement": .text("L"), "state_class": .text("total_increasing"),
-                "value_template": .text("{{ value_json.lifetimeLitres }}"), "suggested_display_precision": .whole(1),
+                "value_template": value("lifetimeLitres"), "suggested_display_precision": .whole(1),
             ]),
             HomeComponent("sensor", "progress", "Progress", [
-                "unit_of_measurement": .text("%"), "state_class": .text("measurement"), "value_template": .text("{{ value_json.percent }}"), "icon": .text("mdi:cup-water"),
+                "unit_of_measurement": .text("%"), "state_class": .text("measurement"), "value_template": value("percent"), "icon": .text("mdi:cup-water"),
             ]),
             HomeComponent("sensor", "left", "Left today", [
                 "device_class": .text("volume_storage"), "unit_of_measurement": .text("mL"), "state_class": .text("measurement"),
-                "value_template": .text("{{ [value_json.dailyGoalMl - value_json.dailyTotalMl, 0] | max }}"), "icon": .text("mdi:cup-outline"),
+                "value_template": .text("{% set day = value_json | default({}) %}{{ [day.get('dailyGoalMl', 0) - day.get('dailyTotalMl', 0), 0] | max }}"), "icon": .text("mdi:cup-outline"),
             ]),
             HomeComponent("sensor", "behind", "Behind", [
-                "unit_of_measurement": .text("mL"), "state_class": .text("measurement"), "value_template": .text("{{ value_json.deficitMl }}"),
+                "unit_of_measurement": .text("mL"), "state_class": .text("measurement"), "value_template": value("deficitMl"),
                 "icon": .text("mdi:timer-sand"), "expire_after": expires,
             ]),
             HomeComponent("sensor", "urgency", "Urgency", [
                 "device_class": .text("enum"), "options": .texts(["on_track", "behind", "far_behind"]),
-                "value_template": .text("{{ ['on_track', 'behind', 'far_behind'][value_json.displayUrgency] }}"), "expire_after": expires,
+                "value_template": .text("{{ ['on_track', 'behind', 'far_behind'][(value_json | default({})).get('displayUrgency', 0)] }}"), "expire_after": expires,
             ]),
             HomeComponent("sensor", "next_drink", "Next drink", ["device_class": .text("timestamp"), "value_template": instant("dueTime"), "expire_after": expires]),
             HomeComponent("sensor", "last_drink", "Last drink", ["device_class": .text("timestamp"), "value_template": instant("lastDrinkTime")]),
             HomeComponent("sensor", "drinks", "Drinks today", [
-                "state_class": .text("total"), "value_template": .text("{{ value_json.drinkCount }}"), "last_reset_value_template": .text("{{ value_json.dayStart }}"),
+                "state_class": .text("total"), "value_template": value("drinkCount"), "last_reset_value_template": value("dayStart", "''"),
                 "icon": .text("mdi:counter"),
             ]),
             HomeComponent("sensor", "goal", "Goal", isOffered: !commands, [
-                "unit_of_measurement": .text("mL"), "value_template": .text("{{ value_json.dailyGoalMl }}"), "icon": .text("mdi:flag-checkered"),
+                "unit_of_measurement": .text("mL"), "value_template": value("dailyGoalMl"), "icon": .text("mdi:flag-checkered"),
             ]),
             HomeComponent("number", "goal_ml", "Goal", isOffered: commands, [
                 "unit_of_measurement": .text("mL"), "min": .whole(500), "max": .whole(5000), "step": .whole(50), "mode": .text("box"),
-                "value_template": .text("{{ value_json.dailyGoalMl }}"), "command_topic": .text(topics.command("goal")), "icon": .text("mdi:flag-checkered"),
+                "value_template": value("dailyGoalMl"), "command_topic": .text(topics.command("goal")), "icon": .text("mdi:flag-checkered"),
                 "entity_category": .text("config"),
             ]),
             HomeComponent("switch", "reminders", "Reminders", isOffered: commands, [
-                "value_template": .text("{{ 'ON' if value_json.remindersEnabled else 'OFF' }}"), "command_topic": .text(topics.command("reminders")),
+                "value_template": isOn("remindersEnabled"), "command_topic": .text(topics.command("reminders")),
                 "payload_on": .text("ON"), "payload_off": .text("OFF"), "icon": .text("mdi:bell"), "entity_category": .text("config"),
             ]),
             HomeComponent("switch", "bottle_light", "Light of reminders", isOffered: commands, [
-                "value_template": .text("{{ 'ON' if value_json.bottleLight else 'OFF' }}"), "command_topic": .text(topics.command("settings")),
+                "value_template": isOn("bottleLight"), "command_topic": .text(topics.command("settings")),
                 "payload_on": .text(#"{"bottle.light": "true"}"#), "payload_off": .text(#"{"bottle.light": "false"}"#), "state_on": .text("ON"), "state_off": .text("OFF"),
                 "icon": .text("mdi:led-on"), "entity_category": .text("config"),
             ]),
@@ -132,7 +134,7 @@ extension HomeDevice {
                 "state_topic": .text(topics.notify), "event_types": .texts(NotifyPayload.events), "icon": .text("mdi:bell-ring"),
             ]),
             HomeComponent("binary_sensor", "session", "Session", isOffered: waterline, [
-                "state_topic": .text(topics.waterline), "value_template": .text("{{ 'ON' if value_json.isActive else 'OFF' }}"), "icon": .text("mdi:glass-cocktail"),
+                "state_topic": .text(topics.waterline), "value_template": isOn("isActive"), "icon": .text("mdi:glass-cocktail"),
             ]),
             HomeComponent("button", "log_water", "Log water", isOffered: waterline && commands, [
                 "command_topic": .text(topics.command("water")), "command_template": press(""), "icon": .text("mdi:water-plus"),
@@ -153,21 +155,21 @@ extension HomeDevice {
         let components: [HomeComponent] = [
             HomeComponent("sensor", "battery", "Battery", [
                 "device_class": .text("battery"), "unit_of_measurement": .text("%"), "state_class": .text("measurement"), "entity_category": .text("diagnostic"),
-                "value_template": .text("{{ value_json.batteryPercent }}"),
+                "value_template": value("batteryPercent"),
             ]),
             HomeComponent("sensor", "last_poll", "Last poll", [
-                "device_class": .text("timestamp"), "entity_category": .text("diagnostic"), "value_template": .text("{{ value_json.lastPoll }}"),
+                "device_class": .text("timestamp"), "entity_category": .text("diagnostic"), "value_template": value("lastPoll"),
             ]),
             HomeComponent("sensor", "link", "Link", [
                 "device_class": .text("enum"), "options": .texts(BottlePayload.links), "entity_category": .text("diagnostic"), "expire_after": .whole(expirySeconds),
-                "value_template": .text("{{ value_json.link }}"),
+                "value_template": value("link"),
             ]),
             HomeComponent("sensor", "trouble", "Trouble", [
-                "entity_category": .text("diagnostic"), "value_template": .text("{{ value_json.trouble }}"), "icon": .text("mdi:alert-circle-outline"),
+                "entity_category": .text("diagnostic"), "value_template": value("trouble"), "icon": .text("mdi:alert-circle-outline"),
             ]),
             HomeComponent("sensor", "clock_drift", "Clock drift", [
                 "device_class": .text("duration"), "unit_of_measurement": .text("s"), "state_class": .text("measurement"), "entity_category": .text("diagnostic"),
-                "value_template": .text("{{ value_json.clockDriftSeconds }}"),
+                "value_template": value("clockDriftSeconds"),
             ]),
             HomeComponent("button", "check", "Check now", isOffered: commands, [
                 "command_topic": .text(topics.command("check")), "payload_press": .text(""), "icon": .text("mdi:bluetooth-connect"),
@@ -188,6 +190,12 @@ extension HomeDevice {
             id: "waterh_\(id)_\(own)", name: name, model: bottle.model ?? "Bottle", version: version, slug: PlainName.of(name), topics: topics,
             stateTopic: topics.bottle(own), components: components)
     }
+
+    /// A template that takes a field of the payload. What is not said, and a topic that is taken back (an empty message), is nothing known: Home Assistant
+    /// would warn of an undefined variable.
+    private static func value(_ field: String, _ otherwise: String = "none") -> HomeComponent.Value { .text("{{ (value_json | default({})).get('\(field)', \(otherwise)) }}") }
+
+    private static func isOn(_ field: String) -> HomeComponent.Value { .text("{{ 'ON' if (value_json | default({})).get('\(field)') else 'OFF' }}") }
 
     /// `Hydration`, as the prefix is called.
     private static func name(_ topics: Topics) -> String {
