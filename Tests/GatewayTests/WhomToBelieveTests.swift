@@ -666,6 +666,26 @@ import TrackerCore
         #expect(world.broken.isEmpty && world.countsAll, "\(world.broken)")
     }
 
+    @Test(arguments: [-51.0, 51, 400, -2], [(14.0, 1.0), (1, 14), (-10, 12)])
+    func `a bottle that a wrong host set in another zone is that host's echo all the same`(days: Double, zones: (there: Double, here: Double)) throws {
+        let (there, here) = (try Zone(Self.fixed(zones.there)), try Zone(Self.fixed(zones.here)))
+        var world = ClockWorld()
+        world.losePower()
+        world.host = days * Self.day
+        try world.poll { $0.zone = there }
+        #expect(world.isClockSet)
+        for _ in 0..<3 { world.sip() }
+        try world.poll { $0.zone = there }
+        for _ in 0..<3 { world.sip() }
+        world.host = 0
+        let report = try world.poll { $0.zone = here }
+        #expect(report.failure == nil && world.waiting == 0, "\(String(describing: report.failure))")
+        #expect(world.bottle(shows: here))
+        for _ in 0..<3 { world.sip() }
+        try world.poll { $0.zone = here }
+        #expect(world.broken.isEmpty && world.countsAll, "\(world.broken)")
+    }
+
     /// POSIX's sign: west of Greenwich is plus.
     private static func fixed(_ hoursEast: Double) -> String { "Etc/GMT\(hoursEast < 0 ? "+" : "-")\(Int(abs(hoursEast)))" }
 }

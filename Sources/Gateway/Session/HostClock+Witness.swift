@@ -36,9 +36,11 @@ extension HostClock {
     }
 
     /// By how much the bottle's clock is ahead, where it is no echo of this one.
-    static func ownDrift(_ drift: Int?, _ host: ClockMark, _ memory: BottleMemory) -> Int? {
-        guard let drift, Double(drift.magnitude) > tolerance, isEcho(drift, memory, host) else { return drift }
-        return nil
+    /// - Parameter shift: of the drift that the bottle shows, so much is no clock's fault (`zoneShift`).
+    static func ownDrift(_ drift: Int?, shift: Int, _ host: ClockMark, _ memory: BottleMemory) -> Int? {
+        guard let drift else { return nil }
+        let own = drift - shift
+        return Double(own.magnitude) > tolerance && isEcho(drift, memory, host) ? nil : own
     }
 
     /// Near enough to date records by it, and yet the bottle is not set by it: this computer may have lost or gained some hours, and must not

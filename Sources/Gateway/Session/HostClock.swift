@@ -47,7 +47,7 @@ enum HostClock {
         let settings = heardSettings(memory, drift: drift, mark)
         let echoes = BottleEcho.found(in: settings, host: mark, drift: nil)
         let shift = drift.map { zoneShift($0, mark, memory) } ?? 0
-        let own = ownDrift(drift.map { $0 - shift }, mark, memory)
+        let own = ownDrift(drift, shift: shift, mark, memory)
         // What a clock told that somebody agreed with is evidence: not it was wrong, but this one is.
         let wrong = BottleEcho.found(in: settings.filter { !isVouched($0, memory) }, host: mark, drift: nil).filter(\.isWrong)
         let log = log.filter { record in !wrong.contains { $0.time.contains(record.instant) } }
