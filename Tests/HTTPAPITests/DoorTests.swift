@@ -63,6 +63,10 @@ import TrackerCore
                 #expect(try await house.ask("GET", "/api/v1/settings", headers: control).json.keys.contains { $0.hasPrefix("waterline.") } == shares)
                 #expect(try await house.ask("GET", "/api/v1/settings/waterline.discreet", headers: control).status == (shares ? 200 : 403))
                 #expect(try await house.ask("PATCH", "/api/v1/settings", #"{"waterline.discreet": false}"#, headers: control).status == (shares ? 200 : 403))
+                // An adversary's finding: the welcome changed and told them.
+                #expect(try await house.ask("POST", "/api/v1/setup", #"{"threshold": 4}"#, headers: control).status == (shares ? 200 : 403))
+                let setup = try await house.ask("POST", "/api/v1/setup", #"{"goal": 2600}"#, headers: control)
+                #expect(setup.status == 200 && (setup.json["presets"] != nil) == shares && setup.body.contains("waterline.") == shares, "\(setup.body)")
                 #expect(try await house.ask("GET", "/api/v1/why", headers: away).body.contains("waterline-") == shares)
                 // Not by way of what a desktop is shown, nor by its buttons; nor is anything of it taken back.
                 #expect(try await house.ask("GET", "/api/v1/agent", headers: away).status == 403)
@@ -132,6 +136,15 @@ import TrackerCore
         #expect(codes.redeem(guessed, at: now) == .wrong)
         let good = codes.issue(grant, at: now.advanced(seconds: 70), random: { 123 })
         #expect(codes.redeem("0000 0123", at: now.advanced(seconds: 140)) == .letIn(grant) && good == "00000123")
+        // An adversary's finding: ten typos in a service's life, and each one after them ended a fresh code.
+        for _ in 1..<PairingCodes.guesses {
+            now = now.advanced(seconds: 1000)
+            #expect(codes.redeem("11111111", at: now) == .wrong)
+        }
+        now = now.advanced(seconds: 1000)
+        let fresh = codes.issue(grant, at: now, random: { 456 })
+        #expect(codes.redeem("11111111", at: now) == .wrong)
+        #expect(codes.redeem(fresh, at: now.advanced(seconds: 2)) == .letIn(grant))
     }
 
     @Test(arguments: [

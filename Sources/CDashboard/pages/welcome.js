@@ -22,10 +22,12 @@ export function welcome(root, { go }) {
     try {
       // Asked within the tap: browsers allow it only there. A refusal is an answer too.
       if (notifications === 'enable' && 'Notification' in globalThis && isSecureContext) await Notification.requestPermission().catch(() => {});
-      await request('POST', '/setup', {
+      // Where Waterline is nobody's business its settings are not asked for, and not touched.
+      const waterline = live.state?.service?.waterlineShown === false ? {} : {
         waterEvery: Number(every.value), timeReminders: reminders.checked ? 'on' : 'off', interval: Number(interval.value), threshold: Number(threshold.value),
-        units: units.value, goal: Number(goal.value), notifications,
-      });
+        units: units.value,
+      };
+      await request('POST', '/setup', { ...waterline, goal: Number(goal.value), notifications });
       await ask();
       go('/');
     } catch (problem) {

@@ -27,6 +27,8 @@ struct PairingCodes: Sendable {
     private var open: [(code: String, grant: Grant, until: Instant)] = []
     private var wrong = 0
     private var notBefore: Instant?
+    /// When the last wrong guess was.
+    private var guessed: Instant?
 
     /// A new code of eight digits.
     mutating func issue(_ grant: Grant, at now: Instant, random: () -> UInt32) -> String {
@@ -44,6 +46,7 @@ struct PairingCodes: Sendable {
         let digits = code.filter { $0 != " " && $0 != "-" }
         guard let index = open.firstIndex(where: { Self.isSame($0.code, digits) }) else {
             wrong += 1
+            guessed = now
             notBefore = now.advanced(seconds: min(Self.longestPause, Self.firstPause * Double(1 << min(wrong - 1, 10))))
             if wrong >= Self.guesses { open = [] }
             return .wrong
@@ -56,6 +59,8 @@ struct PairingCodes: Sendable {
     private mutating func forget(_ now: Instant) {
         // A clock that was put back must not make a code immortal.
         open.removeAll { now >= $0.until || now.seconds(to: $0.until) > Self.lifetime }
+        // Wrong guesses of a code that is no more say nothing of the next one.
+        if let last = guessed, abs(last.seconds(to: now)) > Self.lifetime { (wrong, guessed) = (0, nil) }
         if let waiting = notBefore, now.seconds(to: waiting) > Self.longestPause { notBefore = nil }
     }
 

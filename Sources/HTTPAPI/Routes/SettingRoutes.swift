@@ -27,7 +27,7 @@ enum SettingRoutes {
             _ = try desk.set(changes)
             return .json(try desk.settings())
         }
-        table.write(.post, "setup", needs: .control) { _, desk, fields in
+        table.write(.post, "setup", needs: .control) { ask, desk, fields in
             let names = [
                 "waterEvery": "waterline.waterEveryNDrinks", "timeReminders": "waterline.timeReminders", "interval": "waterline.intervalMinutes",
                 "threshold": "waterline.warningThreshold", "units": "waterline.units", "goal": "hydration.goalMl",
@@ -41,7 +41,8 @@ enum SettingRoutes {
                 guard let name = names[key] else { throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not known here.") }
                 return (name: name, text: try text(value, of: key))
             }
-            return .json(try desk.setUp(changes, notifications: notifications == .text("enable") ? "The browser was asked." : "Not asked for."))
+            try check(ask, changes.map(\.name))
+            return ask.veiled(.json(try desk.setUp(changes, notifications: notifications == .text("enable") ? "The browser was asked." : "Not asked for.")))
         }
     }
 
