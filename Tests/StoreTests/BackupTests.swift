@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Support
+import Synchronization
 import Testing
 import TrackerCore
 
@@ -163,6 +164,47 @@ import TrackerCore
         try other.removeWrittenFiles()
         // The other one did not make the folder: it stays.
         #expect(try names().isEmpty)
+    }
+
+    /// An adversary's finding: a poll was in the middle of writing them when everything was purged, and put them back.
+    @Test func aPurgeWaitsForWhoWritesTheFilesAndNobodyWritesThemAfterIt() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let store = try TrackerStore(path: scratch.path)
+        try store.changeSettings([("health.enabled", "true")], now)
+        _ = try store.logDrink(ml: 777, now)
+        try store.updateHealthFiles()
+        let health = folder.appendingPathComponent("health").path
+        /// While another program has its turn, `body` begins; then that program does its last and ends.
+        func begin(_ body: @escaping @Sendable () throws -> Void, thenBeside last: () throws -> Void) throws -> Bool {
+            let turn = open(health, O_RDONLY | O_DIRECTORY)
+            #expect(turn >= 0 && flock(turn, LOCK_EX) == 0)
+            let done = DispatchSemaphore(value: 0)
+            let isFine = Mutex(false)
+            DispatchQueue.global().async {
+                do {
+                    try body()
+                    isFine.withLock { $0 = true }
+                } catch {}
+                done.signal()
+            }
+            #expect(done.wait(timeout: .now() + 0.3) == .timedOut, "it waits for its turn")
+            try last()
+            close(turn)
+            return done.wait(timeout: .now() + 10) == .success && isFine.withLock { $0 }
+        }
+        let file = health + "/waterh.sqlite-drinks.csv"
+        _ = try store.logDrink(ml: 333, now)
+        let isUpdated = try begin { try store.updateHealthFiles() } thenBeside: {
+            try store.changeSettings([("health.enabled", "false")], now)
+            unlink(file)
+        }
+        #expect(isUpdated && !FileManager.default.fileExists(atPath: file), "nobody wants it any more")
+        try store.changeSettings([("health.enabled", "true")], now)
+        try store.updateHealthFiles()
+        let isPurged = try begin { try store.removeWrittenFiles { try store.purge() } } thenBeside: { try Data("777 ml".utf8).write(to: URL(fileURLWithPath: file)) }
+        #expect(isPurged && !FileManager.default.fileExists(atPath: health), "it was written in the middle of the purge")
+        try store.updateHealthFiles()
+        #expect(!FileManager.default.fileExists(atPath: health))
     }
 
     private func newFolder() throws -> String {

@@ -9,54 +9,61 @@ extension TrackerStore {
     ///
     /// Call it after a commit; the store is right whatever becomes of the files, and the next call mends them.
     public func updateHealthFiles() throws {
-        guard path != ":memory:", try settings().healthEnabled else { return }
-        let files = [HealthFile(.appleHealth, beside: path), HealthFile(.csv, beside: path)]
-        func look() throws -> (through: Int64, rewrites: Int, state: [Int], written: Set<String>, isInStep: Bool) {
-            let (through, rewrites, state, written) = try read { db in
-                (
-                    try Int64.fetchOne(db, sql: "SELECT max(id) FROM drink") ?? 0, try Counter.value("drink.rewrites", db),
-                    try HealthCounter.allCases.map { try Counter.value($0.rawValue, db) }, try WrittenFiles.names(db)
-                )
-            }
-            return (through, rewrites, state, written, rewrites == state[1] && files.map(\.size) == Array(state[2...]) && state[2] > 0)
-        }
-        func isDone(_ found: (through: Int64, rewrites: Int, state: [Int], written: Set<String>, isInStep: Bool)) -> Bool {
-            found.isInStep && found.through <= found.state[0]
-        }
-        var found = try look()
-        if isDone(found) { return }
-        try remember(files, madeFolder: HealthFile.makeFolder(beside: path), known: found.written)
+        guard path != ":memory:", case let look = try healthLook(), look.isWanted, !look.isDone else { return }
+        try remember(HealthFile.both(beside: path), madeFolder: HealthFile.makeFolder(beside: path), known: look.written)
         let turn = try HealthFile.takeTurn(beside: path)
         defer { close(turn) }
-        // Another program may have done it while we waited.
-        found = try look()
-        if isDone(found) { return }
-        let (through, rewrites, state, written, isInStep) = found
-        if isInStep {
+        // While we waited another program may have done it, or nobody wants them any more.
+        let now = try healthLook()
+        if now.isWanted, !now.isDone { try bringHealthFiles(to: now) }
+    }
+
+    private func bringHealthFiles(to look: HealthLook) throws {
+        let files = HealthFile.both(beside: path)
+        if look.isInStep {
             for file in files {
-                try file.append { take in try forEachDrink(after: state[0], through: Int(through), take) }
+                try file.append { take in try forEachDrink(after: look.reached, through: look.through, take) }
             }
         } else {
             // No more than it is said to have: what came since is appended next time.
-            for file in files { try file.replace { take in try forEachDrink(after: 0, through: Int(through), take) } }
+            for file in files { try file.replace { take in try forEachDrink(after: 0, through: look.through, take) } }
         }
-        try WrittenFiles.remove(written.intersection(HealthFile.formerNames), beside: path)
+        try WrittenFiles.remove(look.written.intersection(HealthFile.formerNames), beside: path)
         try write { db in
             for name in HealthFile.formerNames { try db.execute(sql: "DELETE FROM written_file WHERE name = ?", arguments: [name]) }
-            for (counter, value) in zip(HealthCounter.allCases, [Int(through), rewrites] + files.map(\.size)) { try Counter.set(counter.rawValue, value, db) }
+            for (counter, value) in zip(HealthCounter.allCases, [look.through, look.rewrites] + files.map(\.size)) { try Counter.set(counter.rawValue, value, db) }
+        }
+    }
+
+    private func healthLook() throws -> HealthLook {
+        let isWanted = try settings().healthEnabled
+        let sizes = HealthFile.both(beside: path).map(\.size)
+        return try read { db in
+            let state = try HealthCounter.allCases.map { try Counter.value($0.rawValue, db) }
+            let rewrites = try Counter.value("drink.rewrites", db)
+            return try HealthLook(
+                isWanted: isWanted, through: Int.fetchOne(db, sql: "SELECT max(id) FROM drink") ?? 0, rewrites: rewrites, written: WrittenFiles.names(db), reached: state[0],
+                isInStep: rewrites == state[1] && sizes == Array(state[2...]) && state[2] > 0)
         }
     }
 
     /// Removes the files that this store, or its service, has written beside itself, and the health files' folder if it made it and nothing else is in it (purge).
-    public func removeWrittenFiles() throws {
-        guard path != ":memory:" else { return }
+    /// Who is in the middle of writing them ends first, and who comes later waits until the end.
+    /// - Parameter body: what is done then, before anybody can write them again: that nobody wants them any more.
+    public func removeWrittenFiles(then body: () throws -> Void = {}) throws {
+        guard path != ":memory:" else { return try body() }
+        let madeFolder = try settings().healthEnabled && (try? HealthFile.makeFolder(beside: path)) == true
+        let turn = HealthFile.isFolder(beside: path) ? try HealthFile.takeTurn(beside: path) : nil
+        defer { if let turn { close(turn) } }
         // A copied store remembers the files of the one it was copied from: those are not its own.
         let state = StateFile.name(beside: path)
-        let own = [HealthFile(.appleHealth, beside: path).name, HealthFile(.csv, beside: path).name, HealthFile.folder, state] + HealthFile.formerNames
+        let own = HealthFile.both(beside: path).map(\.name) + [HealthFile.folder, state] + HealthFile.formerNames
         var found = try read { db in try WrittenFiles.names(db) }.intersection(own)
         if found.contains(state) { found.formUnion(StateFile.leftovers(state, in: URL(fileURLWithPath: path).deletingLastPathComponent().path)) }
+        if madeFolder { found.insert(HealthFile.folder) }
         try WrittenFiles.remove(found, beside: path)
         try KeptPolls.remove(beside: path)
+        try body()
     }
 
     /// Before the files are made: whatever happens then, a purge finds them.
@@ -75,6 +82,23 @@ extension TrackerStore {
             try rows.forEachDrink { drink, _ in try body(drink) }
         }
     }
+}
+
+/// How the health files stand to the store.
+private struct HealthLook {
+    /// Somebody has switched them on.
+    var isWanted: Bool
+    /// The last drink there is, by its row.
+    var through: Int
+    var rewrites: Int
+    /// What the store remembers to have written.
+    var written: Set<String>
+    /// The last drink that is in them.
+    var reached: Int
+    /// They are as they were left, and nothing in them has changed since.
+    var isInStep: Bool
+
+    var isDone: Bool { isInStep && through <= reached }
 }
 
 /// How far the health files are: the last drink in them, the rewrites seen, their sizes.
@@ -124,18 +148,27 @@ private struct HealthFile {
         path = url.deletingLastPathComponent().appendingPathComponent(name).path
     }
 
+    static func both(beside store: String) -> [HealthFile] { [HealthFile(.appleHealth, beside: store), HealthFile(.csv, beside: store)] }
+
+    private static func folder(beside store: String) -> String { URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder).path }
+
     /// - Returns: whether it had to be made.
     static func makeFolder(beside store: String) throws -> Bool {
-        let folder = URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder)
-        if mkdir(folder.path, 0o700) == 0 { return true }
-        guard errno == EEXIST else { throw trouble(folder.path) }
+        let folder = folder(beside: store)
+        if mkdir(folder, 0o700) == 0 { return true }
+        guard errno == EEXIST else { throw trouble(folder) }
         return false
+    }
+
+    static func isFolder(beside store: String) -> Bool {
+        var found = stat()
+        return stat(folder(beside: store), &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
     }
 
     /// One program at a time writes them: each knows from the store how far they are, and two that go on from there would write a drink twice.
     /// - Returns: a descriptor that holds the turn until it is closed.
     static func takeTurn(beside store: String) throws -> Int32 {
-        let folder = URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder).path
+        let folder = folder(beside: store)
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw trouble(folder) }
         for _ in 0..<turns {
@@ -143,7 +176,7 @@ private struct HealthFile {
             usleep(pause)
         }
         close(descriptor)
-        throw StoreError(.busy, "Another program has been writing them for \(UInt32(turns) * pause / 1_000_000) s", at: folder)
+        throw StoreError(.busy, "Another program has been writing the files in it for \(UInt32(turns) * pause / 1_000_000) s", at: folder)
     }
 
     /// Microseconds between two looks whether it is our turn, and how many there are: one that is stopped in the middle holds nobody up for long.

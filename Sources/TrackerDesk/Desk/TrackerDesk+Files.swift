@@ -59,8 +59,7 @@ extension TrackerDesk {
     public func purge() async throws -> PurgeReport {
         if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() { try await client.deleteUser(profile.userID) }
         return try change {
-            try store.removeWrittenFiles()
-            try store.purge()
+            try store.removeWrittenFiles { try store.purge() }
             return PurgeReport(purged: true)
         }
     }
