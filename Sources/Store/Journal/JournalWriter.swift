@@ -81,8 +81,8 @@ struct JournalWriter {
             hasUndated = true
             return .stored
         }
-        // The reason of now, with the clock that speaks against the bottle's, and a time of receipt that can be believed, or goes with that clock. What a wrong bottle's clock wrote stays that; and what has come whole is in
-        // doubt no more, also for a poll that is behind.
+        // The reason of now, with the clock that speaks against the bottle's, and a time of receipt that can be believed, or goes with that clock.
+        // What a wrong bottle's clock wrote stays that; and what has come whole is in doubt no more, also for a poll that is behind.
         let update = try db.cachedStatement(sql: """
             UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, about = :about, yearBoot = :boot, yearStart = :start,
                 received = CASE WHEN reason = 'hostClock' OR :start IS NOT NULL THEN :received ELSE received END

@@ -8,7 +8,8 @@ import Synchronization
 final class BusyWait: Sendable {
     private let began = Mutex(ContinuousClock.now)
 
-    /// SQLite's busy handler. - Parameter tries: how often it was called for this wait before.
+    /// SQLite's busy handler.
+    /// - Parameter tries: how often it was called for this wait before.
     /// - Returns: whether to look again.
     func wait(tries: Int) -> Bool {
         let now = ContinuousClock.now
