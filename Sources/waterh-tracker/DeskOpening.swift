@@ -23,8 +23,9 @@ struct DeskOpening {
     /// - Parameter now: `nil`: as the options or the clock say.
     func desk(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerDesk {
         let store = try place.open(hostZone: choice.host.id, for: access)
+        let given = try given(store)
         return try TrackerDesk(
-            store, now: now ?? given(store) ?? Machine.now(), zone: choice, source: "cli", canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
+            store, now: now ?? given ?? Machine.now(), isAsked: given != nil, zone: choice, source: "cli", canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
     }
 
     /// The moment that the options or the environment name.

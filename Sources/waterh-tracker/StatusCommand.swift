@@ -109,7 +109,7 @@ extension StatusText {
     }
 
     private static func today(_ desk: Desk) throws -> [String] {
-        let drinks = try desk.store.drinks(on: desk.tracker.today(), asOf: desk.now)
+        let drinks = try desk.store.drinks(on: desk.tracker.today(), knownAt: desk.tracker.context.asked)
         guard !drinks.isEmpty else { return ["", MainView.emptyList] }
         let shown = drinks.suffix(8).reversed().map { drink in
             "  \("d\(drink.number)".padded(7)) \(desk.time(drink.at))  \(desk.amount(drink.ml).aligned(8))  \(drink.source.rawValue)"

@@ -17,6 +17,12 @@ import TrackerCore
         return WriteContext(now: now, zone: zone, source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
+    private func asked(_ wall: String) throws -> WriteContext {
+        var context = try berlin(wall)
+        context.isAsked = true
+        return context
+    }
+
     @Test func twoChecksAtOnceTellOneReminderOnce() throws {
         let (first, second) = (try TrackerStore(path: scratch.path), try TrackerStore(path: scratch.path))
         let noon = try berlin("12:00")
@@ -157,7 +163,7 @@ import TrackerCore
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 250, berlin("10:00"))
         _ = try store.logDrink(ml: 300, berlin("14:00"))
-        func total(_ wall: String) throws -> Int { try store.look(berlin(wall)).snapshot.pace.dailyTotalMl }
+        func total(_ wall: String) throws -> Int { try store.look(asked(wall)).snapshot.pace.dailyTotalMl }
         #expect(try total("09:00") == 0 && total("12:00") == 250 && total("14:00") == 550)
         let early = try #require(Instant(iso: "2026-06-15T15:30:00+02:00"))
         _ = try store.append([
@@ -167,6 +173,30 @@ import TrackerCore
         ])
         #expect(try total("15:00") == 600 && total("14:30") == 550)
         _ = try store.startSession(berlin("20:00"))
-        #expect(try store.look(berlin("19:00")).snapshot.waterline == nil)
+        #expect(try store.look(asked("19:00")).snapshot.waterline == nil)
+        let day = try #require(LocalDay("2026-06-15"))
+        func known(_ wall: String) throws -> [Int] {
+            let then = try asked(wall).asked
+            return [
+                try store.drinks(on: day, knownAt: then).reduce(0) { $0 + $1.ml }, try store.totals(from: day, through: day, knownAt: then).first?.totalMl ?? 0,
+                try store.history(from: day, through: day, knownAt: then)[day].totalMl,
+            ]
+        }
+        for (wall, ml) in [("09:00", 0), ("12:00", 250), ("14:30", 550), ("15:00", 600)] { #expect(try known(wall) == [ml, ml, ml], "at \(wall)") }
+        try store.changeSettings([("hydration.goalMl", "500")], isFirstChoice: true, berlin("16:00"))
+        #expect(try store.streak(today: day, knownAt: asked("12:00").asked) == 0 && store.streak(today: day, knownAt: asked("14:00").asked) == 1)
+    }
+
+    /// What was drunk before the host's clock was set back was drunk all the same, and so the session goes on: only who asks for
+    /// an earlier moment hears of what was known then.
+    @Test func aClockThatWasSetBackTakesNoDrinkAway() throws {
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.logDrink(ml: 1800, berlin("17:00"))
+        _ = try store.startSession(berlin("17:30"))
+        let before = try store.look(berlin("16:00")).snapshot
+        #expect(before.pace.dailyTotalMl == 1800 && before.waterline?.elapsedSeconds == 0)
+        let offer = try store.offer(berlin("16:00"))
+        #expect(offer.banners.isEmpty, "1800 ml is more than is due at four: \(offer.banners)")
+        #expect(try store.look(asked("16:00")).snapshot.pace.dailyTotalMl == 0)
     }
 }

@@ -66,7 +66,7 @@ extension TrackerStore {
     /// "Keep Going": the abandoned session's prompt is silent for another 12 hours.
     public func keepGoing(_ context: WriteContext) throws {
         try write { db in
-            guard let facts = try waterlineFacts(context.now, db) else { throw WaterlineSession.Refusal.noActiveSession }
+            guard let facts = try waterlineFacts(context, db) else { throw WaterlineSession.Refusal.noActiveSession }
             let settings = Settings.restored(from: try SettingTable.texts(db)).settings
             var state = facts.reminders
                 ?? WaterlineReminderState(session: facts.session, intervalMinutes: settings.intervalMinutes)
@@ -89,10 +89,10 @@ extension TrackerStore {
     private func facts(_ context: WriteContext, _ db: Database) throws -> TrackerFacts {
         let settings = Settings.restored(from: try SettingTable.texts(db)).settings.usually(usualUnits)
         let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
-        let drinks = try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.now) }
+        let drinks = try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.asked) }
         var facts = TrackerFacts(
             settings: settings, zone: context.zone, days: [today: DayIntake(day: today, folding: drinks)],
-            engineDay: try engineDay(today, db), waterline: try waterlineFacts(context.now, db))
+            engineDay: try engineDay(today, db), waterline: try waterlineFacts(context, db))
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
         // How the last poll went is worth no drink: where it cannot be read, all else is shown.
         facts.connection = (try? ConnectionTable.status(db)) ?? ConnectionStatus()
@@ -107,12 +107,12 @@ extension TrackerStore {
         return text.flatMap { try? JSONDecoder().decode(EngineDay.self, from: Data($0.utf8)) }
     }
 
-    private func waterlineFacts(_ now: Instant, _ db: Database) throws -> WaterlineFacts? {
+    private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {
         // Asked for a moment before it began (`--now`), there is no session yet.
-        guard let session = try SessionTable.active(db), session.startTime <= now else { return nil }
+        guard let session = try SessionTable.active(db), context.asked.map({ session.startTime <= $0 }) ?? true else { return nil }
         return WaterlineFacts(
-            session: session, logs: try SessionTable.enteredLogs(session.id, db).filter { $0.isKnown(at: now) },
-            sips: try SessionTable.sips(of: session, at: now, db), excluded: try SessionTable.excluded(session.id, db),
+            session: session, logs: try SessionTable.enteredLogs(session.id, db).filter { $0.isKnown(at: context.asked) },
+            sips: try SessionTable.sips(of: session, at: context.now, db), excluded: try SessionTable.excluded(session.id, db),
             reminders: try reminders(of: session.id, db))
     }
 

@@ -10,13 +10,9 @@ public struct DayTotal: Hashable, Sendable {
 
 extension TrackerStore {
     /// The counted drinks of a day, oldest first, ties by key.
-    public func drinks(on day: LocalDay) throws -> [StoredDrink] {
-        try read { db in try DrinkTable.drinks(on: day, db) }
-    }
-
-    /// The counted drinks of a day that are known at a moment: what a list shows that is asked for that moment.
-    public func drinks(on day: LocalDay, asOf now: Instant) throws -> [StoredDrink] {
-        try drinks(on: day).filter { $0.drink.isKnown(at: now) }
+    /// - Parameter asked: only those that are known at that moment; `nil`: all that are stored.
+    public func drinks(on day: LocalDay, knownAt asked: Instant? = nil) throws -> [StoredDrink] {
+        try read { db in try DrinkTable.drinks(on: day, db) }.filter { $0.drink.isKnown(at: asked) }
     }
 
     /// The counted drinks from one instant to another, both included, oldest first.
@@ -25,13 +21,16 @@ extension TrackerStore {
     }
 
     /// Days with counted drinks between two days, both included, ascending. Days without drinks are left out.
-    public func totals(from first: LocalDay, through last: LocalDay) throws -> [DayTotal] {
+    /// - Parameter asked: only of drinks that are known at that moment; `nil`: of all that are stored.
+    public func totals(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> [DayTotal] {
         try read { db in
             let statement = try db.cachedStatement(sql: """
                 SELECT localDay, sum(ml) AS total, count(*) AS count FROM drink
-                WHERE localDay BETWEEN ? AND ? AND \(DrinkTable.counts) GROUP BY localDay ORDER BY localDay
+                WHERE localDay BETWEEN ? AND ? AND \(DrinkTable.counts) AND (instant <= ? OR updatedAt <= ?)
+                GROUP BY localDay ORDER BY localDay
                 """)
-            return try Row.fetchAll(statement, arguments: [first.description, last.description]).compactMap { row in
+            let known = asked?.milliseconds ?? Int64.max
+            return try Row.fetchAll(statement, arguments: [first.description, last.description, known, known]).compactMap { row in
                 LocalDay(row["localDay"] as String).map { DayTotal(day: $0, totalMl: row["total"], count: row["count"]) }
             }
         }

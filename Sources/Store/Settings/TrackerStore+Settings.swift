@@ -52,8 +52,9 @@ extension TrackerStore {
     }
 
     /// Totals and goals of the days from one to another, both included, as history shows them.
-    public func history(from first: LocalDay, through last: LocalDay) throws -> History {
-        let totals = try totals(from: first, through: last)
+    /// - Parameter asked: what was known at that moment; `nil`: all that is stored.
+    public func history(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> History {
+        let totals = try totals(from: first, through: last, knownAt: asked)
         return History(
             totals: Dictionary(totals.map { ($0.day, $0.totalMl) }, uniquingKeysWith: +), goals: try goalHistory())
     }
@@ -76,10 +77,11 @@ extension TrackerStore {
 
     /// Consecutive days that met their goal (tracker law D3). Reads backwards, in growing steps, only as far as the
     /// streak goes.
-    public func streak(today: LocalDay) throws -> Int {
+    /// - Parameter asked: what was known at that moment; `nil`: all that is stored.
+    public func streak(today: LocalDay, knownAt asked: Instant? = nil) throws -> Int {
         var days = 32
         while true {
-            let streak = try history(from: today.adding(days: -days), through: today).streak(today: today)
+            let streak = try history(from: today.adding(days: -days), through: today, knownAt: asked).streak(today: today)
             if streak < days { return streak }
             days *= 4
         }

@@ -41,7 +41,8 @@ public struct Drink: Hashable, Sendable, Codable, Identifiable {
 
     /// Whether it counts when one asks for that moment (`--now`): drunk by then, or stored by then, as a drink is whose
     /// bottle's clock is ahead of ours.
-    public func isKnown(at now: Instant) -> Bool { at <= now || updatedAt <= now }
+    /// - Parameter asked: `nil`: nobody asked for a moment, and all that is stored counts.
+    public func isKnown(at asked: Instant?) -> Bool { asked.map { at <= $0 || updatedAt <= $0 } ?? true }
 
     /// A bottle's drink is its bottle, the record's own wall clock and the amount (A6): not the instant, which may rest
     /// on evidence; not the bytes of unknown meaning; not when it arrived.

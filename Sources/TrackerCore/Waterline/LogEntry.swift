@@ -43,7 +43,8 @@ public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     }
 
     /// Whether it counts when one asks for that moment, as for a drink.
-    public func isKnown(at now: Instant) -> Bool { timestamp <= now || updatedAt <= now }
+    /// - Parameter asked: `nil`: nobody asked for a moment, and all that is stored counts.
+    public func isKnown(at asked: Instant?) -> Bool { asked.map { timestamp <= $0 || updatedAt <= $0 } ?? true }
 
     /// Thousandths of a standard drink: sums of these are exact.
     var thousandths: Int {

@@ -26,13 +26,15 @@ public struct TrackerDesk: Sendable {
     }
 
     /// A desk in the zone that is in force by the store's settings.
-    /// - Parameter source: the surface, as `WriteContext.source`.
+    /// - Parameters:
+    ///   - isAsked: whether somebody asked for that moment, as `WriteContext.isAsked`.
+    ///   - source: the surface, as `WriteContext.source`.
     public init(
-        _ store: TrackerStore, now: Instant, zone: ZoneChoice, source: String, canNotify: Bool = false,
+        _ store: TrackerStore, now: Instant, isAsked: Bool = false, zone: ZoneChoice, source: String, canNotify: Bool = false,
         makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }, remark: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let zone = zone.inForce(try store.settings())
-        self.init(store, WriteContext(now: now, zone: zone, source: source, makeID: makeID), canNotify: canNotify, remark: remark)
+        self.init(store, WriteContext(now: now, zone: zone, source: source, isAsked: isAsked, makeID: makeID), canNotify: canNotify, remark: remark)
     }
 
     public var now: Instant { context.now }
