@@ -100,6 +100,29 @@ import TrackerCore
         #expect(world.broken.isEmpty && counted(world).isEmpty, "\(world.broken)")
     }
 
+    /// An adversary's clocks, seed 1338: a computer four days behind set a bottle that had lost its clock, and months and a restart later a person
+    /// vouched for the clock. What still lay in the bottle went to its true day; what had been taken before stayed four days off for good.
+    @Test(arguments: [true, false], [-4.0, 8, -96])
+    func `what a bottle wrote by a wrong setting goes to its true day over a restart, once a server or a person vouches for the clock`(
+        timeServer: Bool, days: Double
+    ) throws {
+        var world = ClockWorld()
+        world.losePower()
+        world.host = days * Self.day
+        try world.poll()
+        #expect(world.isClockSet)
+        for _ in 0..<3 { world.sip() }
+        try world.poll()
+        #expect(world.broken.count == 3 && world.waiting == 0)
+        world.restart()
+        world.pass(30 * Self.day)
+        for _ in 0..<2 { world.sip() }
+        (world.host, world.hasTimeServer) = (0, timeServer)
+        try world.poll { $0.trustsClock = !timeServer }
+        #expect(world.broken.isEmpty && world.countsAll && world.waiting == 0, "\(world.broken) \(world.journal.entries.map(\.verdict))")
+        #expect(world.isBottleRight)
+    }
+
     /// Chaos seed 303: a lone clock and the store it had filled agreed against a bottle that the phone app had set right.
     @Test(arguments: [51.0, -51, 3], [true, false])
     func `what a wrong clock of ours doubted counts once that clock is found wrong`(days: Double, timeServer: Bool) throws {

@@ -11,7 +11,7 @@ struct BottleEcho: Hashable, Sendable {
     var error: Double
     /// What the journal got after this row.
     var lastRecord: Int64
-    /// The error was measured within one start of the computer, or a time server vouches for the clock that it was found by, and no lone clock
+    /// The error was measured within one start of the computer, or a time server or a person vouches for the clock that it was found by, and no lone clock
     /// speaks here against one that somebody agreed with. Otherwise it is only what the bottle shows today, which says nothing of the days
     /// before: what was dated then stays.
     var isMeasured = true
@@ -21,9 +21,10 @@ struct BottleEcho: Hashable, Sendable {
 
     /// - Parameters:
     ///   - drift: bottle's clock minus the host's, seconds; `nil` where the bottle does not tell.
+    ///   - isVouched: a time server or a person vouches for the host's clock.
     ///   - stands: such a clock was right, whatever this one says: what was dated by it stays, and what the bottle wrote by it is right.
     /// - Returns: oldest first. A setting of which nothing can be known (the computer was started since) is left out.
-    static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?, stands: (ClockSetting) -> Bool = { _ in false }) -> [BottleEcho] {
+    static func found(in settings: [ClockSetting], host: ClockMark, drift: Int?, isVouched: Bool = false, stands: (ClockSetting) -> Bool = { _ in false }) -> [BottleEcho] {
         let settings = chain(settings, host)
         return settings.indices.compactMap { index in
             let (setting, next) = (settings[index], settings.indices.contains(index + 1) ? settings[index + 1] : nil)
@@ -37,7 +38,7 @@ struct BottleEcho: Hashable, Sendable {
                 error = ahead
                 end = mark.advanced(milliseconds: passed).wall.advanced(seconds: shift)
             } else if next == nil, let drift {
-                isMeasured = host.isSynchronized == true
+                isMeasured = isVouched
                 error = Double(drift)
                 end = host.wall.advanced(seconds: error)
             } else {

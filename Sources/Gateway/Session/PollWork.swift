@@ -66,9 +66,12 @@ struct PollWork {
 
     /// The bottle shows what a clock shows that is known to be right, and its log was read.
     var isBottleClockRight: Bool {
-        guard report.complete, clock == .believed, options.trustsClock || clockMark.isSynchronized == true, let drift = report.clockDriftSeconds else { return false }
+        guard report.complete, clock == .believed, isVouched, let drift = report.clockDriftSeconds else { return false }
         return Double(drift.magnitude) <= HostClock.tolerance
     }
+
+    /// A time server or a person says that this computer's clock is right.
+    private var isVouched: Bool { options.trustsClock || clockMark.isSynchronized == true }
 
     /// Whether the bottle's clock is right to the minute at the poll's end, so far as somebody can know: a time server or a person says that this
     /// computer's is, or the bottle has gone on by itself and shows the same.
@@ -80,7 +83,6 @@ struct PollWork {
             let isUntouched = kept.at <= wall && memory.clockSettings.allSatisfy { $0.mark.wall <= kept.at }
             return isUntouched && HostClock.isKept(drift, since: kept, host: wall, zone: options.zone) ? kept : nil
         }
-        let isVouched = options.trustsClock || clockMark.isSynchronized == true
         guard isVouched && (isNear || isClockSet) || isOwn || kept != nil else { return nil }
         let now = options.zone.offsetSeconds(at: wall)
         return ClockAgreement(at: wall, zoneOffset: isNear || isClockSet ? now : kept?.zoneOffset ?? now)
@@ -97,7 +99,8 @@ struct PollWork {
     /// The times in which this bottle's clock was an echo of this computer's.
     func echoes(_ memory: BottleMemory) -> [BottleEcho] {
         let (mark, drift) = (clockMark, report.clockDriftSeconds)
-        return BottleEcho.found(in: HostClock.heardSettings(memory, drift: drift, mark), host: mark, drift: drift) { !isClockWitnessed && HostClock.isVouched($0, memory) }
+        let settings = HostClock.heardSettings(memory, drift: drift, mark)
+        return BottleEcho.found(in: settings, host: mark, drift: drift, isVouched: isVouched) { !isClockWitnessed && HostClock.isVouched($0, memory) }
     }
 
     /// It shows nothing that is its own but its name: no address that stays, no serial number.
