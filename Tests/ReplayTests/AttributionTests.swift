@@ -159,6 +159,17 @@ import Testing
         #expect(try talk.commands().map(\.meaning) == ["ask for the drink log (draft, 01)"])
     }
 
+    /// A bottle that has lost its clock writes dates that cannot be: beside drinks that have one they hide nothing.
+    @Test(arguments: [[0], [4], [0, 1, 2, 3], [0, 1, 2, 4]]) func `a record whose date cannot be hides no log that nobody discovered`(lost: [Int]) throws {
+        var talk = Conversation()
+        talk.notifyLog((0..<5).map { lost.contains($0) ? [0, 0, 0, 1, 2, UInt8($0), 0, 44, 0, 0, 1, 0x61, 0] : record(600 + $0, 200 + $0) }, from: 0x12)
+        let (drinks, _) = try talk.drinks()
+        #expect(drinks.map(\.amount) == (0..<5).map { lost.contains($0) ? 44 : 200 + $0 })
+        var nothing = Conversation()
+        nothing.notifyLog(Array(repeating: [0, 0, 0, 1, 2, 3, 0, 44, 0, 0, 1, 0x61, 0], count: 5), from: 0x12)
+        #expect(try nothing.drinks().drinks.isEmpty, "by its dates alone nobody can tell")
+    }
+
     @Test func `frames alone count only when no better bottle is in the capture`() throws {
         var alone = Conversation()
         alone.notifyLog([record(600, 200)], from: 0x12)

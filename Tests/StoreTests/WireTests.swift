@@ -136,6 +136,27 @@ import TrackerCore
         #expect(try Self.lines(there).filter { $0.contains("\"edit\"") }.count == 2)
     }
 
+    /// An adversary's journal: the other store took the date for a reading's, and the next dialect put the drink on the bottle's wrong date.
+    @Test(arguments: [false, true]) func `a drink that a person dated stays so in another store, whatever reads it anew`(waits: Bool) throws {
+        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
+        _ = try there.append([entry(ml: 200, verdict: .quarantined(reason: JournalDoubt.bottleClock))])
+        if waits { _ = try here.append([entry(ml: 200, verdict: .quarantined(reason: JournalDoubt.bottleClock))]) }
+        let record = try #require(try there.doubtfulRecords().first)
+        let day = sampleInstant.advanced(seconds: 20 * 86_400)
+        _ = try there.dateRecord(record.id, at: day, WriteContext(now: day, zone: .utc, source: "cli", makeID: { "id" }))
+        let lines = try Self.lines(there)
+        #expect(lines.count == 1 && lines[0].contains(#""byHand":true"#), "\(lines)")
+        _ = try here.take(try lines.map(Self.read))
+        #expect(try Self.lines(here) == lines)
+        for store in [there, here] {
+            var strict = entry(ml: 200)
+            (strict.reading, strict.amountMl, strict.isCorrection) = ("strict/u8", 200, true)
+            _ = try store.append([strict])
+            #expect(try store.lastDrink()?.at == day)
+        }
+        #expect(try here.take(try Self.lines(there).map(Self.read)).added == 0)
+    }
+
     /// A drink's day is frozen where it was drunk: another store in another zone does not move it.
     @Test func `a drink counts on its own day in a store of another zone`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Asia/Tokyo"), try TrackerStore(inMemory: "America/New_York"))

@@ -23,7 +23,7 @@ import Testing
         #expect(StatusText.long(deficitMl: 340, totalMl: 100, goalMl: 2500, in: .l) == "0.35 l behind target")
         #expect(NotificationTexts.pace(.overdue, deficitMl: 340, in: .oz).body == "You're falling behind! Drink 11oz to catch up.")
         #expect(NotificationTexts.adaptive(mlPerHour: 237, in: .oz).body == "You need about 8 oz per hour to hit your goal. Tap to log!")
-        #expect(NotificationTexts.adaptive(mlPerHour: 1250).body == "You need about 1250 ml per hour to hit your goal. Tap to log!")
+        #expect(NotificationTexts.adaptive(mlPerHour: 1250).body == "You need about 1,250 ml per hour to hit your goal. Tap to log!")
     }
 
     @Test("what is shown can be typed again, to the tenth of an ounce", arguments: AmountUnits.allCases)

@@ -28,10 +28,11 @@ struct AdapterNumbers {
     }
 
     /// Takes every packet's time.
-    mutating func note(_ time: CaptureTime?) {
+    /// - Parameter tick: of the interface's clock. It cuts what is finer, which is not running back.
+    mutating func note(_ time: CaptureTime?, tick: Duration) {
         if isFirstOfSection {
             isFirstOfSection = false
-            runsBack = time.flatMap { time in latestBefore.map { time < $0 } } ?? false
+            runsBack = time.flatMap { time in latestBefore.map { $0.sinceEpoch - time.sinceEpoch >= max(tick, .nanoseconds(1)) } } ?? false
             latest = nil
         }
         if let time { latest = max(latest ?? time, time) }

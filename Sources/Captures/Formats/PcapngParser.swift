@@ -142,7 +142,7 @@ struct PcapngParser: FormatParser {
 
     /// The adapter of a packet: known by its interface from the first packet of it on.
     private mutating func adapter(of index: Int, at time: CaptureTime?) -> UInt32 {
-        numbers.note(time)
+        numbers.note(time, tick: interfaces[index].resolution.tick)
         if let known = interfaces[index].adapter { return known }
         let interface = interfaces[index]
         // Two of one kind in one section, one after the other: parts of one capture that were put together.
@@ -247,6 +247,9 @@ struct TimeResolution: Hashable, Sendable {
         guard attoseconds.magnitude < UInt128(Int64.max) * UInt128(second) else { return nil }
         return CaptureTime(sinceEpoch: Duration(attoseconds: attoseconds))
     }
+
+    /// How long one is; none where it is finer than an attosecond.
+    var tick: Duration { time(ticks: 1, offset: 0)?.sinceEpoch ?? .zero }
 
     private static let powersOfTen: [Int128] = (0...18).map { power in (0..<power).reduce(Int128(1)) { value, _ in value * 10 } }
 }

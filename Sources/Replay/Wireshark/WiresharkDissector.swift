@@ -324,10 +324,14 @@ public enum WiresharkDissector {
             return #bytes == 5 or bytes:byte(6) == 6
         end
 
-        -- Whether a value that nobody discovered is a log by its own shape: dates that can be.
+        -- Whether a value that nobody discovered is a log by its own shape: a date that can be.
         local function looksLikeLog(bytes)
             if #bytes < 6 + RECORD_SIZE or not isLogHeader(bytes) or bytes:byte(6) ~= 6 then return false end
-            return not isSuspect(bytes:sub(7, 6 + RECORD_SIZE))
+            local last = math.min(#bytes, 5 + bytes:byte(5))
+            for at = 7, last - RECORD_SIZE + 1, RECORD_SIZE do
+                if not isSuspect(bytes:sub(at, at + RECORD_SIZE - 1)) then return true end
+            end
+            return false
         end
 
         local function looksLikeMessage(bytes)

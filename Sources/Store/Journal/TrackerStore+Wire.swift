@@ -63,9 +63,10 @@ extension WireEntry {
         }
         let wall: String? = try row.checked("wall")
         let origin: String = try row.checked("origin")
-        let entry = JournalEntry(
+        var entry = JournalEntry(
             bottle: origin, raw: row.bytes("raw"), wall: wall.flatMap(WallTime.init), amountMl: try row.checked("amountMl"),
             received: try row.instant("received"), verdict: verdict, reading: try row.checked("reading"), about: try row.instantIfAny("about"))
+        if case .drink = verdict { entry.isByHand = reason == JournalWriter.byHand }
         let edit: Edit? = if let key = try row.checked("editKey") as String? {
             Edit(key: key, ml: try row.checked("editMl"), at: try row.instant("editAt"), zone: try row.checked("editZone"))
         } else { nil }

@@ -27,6 +27,8 @@ public struct JournalEntry: Hashable, Sendable {
     public var isYearAgreed = false
     /// The date that the record has cannot be, by a clock that is vouched for, and nothing better is known: it counts nowhere from now on.
     public var isWithdrawn = false
+    /// A person dated this drink: no reading and no poll moves it any more.
+    public var isByHand = false
 
     /// What is made of a record.
     public enum Verdict: Hashable, Sendable {

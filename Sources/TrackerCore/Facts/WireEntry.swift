@@ -7,7 +7,7 @@
 ///  "received": 1770070900000, "reading": "calendar/u16be"}
 /// ```
 ///
-/// `names` holds the bottle's other identities (a bottle that hides its address has several). `deleted` says that a person deleted the drink;
+/// `names` holds the bottle's other identities (a bottle that hides its address has several). `byHand` says that a person dated the drink. `deleted` says that a person deleted the drink;
 /// where `edit` stands beside it (`key`, `ml`, `at`, `zone`), the person put another one in its place.
 ///
 /// Keys that a reader does not know are passed over; a greater `version` is refused, since what it means is not known.
@@ -63,7 +63,7 @@ public struct WireEntry: Hashable, Sendable {
 
 extension WireEntry: Codable {
     private enum Key: String, CodingKey {
-        case version, gateway, bottle, raw, wall, ml, verdict, reason, at, zone, received, reading, about, deleted, names, edit, key
+        case version, gateway, bottle, raw, wall, ml, verdict, reason, at, zone, received, reading, about, byHand, deleted, names, edit, key
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -89,6 +89,7 @@ extension WireEntry: Codable {
         try fields.encode(entry.received.milliseconds, forKey: .received)
         try fields.encodeIfPresent(entry.reading, forKey: .reading)
         try fields.encodeIfPresent(entry.about?.milliseconds, forKey: .about)
+        if entry.isByHand { try fields.encode(true, forKey: .byHand) }
         if !names.isEmpty { try fields.encode(names, forKey: .names) }
         if isDeleted { try fields.encode(true, forKey: .deleted) }
         guard let edit else { return }
@@ -130,6 +131,7 @@ extension WireEntry: Codable {
             received: try Self.instant(fields.decode(Int64.self, forKey: .received), .received), verdict: verdict,
             reading: try fields.contains(.reading) ? Self.text(fields, .reading) : nil,
             about: try fields.decodeIfPresent(Int64.self, forKey: .about).map { try Self.instant($0, .about) })
+        if case .drink = verdict { entry.isByHand = try fields.decodeIfPresent(Bool.self, forKey: .byHand) ?? false }
         gateway = try Self.text(fields, .gateway)
         isDeleted = try fields.decodeIfPresent(Bool.self, forKey: .deleted) ?? false
         names = try fields.decodeIfPresent([String].self, forKey: .names) ?? []

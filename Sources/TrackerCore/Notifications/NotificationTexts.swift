@@ -25,7 +25,7 @@ public enum NotificationTexts {
 
     /// D2: the pace that would still reach the goal.
     public static func adaptive(mlPerHour: Int, in units: AmountUnits = .ml) -> Text {
-        Text("Hydration Reminder", "You need about \(units == .ml ? "\(mlPerHour) ml" : units.text(mlPerHour)) per hour to hit your goal. Tap to log!")
+        Text("Hydration Reminder", "You need about \(units.text(mlPerHour)) per hour to hit your goal. Tap to log!")
     }
 
     /// B5: once a day.
