@@ -102,7 +102,7 @@ struct JournalWriter {
     }
 
     private func date(_ row: Int64, _ entry: JournalEntry) throws {
-        let (verdict, reason) = Self.columns(entry.verdict)
+        let (verdict, reason) = Self.columns(entry)
         let update = try db.cachedStatement(sql: """
             UPDATE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ?, reading = ?, about = NULL, yearBoot = ?, yearStart = ?
             WHERE id = ?
@@ -125,8 +125,8 @@ struct JournalWriter {
     /// way nothing moves: the first resolution is final.
     private mutating func reread(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
         let before = (wall: row["wall"] as String?, ml: row["amountMl"] as Int, verdict: row["verdict"] as String, reading: row["reading"] as String?)
-        guard let reading = entry.reading, before.reading != reading, row["reason"] as String? != "byHand" else { return }
-        let (verdict, _) = Self.columns(entry.verdict)
+        guard let reading = entry.reading, before.reading != reading, row["reason"] as String? != Self.byHand else { return }
+        let (verdict, _) = Self.columns(entry)
         let wall = Self.wall(entry)
         guard before.wall != wall || before.ml != entry.amountMl || before.verdict != verdict else { return try noteReading(row, entry) }
         try date(row["id"], entry)
@@ -173,7 +173,7 @@ struct JournalWriter {
 
     /// A clock that somebody agrees with tells the year: an open one takes it, and is settled for good. The same year moves nothing.
     private mutating func settleYear(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        guard row["yearStart"] != nil, row["verdict"] == "drink", row["reason"] as String? != "byHand", case .drink(let instant, let zone) = entry.verdict else { return }
+        guard row["yearStart"] != nil, row["verdict"] == "drink", row["reason"] as String? != Self.byHand, case .drink(let instant, let zone) = entry.verdict else { return }
         let wall = row["wall"] as String? ?? ""
         guard wall != Self.wall(entry) else { return try closeYear(row["id"]) }
         try date(row["id"], entry)
@@ -187,7 +187,7 @@ struct JournalWriter {
 
     /// The clock that dated it was wrong: the drink moves to its true time and day. What a person dated stays.
     private mutating func correct(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        guard case .drink(let instant, let readIn) = entry.verdict, row["verdict"] == "drink", row["reason"] as String? != "byHand" else { return }
+        guard case .drink(let instant, let readIn) = entry.verdict, row["verdict"] == "drink", row["reason"] as String? != Self.byHand else { return }
         let key = Self.key(bottle.origin, Self.wall(entry), entry.amountMl)
         if row["yearStart"] != nil { try closeYear(row["id"]) }
         guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [key]), old != instant.milliseconds else { return }
@@ -201,7 +201,7 @@ struct JournalWriter {
 
     /// It counts where nobody can have drunk it yet: it counts nowhere from now on, and its row says why. What a person dated, edited or deleted stays.
     private mutating func withdraw(_ row: Row, _ entry: JournalEntry, _ reason: String, _ bottle: (id: Int64, origin: String)) throws -> Bool {
-        guard row["verdict"] == "drink", row["reason"] as String? != "byHand" else { return false }
+        guard row["verdict"] == "drink", row["reason"] as String? != Self.byHand else { return false }
         let key = Self.key(bottle.origin, row["wall"] ?? "", row["amountMl"])
         guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ? AND deleted = 0", arguments: [key]) else { return false }
         try db.execute(sql: "DELETE FROM drink WHERE key = ?", arguments: [key])
@@ -282,7 +282,7 @@ struct JournalWriter {
     }
 
     private func insert(_ entry: JournalEntry, _ bottle: Int64) throws {
-        let (verdict, reason) = Self.columns(entry.verdict)
+        let (verdict, reason) = Self.columns(entry)
         let wall = verdict == "quarantined" ? entry.wall?.description : Self.wall(entry)
         try insertRecord.execute(arguments: [
             bottle, DatabaseValue(bytes: entry.raw), wall, entry.amountMl, entry.isFlaggedDrink, verdict, reason,
@@ -300,9 +300,12 @@ struct JournalWriter {
         entry.wall?.description ?? entry.raw.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
-    private static func columns(_ verdict: JournalEntry.Verdict) -> (verdict: String, reason: String?) {
-        switch verdict {
-        case .drink: ("drink", nil)
+    /// The reason of a drink that a person dated.
+    static let byHand = "byHand"
+
+    private static func columns(_ entry: JournalEntry) -> (verdict: String, reason: String?) {
+        switch entry.verdict {
+        case .drink: ("drink", entry.isByHand ? byHand : nil)
         case .notADrink(let reason): ("notADrink", reason)
         case .quarantined(let reason): ("quarantined", reason)
         }
