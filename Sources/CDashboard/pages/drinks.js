@@ -44,6 +44,19 @@ export function askAmount() {
   });
 }
 
+/** Changes a drink of the list. One that was changed or deleted elsewhere meanwhile has another name by now: the list is read again. */
+async function change(method, drink, changed, body) {
+  try {
+    const answer = await request(method, `/drinks/d${drink.number}`, body);
+    acceptState(answer?.state);
+  } catch (error) {
+    if (error.code !== 'noSuchDrink') throw error;
+    changed();
+    throw new Error(t.drinkGone);
+  }
+  changed();
+}
+
 function editDrink(drink, changed) {
   const amount = amountInput(drink.ml);
   const before = clock(drink.at, drink.zone);
@@ -54,17 +67,13 @@ function editDrink(drink, changed) {
       if (amountOf(amount) !== drink.ml) body.ml = amountOf(amount);
       if (time.value !== before) body.at = `${wallDate(drink.at, drink.zone)}T${time.value}`;
       if (!Object.keys(body).length) return;
-      const answer = await request('PATCH', `/drinks/d${drink.number}`, body);
-      acceptState(answer?.state);
-      changed();
+      await change('PATCH', drink, changed, body);
     },
   });
 }
 
 async function deleteDrink(drink, changed) {
-  const answer = await request('DELETE', `/drinks/d${drink.number}`);
-  acceptState(answer?.state);
-  changed();
+  await change('DELETE', drink, changed);
   toast(t.deleted(ml(drink.ml), clock(drink.at, drink.zone)), { action: t.undo, onaction: () => undo().then(changed) });
 }
 

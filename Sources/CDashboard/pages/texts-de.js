@@ -7,7 +7,7 @@ const liter = (ml) => `${new Intl.NumberFormat('de', { minimumFractionDigits: 1,
 export default {
   title: 'Trinken', today: 'Heute', skip: 'Zum Inhalt', navigation: 'Seiten', people: 'Personen', messages: 'Meldungen',
   pages: { today: 'Heute', history: 'Verlauf', waterline: 'Waterline', bottle: 'Flasche', settings: 'Einstellungen', welcome: 'Willkommen' },
-  save: 'Sichern', cancel: 'Abbrechen', close: 'Schließen', add: 'Hinzufügen', edit: 'Ändern', delete: 'Löschen', undo: 'Zurück', again: 'Noch einmal', done: 'Fertig', copy: 'Kopieren', make: 'Anlegen',
+  save: 'Sichern', cancel: 'Abbrechen', close: 'Schließen', add: 'Hinzufügen', edit: 'Ändern', delete: 'Löschen', undo: 'Rückgängig', again: 'Noch einmal', done: 'Fertig', copy: 'Kopieren', make: 'Anlegen',
   log: 'Eintragen', less: 'Weniger', more: 'Mehr', saved: 'Gesichert', discarded: 'Nichts wurde geändert', yes: 'ja', no: 'nein', never: 'nie', unknown: 'unbekannt', name: 'Name',
   pageMissing: 'Diese Seite ließ sich nicht laden: der Dienst antwortet nicht.',
 
@@ -19,7 +19,7 @@ export default {
   cupLabel: (state, cup) => `${cup} trinken. ${vonZiel(state)}, ${state.percent} Prozent`,
   haloWords: (state) => `${state.haloLabel.replace('/', ' von ')} Gläsern, ${state.percent} Prozent`,
   customTitle: 'Andere Menge', amountLabel: 'Menge, ml', amountHint: '1–2000 ml; oder mit Einheit: 8oz, 0,25l', amountRule: 'Es muss eine ganze Zahl von 1 bis 2000 ml sein.', timeLabel: 'Uhrzeit',
-  editDrink: 'Eintrag ändern', logged: (menge) => `${menge} eingetragen`, deleted: (menge, zeit) => `${menge} von ${zeit} gelöscht`, undone: (was) => `Zurückgenommen: ${was}`,
+  drinkGone: 'Dieses Getränk wurde inzwischen anderswo geändert oder gelöscht.', editDrink: 'Eintrag ändern', logged: (menge) => `${menge} eingetragen`, deleted: (menge, zeit) => `${menge} von ${zeit} gelöscht`, undone: (was) => `Zurückgenommen: ${was}`,
   kept: 'Auf diesem Gerät aufgehoben, bis der Dienst antwortet.',
   sources: { bottle: 'Flasche', cli: 'Kommandozeile', web: 'Seite', http: 'Seite', notification: 'Mitteilung', mqtt: 'MQTT', dbus: 'Schreibtisch', health: 'Health' },
   bottle: 'Flasche', noBottle: 'Noch keine Flasche', noBottleHint: 'waterh-gateway adopt macht eine zu deiner.',

@@ -17,7 +17,7 @@ export default {
   cupLabel: (state, cup) => `Drink ${cup}. ${state.amountText}, ${state.percent} percent`,
   haloWords: (state) => `${state.haloLabel.replace('/', ' of ')} glasses, ${state.percent} percent`,
   customTitle: 'Custom amount', amountLabel: 'Amount, ml', amountHint: '1–2000 ml; or with a unit: 8oz, 0.25l', amountRule: 'It must be a whole number from 1 to 2000 ml.', timeLabel: 'Time',
-  editDrink: 'Edit drink', logged: (amount) => `${amount} logged`, deleted: (amount, time) => `${amount} of ${time} deleted`, undone: (what) => `Taken back: ${what}`,
+  drinkGone: 'This drink was changed or deleted elsewhere meanwhile.', editDrink: 'Edit drink', logged: (amount) => `${amount} logged`, deleted: (amount, time) => `${amount} of ${time} deleted`, undone: (what) => `Taken back: ${what}`,
   kept: 'Kept on this device until the service answers.',
   sources: { bottle: 'bottle', cli: 'command line', web: 'page', http: 'page', notification: 'notification', mqtt: 'MQTT', dbus: 'desktop', health: 'Health' },
   bottle: 'Bottle', noBottle: 'No bottle yet', noBottleHint: 'waterh-gateway adopt makes one yours.',

@@ -258,6 +258,16 @@ class Today(PageCase):
         self.totals(550)
         self.until(lambda: len(self.all(".drinks li")) == 2, "the row is back")
 
+    def test_a_drink_that_another_page_has_taken_is_told_in_words(self):
+        tracker("log", 200)
+        self.show()
+        self.until(lambda: len(self.all(".drinks li")) == 1, "one row")
+        # As the row is between the other page's change and the event that tells of it.
+        self.script("document.querySelector('.drinks li').drink.number = 4711")
+        self.click(".drinks li button[aria-label^=Delete]")
+        self.until(lambda: (self.text(".toast") or "").startswith("This drink was changed or deleted elsewhere meanwhile."), "what happened is not told")
+        self.until(lambda: self.script("return document.querySelector('.drinks li').drink.number") != 4711, "the list is not read again")
+
     def test_a_drink_logged_elsewhere_is_here_within_two_seconds(self):
         self.show()
         tracker("log", 123)
