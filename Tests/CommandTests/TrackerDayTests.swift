@@ -170,6 +170,18 @@ import Testing
         #expect(try await tracker("check --show", at: "07:36").output.contains("50ml behind pace"))
     }
 
+    /// `--now` within a day: what came later is known to nobody, whichever verb answers.
+    @Test func everyVerbKnowsTheSameAtTheMomentThatWasAskedFor() async throws {
+        for (ml, wall) in [(250, "10:00"), (300, "14:00")] { try await tracker("log \(ml)", at: wall) }
+        for (wall, totalMl, drinks, kind) in [("09:00", 0, 0, "none"), ("12:00", 250, 1, "partial"), ("16:00", 550, 2, "partial")] {
+            #expect(try await object("status", at: wall)["dailyTotalMl"] as? Int == totalMl)
+            let day = try await object("history --day 2026-06-15", at: wall)
+            #expect((day["day"] as? [String: Any])?["totalMl"] as? Int == totalMl && (day["drinks"] as? [Any])?.count == drinks, "\(wall): \(day)")
+            #expect(try await object("history", at: wall)["totalMl"] as? Int == totalMl)
+            #expect(try await object("streak", at: wall)["todayClass"] as? String == kind)
+        }
+    }
+
     /// Year 0, and everything else that cannot be counted, is refused at every entry, in words, with the year as it is.
     @Test(arguments: [
         "log 100 --at 0000-01-01T19:00", "status --now 0000-01-01T00:00:00Z", "status --now -0001-12-31T23:00:00Z",
