@@ -1,3 +1,4 @@
+import Support
 import Testing
 
 @testable import Bluetooth
@@ -181,6 +182,41 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b2200020202", "1b2200010101"])
         #expect(seen.pdus.map { $0.att.connection.peer?.description } == ["A4:C1:38:00:00:02", "A4:C1:38:00:00:01"])
         #expect(seen.pdus.map(\.att.connection.adapter) == [1, 0])
+    }
+
+    /// Both directions' fragments mingle on one handle, and nothing says whose they are but the starts (187). Each PDU is its own pattern: what comes out was
+    /// sent so, or does not come out and is told.
+    @Test(arguments: [0, 27, 251], [UInt16(0), 2]) func minglingFragmentsWithoutDirectionsInventNothing(size: Int, hostBoundary: UInt16) {
+        for seed in 1...300 as ClosedRange<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            // By the opcodes' parity also an old kernel's starts are told apart.
+            let pdus = (0..<12).map { index -> (TrafficDirection, [UInt8]) in
+                let isSent = Bool.random(using: &random)
+                let body = (0..<Int.random(in: 1...240, using: &random)).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ index &* 31) }
+                return (isSent ? .sent : .received, [isSent ? 0x52 : 0x1B, 0x22, UInt8(index)] + body)
+            }
+            var waiting: [TrafficDirection: [(ObservedPacket, [UInt8])]] = [:]
+            for (direction, pdu) in pdus {
+                let frame = le(UInt16(pdu.count)) + le(UInt16(4)) + pdu
+                var (at, isFirst) = (0, true)
+                while at < frame.count {
+                    let length = min(frame.count - at, max(isFirst ? 5 : 1, size == 0 ? Int.random(in: 1...60, using: &random) : size))
+                    let boundary: UInt16 = !isFirst ? 1 : direction == .sent ? hostBoundary : 2
+                    waiting[direction, default: []].append(HCI.acl(nil, boundary: boundary, Array(frame[at..<at + length])))
+                    (at, isFirst) = (at + length, false)
+                }
+            }
+            var packets: [(ObservedPacket, [UInt8])] = []
+            while let side = [TrafficDirection.sent, .received].filter({ waiting[$0]?.isEmpty == false }).randomElement(using: &random) {
+                if let next = waiting[side]?.removeFirst() { packets.append(next) }
+            }
+            let seen = Observed(packets: [HCI.connected("01")] + packets)
+            for found in seen.pdus {
+                #expect(pdus.contains { $0.0 == found.att.direction && $0.1 == found.pdu }, "seed \(seed): \(hex(found.pdu)) was never sent")
+            }
+            #expect(seen.pdus.count <= pdus.count, "seed \(seed)")
+            if seen.pdus.count < pdus.count { #expect(!seen.drops.isEmpty, "seed \(seed): something is missing and nobody says so") }
+        }
     }
 
     static let reuses: [(name: String, end: [(ObservedPacket, [UInt8])])] = [

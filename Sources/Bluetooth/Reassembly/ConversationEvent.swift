@@ -108,6 +108,7 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     case continuationWithoutStart = "a continuation whose beginning is not in the capture"
     case supersededHalf = "a new packet began before the last was complete"
     case overrun = "more bytes came than the packet's header announced"
+    case unknownDirection = "a part of a packet, and the capture does not say of whose: both directions have one under way"
     case disconnectedHalf = "the connection ended in the middle of a packet"
     case missedPart = "the sniffer missed a part of the packet"
     case unfinishedAtEnd = "the capture ended in the middle of a packet"

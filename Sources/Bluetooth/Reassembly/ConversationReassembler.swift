@@ -88,7 +88,14 @@ public struct ConversationReassembler {
         let isContinuation = boundary == 1
         if boundary == 0, packet.direction == nil { hostsWithBoundary0.insert(packet.adapter) }
         guard let direction = packet.direction ?? directionOfFragment(slot, boundary: boundary, length: length, bytes) else {
-            return try drop(.continuationWithoutStart, table.slots[slot].observed, emit)
+            let open = [TrafficDirection.sent, .received].filter { table.slots[slot].half($0).isOpen }
+            guard boundary == 1, !open.isEmpty else { return try drop(.continuationWithoutStart, table.slots[slot].observed, emit) }
+            // Whose it is nobody can tell, nor whose the next ones are: no frame may come out as something that was never sent.
+            for direction in open {
+                abandon(slot, direction)
+                withHalf(slot, direction) { $0.isAwaited = true }
+            }
+            return try drop(.unknownDirection, table.slots[slot].observed, emit)
         }
         guard !packet.isCut, length <= bytes.byteCount - 4 else {
             // A stump: what it would have continued or begun is lost.
@@ -107,21 +114,29 @@ public struct ConversationReassembler {
         return channel == 1 || connection.classic.knows(channel)
     }
 
-    /// Without directions in the capture: a continuation belongs to the frame that lacks just so much, else to the one that was begun last.
+    /// Without directions in the capture: a continuation belongs to the frame that can take it; of two to the one that expects just so much.
+    /// - Returns: `nil` where no frame is open, or where it cannot be known.
     private func directionOfFragment(_ slot: Int, boundary: UInt16, length: Int, _ bytes: RawSpan) -> TrafficDirection? {
         let connection = table.slots[slot]
         guard boundary == 1 else {
             return directionOfStart(connection.observed.adapter, boundary: boundary, isHostServer: connection.observed.isCentral == false, bytes)
         }
         switch (connection.sent.isOpen, connection.received.isOpen) {
-        case (true, false): return .sent
-        case (false, true): return .received
+        case (true, false): return connection.received.isAwaited ? nil : .sent
+        case (false, true): return connection.sent.isAwaited ? nil : .received
         case (false, false): return nil
         case (true, true):
-            switch (connection.sent.remaining == length, connection.received.remaining == length) {
+            switch (connection.sent.mayTake(length), connection.received.mayTake(length)) {
             case (true, false): return .sent
             case (false, true): return .received
-            default: return connection.lastBegun
+            case (false, false): return nil
+            case (true, true): break
+            }
+            guard connection.sent.isRegular, connection.received.isRegular else { return nil }
+            switch (connection.sent.expects(length), connection.received.expects(length)) {
+            case (true, false): return .sent
+            case (false, true): return .received
+            default: return nil
             }
         }
     }
@@ -155,9 +170,9 @@ public struct ConversationReassembler {
                 // The usual case: the whole frame in one fragment, nothing is copied.
                 let length = Int(fragment.u16(0)) + L2CAPHalf.headerLength
                 if fragment.byteCount > length { try drop(.overrun, table.slots[slot].observed, emit) }
+                withHalf(slot, direction) { $0.isAwaited = false }
                 return try receiveFrame(fragment.extracting(0..<length), slot: slot, direction: direction, packet, emit)
             }
-            table.slots[slot].lastBegun = direction
             withHalf(slot, direction) { $0.begin(fragment) }
         }
         let isComplete = direction == .sent ? table.slots[slot].sent.isComplete : table.slots[slot].received.isComplete
@@ -165,8 +180,9 @@ public struct ConversationReassembler {
         let needed = (direction == .sent ? table.slots[slot].sent.needed : table.slots[slot].received.needed) ?? 0
         let whole = withHalf(slot, direction) { $0.take() }
         if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
-        // On the air, parts that do not fit say that others were missed: this is two frames, and neither is whole.
-        if whole.count == needed || table.slots[slot].air == nil {
+        // On the air, parts that do not fit say that others were missed; without a direction, that they are somebody else's: this is two frames, and
+        // neither is whole.
+        if whole.count == needed || table.slots[slot].air == nil && packet.direction != nil {
             try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
         }
         withHalf(slot, direction) { $0.recycle(whole) }

@@ -11,6 +11,12 @@ struct L2CAPHalf {
     private(set) var isOpen = false
     /// Length of the whole frame with its header; `nil` until the length field is complete.
     private(set) var needed: Int?
+    /// Length of its first fragment; of those before it, where it is none of an unfinished frame. Whoever cuts frames cuts all but their ends to one length.
+    private var firstLength: Int?
+    /// So far that is so.
+    private(set) var isRegular = true
+    /// It was given up, and its next fragments may come all the same, until its direction begins a frame.
+    var isAwaited = false
 
     /// Bytes that are still to come, where that is known.
     var remaining: Int? { isOpen ? needed.map { $0 - buffer.count } : nil }
@@ -19,10 +25,23 @@ struct L2CAPHalf {
         buffer.removeAll(keepingCapacity: true)
         isOpen = true
         needed = nil
+        if let firstLength, firstLength != fragment.byteCount { isRegular = false }
+        firstLength = fragment.byteCount
+        isAwaited = false
         append(fragment)
     }
 
+    /// Whether a fragment of that length can be the next.
+    func mayTake(_ length: Int) -> Bool { isOpen && remaining.map { length <= $0 } ?? true }
+
+    /// Whether it is as long as the next one usually is: the end, or one more of the first one's length.
+    func expects(_ length: Int) -> Bool {
+        guard let remaining, let firstLength else { return false }
+        return length == remaining || length == firstLength && length < remaining
+    }
+
     mutating func append(_ fragment: RawSpan) {
+        if !buffer.isEmpty, fragment.byteCount != firstLength, remaining != fragment.byteCount { isRegular = false }
         fragment.withUnsafeBytes { buffer.append(contentsOf: $0) }
         if needed == nil, buffer.count >= 2 {
             needed = (Int(buffer[0]) | Int(buffer[1]) << 8) + Self.headerLength

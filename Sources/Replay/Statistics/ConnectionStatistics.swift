@@ -46,6 +46,6 @@ public final class ConnectionStatistics {
 extension DropReason {
     /// Something of a PDU is not in the capture, or cannot be trusted.
     static let losses: [DropReason] = [
-        .cutRecord, .shortPacket, .continuationWithoutStart, .supersededHalf, .overrun, .disconnectedHalf, .missedPart, .unfinishedAtEnd, .badCRC,
+        .cutRecord, .shortPacket, .continuationWithoutStart, .supersededHalf, .unknownDirection, .overrun, .disconnectedHalf, .missedPart, .unfinishedAtEnd, .badCRC,
     ]
 }
