@@ -219,6 +219,17 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         }
     }
 
+    /// The rest of a frame of which the capture kept only a part belongs to nobody, also where it is just what the other direction lacks.
+    @Test func theRestOfACutFrameIsNotTheOtherDirections() {
+        let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
+        let seen = Observed(packets: [
+            HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(down.prefix(6))), HCI.acl(nil, boundary: 1, Array(down[6..<8]), isCut: true, length: 6),
+            HCI.acl(nil, boundary: 0, Array(up.prefix(6))), HCI.acl(nil, boundary: 1, Array(down.suffix(7))),
+        ])
+        #expect(seen.pdus.isEmpty, "\(seen.pdus.map { hex($0.pdu) })")
+        #expect(seen.drops == [.cutRecord: 1, .unknownDirection: 1])
+    }
+
     static let reuses: [(name: String, end: [(ObservedPacket, [UInt8])])] = [
         ("after Disconnection Complete", [HCI.disconnected()]), ("without a word", []),
         ("after a reset", [HCI.event("0e 04 01 03 0c 00")]),

@@ -5,7 +5,6 @@ started for each poll with the flash that it had after the last; between two pol
 """
 import datetime
 import json
-import os
 import pathlib
 import random
 import shutil

@@ -15,7 +15,6 @@ struct ConnectionTable {
         var hasTraffic = false
         var sent = L2CAPHalf()
         var received = L2CAPHalf()
-        func half(_ direction: TrafficDirection) -> L2CAPHalf { direction == .sent ? sent : received }
         var enhanced: EnhancedBearers?
         /// What of a classic connection is ATT, and whether any was there.
         var classic = ClassicBearers()

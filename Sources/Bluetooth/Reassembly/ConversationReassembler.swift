@@ -88,13 +88,12 @@ public struct ConversationReassembler {
         let isContinuation = boundary == 1
         if boundary == 0, packet.direction == nil { hostsWithBoundary0.insert(packet.adapter) }
         guard let direction = packet.direction ?? directionOfFragment(slot, boundary: boundary, length: length, bytes) else {
-            let open = [TrafficDirection.sent, .received].filter { table.slots[slot].half($0).isOpen }
-            guard boundary == 1, !open.isEmpty else { return try drop(.continuationWithoutStart, table.slots[slot].observed, emit) }
-            // Whose it is nobody can tell, nor whose the next ones are: no frame may come out as something that was never sent.
-            for direction in open {
-                abandon(slot, direction)
-                withHalf(slot, direction) { $0.isAwaited = true }
+            guard table.slots[slot].sent.isOpen || table.slots[slot].received.isOpen else {
+                return try drop(.continuationWithoutStart, table.slots[slot].observed, emit)
             }
+            // Whose it is nobody can tell, nor whose the next ones are: no frame may come out as something that was never sent.
+            abandon(slot, .sent)
+            abandon(slot, .received)
             return try drop(.unknownDirection, table.slots[slot].observed, emit)
         }
         guard !packet.isCut, length <= bytes.byteCount - 4 else {
@@ -115,7 +114,8 @@ public struct ConversationReassembler {
     }
 
     /// Without directions in the capture: a continuation belongs to the frame that can take it; of two to the one that expects just so much.
-    /// - Returns: `nil` where no frame is open, or where it cannot be known.
+    /// Where one was given up, its rest may still come, and looks the same.
+    /// - Returns: `nil` where no frame is open, or where it cannot be known. A start always has a direction.
     private func directionOfFragment(_ slot: Int, boundary: UInt16, length: Int, _ bytes: RawSpan) -> TrafficDirection? {
         let connection = table.slots[slot]
         guard boundary == 1 else {
@@ -170,7 +170,7 @@ public struct ConversationReassembler {
                 // The usual case: the whole frame in one fragment, nothing is copied.
                 let length = Int(fragment.u16(0)) + L2CAPHalf.headerLength
                 if fragment.byteCount > length { try drop(.overrun, table.slots[slot].observed, emit) }
-                withHalf(slot, direction) { $0.isAwaited = false }
+                if packet.direction == nil { withHalf(slot, direction) { $0.expectNothing() } }
                 return try receiveFrame(fragment.extracting(0..<length), slot: slot, direction: direction, packet, emit)
             }
             withHalf(slot, direction) { $0.begin(fragment) }

@@ -11,12 +11,12 @@ struct L2CAPHalf {
     private(set) var isOpen = false
     /// Length of the whole frame with its header; `nil` until the length field is complete.
     private(set) var needed: Int?
-    /// Length of its first fragment; of those before it, where it is none of an unfinished frame. Whoever cuts frames cuts all but their ends to one length.
+    /// Length of the first fragment, of this frame or of the last that came in several.
     private var firstLength: Int?
-    /// So far that is so.
+    /// All fragments of this direction but the ends of frames have had one length so far: so controllers and hosts cut them.
     private(set) var isRegular = true
-    /// It was given up, and its next fragments may come all the same, until its direction begins a frame.
-    var isAwaited = false
+    /// The frame was given up, and the rest of it may still come, until this direction begins another one.
+    private(set) var isAwaited = false
 
     /// Bytes that are still to come, where that is known.
     var remaining: Int? { isOpen ? needed.map { $0 - buffer.count } : nil }
@@ -27,9 +27,12 @@ struct L2CAPHalf {
         needed = nil
         if let firstLength, firstLength != fragment.byteCount { isRegular = false }
         firstLength = fragment.byteCount
-        isAwaited = false
+        expectNothing()
         append(fragment)
     }
+
+    /// This direction has begun another frame: nothing of the one that was given up will come.
+    mutating func expectNothing() { isAwaited = false }
 
     /// Whether a fragment of that length can be the next.
     func mayTake(_ length: Int) -> Bool { isOpen && remaining.map { length <= $0 } ?? true }
@@ -64,6 +67,7 @@ struct L2CAPHalf {
     }
 
     mutating func abandon() {
+        isAwaited = isAwaited || isOpen
         isOpen = false
         buffer.removeAll(keepingCapacity: true)
     }

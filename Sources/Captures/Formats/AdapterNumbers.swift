@@ -28,11 +28,12 @@ struct AdapterNumbers {
     }
 
     /// Takes every packet's time.
-    /// - Parameter tick: of the interface's clock. It cuts what is finer, which is not running back.
-    mutating func note(_ time: CaptureTime?, tick: Duration) {
+    /// - Parameter tick: of the interface's clock. It cuts what is finer, which is not running back. Asked for once a section.
+    mutating func note(_ time: CaptureTime?, tick: @autoclosure () -> Duration) {
         if isFirstOfSection {
             isFirstOfSection = false
-            runsBack = time.flatMap { time in latestBefore.map { $0.sinceEpoch - time.sinceEpoch >= max(tick, .nanoseconds(1)) } } ?? false
+            let cut = max(tick(), .nanoseconds(1))
+            runsBack = time.flatMap { time in latestBefore.map { $0.sinceEpoch - time.sinceEpoch >= cut } } ?? false
             latest = nil
         }
         if let time { latest = max(latest ?? time, time) }

@@ -248,7 +248,7 @@ struct TimeResolution: Hashable, Sendable {
         return CaptureTime(sinceEpoch: Duration(attoseconds: attoseconds))
     }
 
-    /// How long one is; none where it is finer than an attosecond.
+    /// How long one tick is; zero where it is finer than an attosecond.
     var tick: Duration { time(ticks: 1, offset: 0)?.sinceEpoch ?? .zero }
 
     private static let powersOfTen: [Int128] = (0...18).map { power in (0..<power).reduce(Int128(1)) { value, _ in value * 10 } }

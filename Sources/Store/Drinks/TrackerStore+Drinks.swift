@@ -24,13 +24,15 @@ extension TrackerStore {
     /// - Parameter asked: only of drinks that are known at that moment; `nil`: of all that are stored.
     public func totals(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> [DayTotal] {
         try read { db in
+            // As `Drink.isKnown(at:)`. Where nobody asks, the index has all that is needed.
+            let known = asked == nil ? "" : "AND (instant <= ? OR updatedAt <= ?)"
+            var arguments: StatementArguments = [first.description, last.description]
+            if let asked { arguments += [asked.milliseconds, asked.milliseconds] }
             let statement = try db.cachedStatement(sql: """
                 SELECT localDay, sum(ml) AS total, count(*) AS count FROM drink
-                WHERE localDay BETWEEN ? AND ? AND \(DrinkTable.counts) AND (instant <= ? OR updatedAt <= ?)
-                GROUP BY localDay ORDER BY localDay
+                WHERE localDay BETWEEN ? AND ? AND \(DrinkTable.counts) \(known) GROUP BY localDay ORDER BY localDay
                 """)
-            let known = asked?.milliseconds ?? Int64.max
-            return try Row.fetchAll(statement, arguments: [first.description, last.description, known, known]).compactMap { row in
+            return try Row.fetchAll(statement, arguments: arguments).compactMap { row in
                 LocalDay(row["localDay"] as String).map { DayTotal(day: $0, totalMl: row["total"], count: row["count"]) }
             }
         }

@@ -7,8 +7,9 @@
 ///  "received": 1770070900000, "reading": "calendar/u16be"}
 /// ```
 ///
-/// `names` holds the bottle's other identities (a bottle that hides its address has several). `byHand` says that a person dated the drink. `deleted` says that a person deleted the drink;
-/// where `edit` stands beside it (`key`, `ml`, `at`, `zone`), the person put another one in its place.
+/// `names` holds the bottle's other identities (a bottle that hides its address has several). `byHand` says that a person dated the
+/// drink. `deleted` says that a person deleted it; where `edit` stands beside (`key`, `ml`, `at`, `zone`), the person put another one
+/// in its place.
 ///
 /// Keys that a reader does not know are passed over; a greater `version` is refused, since what it means is not known.
 public struct WireEntry: Hashable, Sendable {
