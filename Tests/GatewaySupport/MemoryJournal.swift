@@ -246,6 +246,9 @@ extension MemoryJournal.State {
                 guard rows[waiting].doubt != JournalDoubt.bottleClock else { return .waiting }
                 // What has come whole is in doubt no more, also for a poll that is behind.
                 guard entry.verdict != .quarantined(reason: JournalDoubt.pieced) || rows[waiting].doubt == JournalDoubt.pieced else { return .waiting }
+                // A clock that is not believed stays noted, until one of another start of the computer is.
+                let isSame = entry.verdict == rows[waiting].entry.verdict && entry.reading == rows[waiting].entry.reading
+                if isSame, entry.openYear.map({ rows[waiting].doubt != JournalDoubt.hostClock || $0.boot == rows[waiting].entry.openYear?.boot }) ?? true { return .waiting }
                 let takesTime = rows[waiting].doubt == JournalDoubt.hostClock || entry.openYear != nil
                 let received = takesTime ? entry.received : rows[waiting].entry.received
                 rows[waiting].entry = entry

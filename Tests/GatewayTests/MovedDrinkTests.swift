@@ -123,6 +123,51 @@ import TrackerCore
         #expect(world.isBottleRight)
     }
 
+    /// An adversary's clocks: a lone clock jumped, took the bottle that it had set rightly for its echo, and moved two drinks by 128 days. After a
+    /// restart nobody put them back, though the bottle, which it had set wrong since, showed by how much it had been.
+    @Test(arguments: [-128.0, 51, -3], [(true, true), (true, false), (false, true), (false, false)])
+    func `what a lone clock moved after it had jumped goes back over a restart, once a server or a person finds the bottle wrong by that jump`(
+        days: Double, how: (timeServer: Bool, keep: Bool)
+    ) throws {
+        let (timeServer, keep) = how
+        var world = ClockWorld()
+        world.losePower()
+        try world.poll()
+        for _ in 0..<3 { world.sip() }
+        try world.poll()
+        world.sip()
+        world.host = days * Self.day
+        try world.poll { $0.keep = keep }
+        #expect(world.isClockSet && world.broken.count == 4)
+        world.pass(Self.day)
+        world.sip()
+        world.restart()
+        (world.host, world.hasTimeServer) = (0, timeServer)
+        for _ in 0..<2 { try world.poll { $0.trustsClock = !timeServer } }
+        #expect(world.broken.isEmpty && world.countsAll && world.waiting == 0, "\(world.broken) \(world.journal.entries.map(\.verdict))")
+        #expect(world.isBottleRight)
+    }
+
+    /// What was set last may never have reached the bottle: then it shows what it was told before, and nothing is moved by a sum that only seems to say more.
+    @Test(arguments: [-128.0, 51, -3])
+    func `a setting that never reached the bottle puts nothing back, and moves nothing`(days: Double) throws {
+        var world = ClockWorld()
+        world.losePower()
+        try world.poll()
+        for _ in 0..<3 { world.sip() }
+        try world.poll()
+        let before = counted(world)
+        world.host = days * Self.day
+        world.hearsClock = false
+        try world.withoutLog { try $0.poll() }
+        let after = counted(world)
+        world.hearsClock = true
+        world.restart()
+        (world.host, world.hasTimeServer) = (0, true)
+        for _ in 0..<2 { try world.poll() }
+        #expect((counted(world) == after || counted(world) == before) && before.count == 3, "\(world.broken)")
+    }
+
     /// Chaos seed 303: a lone clock and the store it had filled agreed against a bottle that the phone app had set right.
     @Test(arguments: [51.0, -51, 3], [true, false])
     func `what a wrong clock of ours doubted counts once that clock is found wrong`(days: Double, timeServer: Bool) throws {

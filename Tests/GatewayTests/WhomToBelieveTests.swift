@@ -76,6 +76,59 @@ import TrackerCore
         #expect(world.waiting == 0 && world.broken.isEmpty, "\(world.broken)")
     }
 
+    enum Later { case again, kept, taken }
+
+    /// An adversary's clocks: a sip waited because the two clocks were nine days apart; then the phone app set the bottle right, and the sip counted by
+    /// the date that its wrong clock had given it.
+    @Test(arguments: [-9.0, 9, -51], [(Later.again, true), (.again, false), (.kept, true), (.kept, false), (.taken, true), (.taken, false)])
+    func `a doubt outlives the bottle that is put right: the sip waits for a person, with the time at which it was`(days: Double, how: (later: Later, trusts: Bool)) throws {
+        var world = ClockWorld()
+        world.setBottle(days * Self.day)
+        world.sip()
+        let sip = try #require(world.sips.values.first)
+        #expect(try world.poll().failure?.kind == .clockDoubtful)
+        #expect(world.broken.isEmpty && !world.isClockSet && !world.isAcknowledged)
+        world.setBottle(0)
+        switch how.later {
+        case .again: break
+        case .kept: try world.poll { ($0.trustsClock, $0.keep) = (how.trusts, true) }
+        case .taken: world.reorder { _ in [] }
+        }
+        for _ in 0..<2 { try world.poll { $0.trustsClock = how.trusts } }
+        #expect(world.broken.isEmpty && world.waiting == 0, "\(world.broken)")
+        let entry = try #require(world.journal.entries.first)
+        #expect(entry.verdict == .quarantined(reason: JournalDoubt.bottleClock), "\(entry.verdict)")
+        #expect(try abs(#require(entry.about).seconds(to: sip.at)) < 120)
+    }
+
+    /// The same where the clock that found the bottle wrong was believed at once, and the bottle delivers the record once more.
+    @Test(arguments: [-9.0, 9, -51])
+    func `what a wrong bottle's clock wrote stays in doubt when the bottle, put right, delivers it again`(days: Double) throws {
+        var world = ClockWorld()
+        world.setBottle(days * Self.day)
+        world.sip()
+        let sip = try #require(world.sips.values.first)
+        for isKept in [true, true, false, false] { try world.poll { ($0.trustsClock, $0.keep) = (true, isKept) } }
+        #expect(world.broken.isEmpty && world.waiting == 0 && world.isBottleRight, "\(world.broken)")
+        let entry = try #require(world.journal.entries.first)
+        #expect(entry.verdict == .quarantined(reason: JournalDoubt.bottleClock), "\(entry.verdict)")
+        #expect(try abs(#require(entry.about).seconds(to: sip.at)) < 120)
+    }
+
+    /// The mirror image: the bottle was right, and this computer's clock was not, until it was set in the same start.
+    @Test(arguments: [-9.0, 51, -51], [true, false])
+    func `what waited because of a wrong clock of this computer counts by its own date, once that clock is right`(days: Double, isTaken: Bool) throws {
+        var world = ClockWorld()
+        try world.poll()
+        for _ in 0..<2 { world.sip() }
+        world.host = days * Self.day
+        #expect(try world.poll().failure?.kind == .clockDoubtful)
+        world.host = 0
+        if isTaken { try world.withoutLog { try $0.poll() } }
+        try world.poll()
+        #expect(world.broken.isEmpty && world.countsAll && world.waiting == 0, "\(world.broken) \(world.journal.entries.map(\.verdict))")
+    }
+
     @Test func `a time server is believed against store and bottle, after a restart too`() throws {
         var world = ClockWorld()
         world.host = 400 * Self.day

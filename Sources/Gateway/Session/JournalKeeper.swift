@@ -30,8 +30,8 @@ struct JournalKeeper {
     private(set) var likenesses: [LogLikeness] = []
     /// When the journal received each record of the last dump that it has, now.
     private(set) var standing: [[UInt8]: Instant] = [:]
-    /// Records that the store has without a date since earlier polls, and their rows, where it matters which clock they were written by.
-    private var waiting: [[UInt8]: Int64] = [:]
+    /// Records that the store has without a date since earlier polls: by which clock they were written may be known from there.
+    private var waiting: [[UInt8]: UnsettledRecord] = [:]
     /// The journal said no; nothing is acknowledged from then on.
     private(set) var failure: String?
 
@@ -146,16 +146,9 @@ struct JournalKeeper {
         work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, since: since, openYears: years.isAgreed, ahead: work.aheadLimit, after: id, limit: SecondLook.page)))
     }
 
-    /// The bottle was told the time by this computer, and it may have been another time than this clock's.
-    private func isClockSetSince(_ work: PollWork) -> Bool {
-        memory.clockSettings.contains { setting in
-            !setting.wasNear && setting.mark.step(to: work.clockMark).map { abs($0) > HostClock.tolerance } ?? true
-        }
-    }
-
     private mutating func askWaiting(after id: Int64, _ work: inout PollWork) {
         pending.append(.waiting)
-        work.emit(.journal(.unsettled(bottle: work.bottle, reading: work.options.reading, since: nil, openYears: false, ahead: nil, after: id, limit: SecondLook.page)))
+        work.emit(.journal(.unsettled(bottle: work.bottle, reading: work.options.reading, since: nil, openYears: true, ahead: nil, after: id, limit: SecondLook.page)))
     }
 
     /// To be answered before the bottle's clock is set.
@@ -171,9 +164,9 @@ struct JournalKeeper {
         switch (pending.removeFirst(), reply) {
         case (.recall, .recalled(let memory)):
             self.memory = memory
-            if isClockSetSince(work) { askWaiting(after: 0, &work) }
+            askWaiting(after: 0, &work)
         case (.waiting, .unsettled(let rows)):
-            for row in rows { waiting[row.raw] = row.id }
+            for row in rows where row.doubt != nil { waiting[row.raw] = row }
             if rows.count == SecondLook.page, let last = rows.last { askWaiting(after: last.id, &work) }
         case (.adopt, .adopted):
             break

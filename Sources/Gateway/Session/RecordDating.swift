@@ -47,7 +47,7 @@ struct RecordDating {
 
     /// The log whose records are to be dated, in the order in which it came.
     mutating func expect(_ records: [[UInt8]]) {
-        guard case .bottleIsWrong = clock, let drift else { return }
+        guard clock == .bottleIsWrong || clock.objection != nil, let drift else { return }
         let shown = received.advanced(seconds: Double(drift) + HostClock.tolerance)
         // What lies behind what the bottle's clock shows, that clock may have written.
         let dated = records.compactMap { raw in
@@ -58,9 +58,10 @@ struct RecordDating {
 
     /// A record of a log, in its order.
     /// - Parameter row: what the journal has it as, where it waits there since an earlier poll: what came before a clock was set was not written by it.
-    mutating func date(_ raw: [UInt8], row: Int64? = nil) -> JournalEntry {
+    mutating func date(_ raw: [UInt8], row: UnsettledRecord? = nil) -> JournalEntry {
         guard let record = read(raw) else { return refused(raw) }
-        if let echo = echoed(record, after: row ?? .max), echo.isWrong {
+        let echo = echoed(record, after: row?.id ?? .max)
+        if let echo, echo.isWrong {
             var entry = entry(raw, record, echo.resolution)
             // By how much it was wrong is measured by a clock that may be wrong itself.
             if !clock.tellsDays { entry.verdict = .quarantined(reason: JournalDoubt.hostClock) }
@@ -74,11 +75,16 @@ struct RecordDating {
                 if resolution.doubt == nil { previous = instant }
             }
         }
+        if echo == nil, clock.tellsDays, let row, let entry = row.doubt == JournalDoubt.bottleClock ? staysDoubted(row, record) : judgedByNow(row, record) { return entry }
         var entry = entry(raw, record, resolution)
         if record.year == nil { entry.yearClock = years.lone }
         switch clock {
         case .contradicted:
-            entry.verdict = .quarantined(reason: JournalDoubt.hostClock)
+            (entry.verdict, entry.yearClock) = (.quarantined(reason: JournalDoubt.hostClock), nil)
+            guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift) else { break }
+            // Which of the two was wrong may be known in a later poll, when the bottle has been put right, and nobody could tell any more.
+            entry.about = instant.advanced(seconds: Double(-drift))
+            entry.yearClock = host
         case .bottleIsWrong:
             guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift) else { break }
             entry.verdict = .quarantined(reason: JournalDoubt.bottleClock)
@@ -101,12 +107,14 @@ struct RecordDating {
         if row.doubt == JournalDoubt.bottleClock { return judgedAnew(row) }
         let isReceiptWrong = row.doubt == JournalDoubt.hostClock
         guard let record = read(row.raw) else { return refused(row.raw, isReceiptWrong ? received : row.received) }
-        if let echo = echoed(record, after: row.id, measuredOnly: row.doubt == nil), echo.isWrong || row.doubt == nil {
+        let echo = echoed(record, after: row.id, measuredOnly: row.doubt == nil)
+        if let echo, echo.isWrong || row.doubt == nil {
             var entry = entry(row.raw, record, echo.resolution)
             entry.received = isReceiptWrong ? received : row.received
             entry.isCorrection = row.doubt == nil
             guard row.isAhead, echo.resolution.instant.map({ received.seconds(to: $0) > RecordResolver.aheadSeconds }) ?? true else { return entry }
         }
+        if echo == nil, let entry = judgedByNow(row, record) { return entry }
         guard record.year != nil || tellsYear else { return nil }
         if row.doubt == nil, record.year == nil, let clock = row.yearClock, let time = years.time(of: clock) {
             let resolution = options.resolver.resolve(record.fields, received: time)
@@ -143,6 +151,35 @@ struct RecordDating {
         else { return nil }
         var entry = entry(row.raw, record, resolution)
         entry.received = truth
+        return entry
+    }
+
+    /// The bottle delivers once more what its wrong clock wrote, and is right by now: that says nothing of the record, where the clock that found the
+    /// bottle wrong is this one. `nil`: of that clock nobody knows more.
+    private func staysDoubted(_ row: UnsettledRecord, _ record: DrinkRecord) -> JournalEntry? {
+        guard let judge = row.yearClock, years.exactTime(of: judge) != nil else { return nil }
+        if let entry = judgedAnew(row) { return entry }
+        var entry = entry(row.raw, record, options.resolver.resolve(record.fields, received: received))
+        (entry.verdict, entry.about, entry.yearClock) = (.quarantined(reason: JournalDoubt.bottleClock), row.about, judge)
+        entry.received = row.received
+        return entry
+    }
+
+    /// A record waits because this computer's clock and the bottle's were days apart. Where it is known now when that was, the one that was right
+    /// dates it: where the bottle's was wrong, nobody else knows that any more, who sees it put right. `nil`: nobody knows.
+    private func judgedByNow(_ row: UnsettledRecord, _ record: DrinkRecord) -> JournalEntry? {
+        guard row.doubt == JournalDoubt.hostClock, let judge = row.yearClock, let about = row.about, let truth = years.exactTime(of: judge) else { return nil }
+        let resolution = options.resolver.resolve(record.fields, received: truth)
+        guard let instant = resolution.instant else { return nil }
+        let wasThen = about.advanced(seconds: judge.wall.seconds(to: truth))
+        var entry = entry(row.raw, record, resolution)
+        if resolution.doubt == nil, wasThen.seconds(to: instant).magnitude <= HostClock.tolerance {
+            entry.received = truth
+            return entry
+        }
+        (entry.verdict, entry.about) = (.quarantined(reason: JournalDoubt.bottleClock), wasThen)
+        // The clock by which it is known now, should that turn out wrong.
+        (entry.received, entry.yearClock) = (received, years.mark)
         return entry
     }
 

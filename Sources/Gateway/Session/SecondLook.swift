@@ -19,7 +19,10 @@ public enum SecondLook {
             // Only the bottle can say whether that is a record.
             if row.doubt == JournalDoubt.pieced { return nil }
             guard let entry = dating.dateAgain(row) else { return nil }
-            if case .quarantined(let reason) = entry.verdict, let doubt = row.doubt, doubt == reason || doubt == JournalDoubt.hostClock { return nil }
+            if case .quarantined(let reason) = entry.verdict, let doubt = row.doubt {
+                // Of what waits for this computer's clock, only that the bottle's was wrong is news.
+                if doubt == reason || doubt == JournalDoubt.hostClock && reason != JournalDoubt.bottleClock { return nil }
+            }
             return entry
         }
     }

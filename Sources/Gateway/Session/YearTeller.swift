@@ -25,6 +25,8 @@ enum YearTeller: Hashable, Sendable {
 
     /// The clock to note beside a year.
     var lone: ClockMark? { if case .alone(let mark) = self { mark } else { nil } }
+    /// The clock that somebody agrees with.
+    var mark: ClockMark? { if case .agreed(let mark, _) = self { mark } else { nil } }
     var isAgreed: Bool { if case .agreed = self { true } else { false } }
 
     /// When it was that a lone clock showed `mark`, by the clock that somebody agrees with: exact within one start of the computer. Over a

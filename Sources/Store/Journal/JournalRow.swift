@@ -29,7 +29,8 @@ public struct JournalRow: Hashable, Sendable {
         reason = row["reason"]
         received = Instant(milliseconds: row["received"])
         reading = row["reading"]
-        about = (row["about"] as Int64?).map(Instant.init(milliseconds:))
+        // By a clock that is not believed it is no news for people.
+        about = reason == JournalDoubt.hostClock ? nil : (row["about"] as Int64?).map(Instant.init(milliseconds:))
     }
 }
 

@@ -82,11 +82,13 @@ struct JournalWriter {
             return .stored
         }
         // The reason of now, with the clock that speaks against the bottle's, and a time of receipt that can be believed, or goes with that clock.
+        // Of clocks that are not believed, the first of a start of the computer stays noted: that of another start can be measured by nobody.
         // What a wrong bottle's clock wrote stays that; and what has come whole is in doubt no more, also for a poll that is behind.
         let update = try db.cachedStatement(sql: """
             UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, about = :about, yearBoot = :boot, yearStart = :start,
                 received = CASE WHEN reason = 'hostClock' OR :start IS NOT NULL THEN :received ELSE received END
-            WHERE id = :id AND reason IS NOT 'bottleClock' AND (reason IS NOT :reason OR reading IS NOT :reading) AND (:reason IS NOT :doubt OR reason IS :doubt)
+            WHERE id = :id AND reason IS NOT 'bottleClock' AND (:reason IS NOT :doubt OR reason IS :doubt)
+                AND (reason IS NOT :reason OR reading IS NOT :reading OR reason = 'hostClock' AND :start IS NOT NULL AND yearBoot IS NOT :boot)
             """)
         try update.execute(arguments: [
             "reason": reason, "doubt": JournalDoubt.pieced, "reading": entry.reading, "wall": entry.wall?.description, "ml": entry.amountMl,

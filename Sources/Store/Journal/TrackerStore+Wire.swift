@@ -67,6 +67,8 @@ extension WireEntry {
             bottle: origin, raw: row.bytes("raw"), wall: wall.flatMap(WallTime.init), amountMl: try row.checked("amountMl"),
             received: try row.instant("received"), verdict: verdict, reading: try row.checked("reading"), about: try row.instantIfAny("about"))
         if case .drink = verdict { entry.isByHand = reason == JournalWriter.byHand }
+        // It goes with a clock of this computer, which says nothing to another one.
+        if verdict == .quarantined(reason: JournalDoubt.hostClock) { entry.about = nil }
         let edit: Edit? = if let key = try row.checked("editKey") as String? {
             Edit(key: key, ml: try row.checked("editMl"), at: try row.instant("editAt"), zone: try row.checked("editZone"))
         } else { nil }

@@ -16,12 +16,12 @@ public struct JournalEntry: Hashable, Sendable {
     /// How the bytes were read, for example `calendar/u16be`; `nil` where nobody says. The same bytes read in another way
     /// change their row instead of making a second one.
     public var reading: String?
-    /// When it probably was, where the date is not believed and something better is known.
+    /// When it probably was, where the date is not believed and something better is known; where the host's clock is not believed, when it was by that clock.
     public var about: Instant?
     /// The clock that dated it has turned out wrong, and by how much is known: this date takes the place of an earlier one.
     public var isCorrection = false
-    /// The record has no year, and took it from this clock, with which nobody agreed; or, where the bottle's clock is not believed, the clock that
-    /// contradicted it.
+    /// The record has no year, and took it from this clock, with which nobody agreed; or, where the bottle's clock or this one is not believed, the
+    /// clock that contradicted the bottle's.
     public var yearClock: ClockMark?
     /// Somebody agrees with the clock that this year is from: it takes the place of one from `yearClock`.
     public var isYearAgreed = false
@@ -58,7 +58,7 @@ public struct JournalEntry: Hashable, Sendable {
     /// The clock to note beside the row: that of a drink's year, or the one that contradicted the bottle's.
     public var openYear: ClockMark? {
         switch verdict {
-        case .drink, .quarantined(JournalDoubt.bottleClock): yearClock
+        case .drink, .quarantined(JournalDoubt.bottleClock), .quarantined(JournalDoubt.hostClock): yearClock
         case .notADrink, .quarantined: nil
         }
     }
