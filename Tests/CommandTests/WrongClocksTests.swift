@@ -3,12 +3,12 @@ import Testing
 
 /// The harness of wrong clocks (`Tests/System/README.md`) on these programs: a seed, and what adversaries found and was mended.
 @Suite struct WrongClocksTests {
-    @Test(arguments: [["1", "--from", "1"], ["--story", "vouched_by_a_server"], ["--story", "vouched_by_a_person"]])
+    @Test(arguments: [["1", "--from", "1"], ["--story", "all"]])
     func everySipIsOnItsDayOrInDoubt(arguments: [String]) async throws {
         let python = try #require(Program(system: "python3"))
         let result = try await python.run(
             [Program.repository + "/Tests/System/clocks.py", Program.products] + arguments,
             environment: ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8"])
-        #expect(result.exitCode == 0 && result.output.contains("clocks: 0 bad of 1"), "\(result.output) \(result.error)")
+        #expect(result.exitCode == 0 && result.output.contains("clocks: 0 bad of "), "\(result.output) \(result.error)")
     }
 }
