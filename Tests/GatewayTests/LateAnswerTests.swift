@@ -423,6 +423,34 @@ import TrackerCore
         #expect(drain.takeRound().records.count == 12)
     }
 
+    /// Simulation, seed 8045925: the end of a dump was held up with all that came after it, for longer than a quiet link is waited for. The same frame and
+    /// that end, before the next question was even confirmed, passed for its answer; meanwhile a ring of one record had turned over, and its new
+    /// record was acknowledged unread.
+    @Test(arguments: [true, false]) func whatWasHeldUpFromBeforeTheQuestionIsNotItsAnswer(isConfirmedFirst: Bool) {
+        var drain = Self.drain(.draft)
+        var now = MonotonicInstant(nanoseconds: 0)
+        let (old, new) = (drinks(1), [record(minute: 59, second: 1, amount: 77, hour: 23)])
+        _ = drain.begin(at: now)
+        drain.asked(at: now)
+        #expect(drain.frame(old, isAcknowledgeable: true, at: now).isEmpty && drain.phase == .lingering)
+        func wait() -> [LogDrain.Action] {
+            now = drain.deadline ?? now
+            return drain.tick(at: now)
+        }
+        #expect(wait() == [.settle] && drain.takeRound().records == old)
+        #expect(drain.settled(Self.standing, at: now).isEmpty && drain.phase == .quiet)
+        #expect(wait() == [.ask])
+        drain.isWriting = true
+        #expect(drain.frame(old, isAcknowledgeable: true, at: now).isEmpty && drain.frame([], isAcknowledgeable: true, at: now).isEmpty && drain.phase == .asking)
+        // A bottle may say all before it confirms the question: then what comes once more is its answer.
+        if isConfirmedFirst {
+            drain.isWriting = false
+            drain.asked(at: now)
+        }
+        #expect(drain.frame(new, isAcknowledgeable: true, at: now).isEmpty && drain.frame([], isAcknowledgeable: true, at: now) == [.settle])
+        #expect(drain.takeRound().records == new)
+    }
+
     /// Simulation, seed 3799989: what came as the answer to the question after an acknowledgement was the rest of an earlier answer, and then the
     /// bottle said nothing more. That the acknowledgement was taken was told as certain. And seed 3739671: an end that came twice said the same.
     @Test(arguments: [false, true]) func whatOnlyALateAnswerLackedIsNotKnownToBeGone(isDraft: Bool) {

@@ -136,11 +136,15 @@ struct LogDrain {
     /// Bytes of the log have arrived.
     mutating func progress(at now: MonotonicInstant) {
         (isInParts, evidence.hasBegun) = (true, true)
-        if phase == .quiet { fallBehind(at: now) }
+        if phase == .quiet || isOfEarlierDump { return fallBehind(at: now) }
         guard phase == .asking || phase == .receiving || phase == .lingering else { return }
         round.notified = true
         receive(at: now)
     }
+
+    /// The question has not been confirmed yet, and the dump before it was judged without its end: what comes now is the rest of that, held up with
+    /// everything else on the link. A bottle that answers before it confirms is asked once more.
+    private var isOfEarlierDump: Bool { phase == .asking && isWriting && owesEnd }
 
     /// A whole frame of the log. No records: the end of a draft dump.
     /// `isPieced`: its values were cut inside records, and only its length says that they belong together.
@@ -150,7 +154,7 @@ struct LogDrain {
         guard phase != .finished else { return [] }
         distinct.formUnion(records)
         if isPieced { round.pieced.formUnion(records) } else { round.proven.formUnion(records) }
-        if phase == .settling || phase == .acknowledging || phase == .idle || phase == .quiet {
+        if phase == .settling || phase == .acknowledging || phase == .idle || phase == .quiet || isOfEarlierDump {
             // The dump that it belongs to was judged without it.
             round.strays += records
             owesEnd = profile == .draft && !records.isEmpty
