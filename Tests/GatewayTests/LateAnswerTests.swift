@@ -423,6 +423,40 @@ import TrackerCore
         #expect(drain.takeRound().records.count == 12)
     }
 
+    /// Simulation, seed 8269613: in two dumps the first frame of two broke off, and the dump began anew. When the second frame came again, all that was
+    /// before it was taken for another dump's, so that each was a whole reading of the second frame only: the eight oldest seemed to be gone, and four of
+    /// them were acknowledged while they were in doubt.
+    @Test(arguments: BottleProfile.allCases) func aDumpThatBeganAnewIsNotWholeWithoutItsBeginning(_ profile: BottleProfile) {
+        var drain = Self.drain(profile)
+        let (now, log) = (MonotonicInstant(nanoseconds: 0), drinks(12))
+        _ = drain.begin(at: now)
+        drain.asked(at: now)
+        if profile == .retail { _ = drain.status(follows: true, at: now) }
+        drain.progress(at: now)
+        drain.loose([])
+        for frame in [log[8...], log[..<8], log[8...]] {
+            drain.progress(at: now)
+            _ = drain.frame(Array(frame), isAcknowledgeable: true, at: now)
+        }
+        if drain.phase != .settling { _ = drain.tick(at: drain.deadline ?? now) }
+        let round = drain.takeRound()
+        #expect(!round.isWhole || Set(round.records) == Set(log))
+        // Begun anew with what it had begun with, it is whole.
+        _ = drain.settled(Self.standing, at: now)
+        while drain.phase != .asking, let deadline = drain.deadline { _ = drain.tick(at: deadline) }
+        drain.asked(at: now)
+        if profile == .retail { _ = drain.status(follows: true, at: now) }
+        drain.progress(at: now)
+        _ = drain.frame(Array(log[..<8]), isAcknowledgeable: true, at: now)
+        drain.loose([])
+        for frame in [log[..<8], log[8...]] {
+            drain.progress(at: now)
+            _ = drain.frame(Array(frame), isAcknowledgeable: true, at: now)
+        }
+        let again = drain.takeRound()
+        #expect(again.isWhole && again.records == log)
+    }
+
     /// Simulation, seed 8045925: the end of a dump was held up with all that came after it, for longer than a quiet link is waited for. The same frame and
     /// that end, before the next question was even confirmed, passed for its answer; meanwhile a ring of one record had turned over, and its new
     /// record was acknowledged unread.

@@ -30,6 +30,8 @@ extension LogDrain {
         var strays: [[UInt8]] = []
         /// Why this dump cannot be trusted to be whole.
         var flaw: String?
+        /// How many frames had come before the first thing that went missing.
+        var framesBeforeFlaw = 0
         /// The bottle said that this is all.
         var ended = false
         var notified = false
@@ -74,12 +76,21 @@ extension LogDrain {
             return frames.contains { !Set($0).isDisjoint(with: records) }
         }
 
+        /// The dump began anew somewhere before this frame, which has come again. Where something went missing before the frame came first, it is not known
+        /// to be the beginning: that may have come in between.
+        mutating func beginAnew(with records: [[UInt8]]) {
+            let first = frames.firstIndex { !Set($0).isDisjoint(with: records) } ?? .max
+            let kept = first >= framesBeforeFlaw && first != .max ? flaw : nil
+            beginAnew()
+            flaw = kept
+        }
+
         /// What came so far was another dump's.
         mutating func beginAnew() {
             strays += sequence + loose
             frames = []
             loose = []
-            flaw = nil
+            (flaw, framesBeforeFlaw) = (nil, 0)
             ended = false
             singles = 0
             hasStatus = false

@@ -174,7 +174,7 @@ struct LogDrain {
         }
         if phase != .reading, round.isRepeated(by: records, hasAll: isAcknowledgeable) {
             // What came before comes again: the dump began anew, or an earlier answer was late.
-            round.beginAnew()
+            round.beginAnew(with: records)
         }
         round.frames.append(records)
         if isSingle { round.singles += 1 }
@@ -207,7 +207,7 @@ struct LogDrain {
     mutating func forgetEarlierDump() { round.beginAnew() }
 
     mutating func flaw(_ reason: String) {
-        if round.flaw == nil { round.flaw = reason }
+        if round.flaw == nil { (round.flaw, round.framesBeforeFlaw) = (reason, round.frames.count) }
     }
 
     /// The frames that a draft packet held have been handed over; `isPacket` tells whether the value was a PT frame at all.
