@@ -17,6 +17,21 @@ import TrackerDesk
         }
     }
 
+    /// An adversary: of two values one was taken, of three ways to name a time the first, and what nobody understood counted as absent.
+    @Test(arguments: [
+        ("history?day=2026-02-01&day=2026-02-02", "repeatedParameter"), ("history?day=2026-02-01&month=2026-02", "severalParameters"),
+        ("history?week=2026-02-01&month=2026-02", "severalParameters"), ("history?dya=2026-02-01", "unknownParameter"),
+        ("events?shows=everything", "unknownValue"), ("events?looks=yes", "unknownValue"), ("events?looks=no&looks=no", "repeatedParameter"),
+        ("why?at=%25zz", "notATime"),
+    ])
+    func aQueryThatCanBeMeantInTwoWaysIsRefused(path: String, code: String) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let answer = try await house.ask("GET", "/api/v1/\(path)")
+            #expect(answer.status == 422 && answer.code == code, "\(answer.status) \(answer.body)")
+            #expect(try await house.ask("GET", "/api/v1/why?at=12%3A30").status == 200)
+        }
+    }
+
     @Test func aStateThatIsKnownIsNotSentAgain() async throws {
         try await ServedHousehold.serve { house async throws in
             let tag = try #require(try await house.ask("GET", "/api/v1/state").headers["etag"])

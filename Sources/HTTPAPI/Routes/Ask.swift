@@ -32,11 +32,29 @@ struct Ask: Sendable {
         request.uri.queryParameters.get(name)
     }
 
-    /// Only these may stand in the query: a misspelt one must not be silence.
+    /// Only these may stand in the query, each once: neither a misspelt one nor the second of two must be silence.
     func allowQuery(_ names: Set<String>) throws {
-        for (key, _) in request.uri.queryParameters where !names.contains(String(key)) {
-            throw HTTPProblem.wrong("unknownParameter", "\"\(key.prefix(64))\" is not known here.")
+        var seen: Set<Substring> = []
+        for (key, _) in request.uri.queryParameters {
+            guard names.contains(String(key)) else { throw HTTPProblem.wrong("unknownParameter", "\"\(key.prefix(64))\" is not known here.") }
+            guard seen.insert(key).inserted else { throw HTTPProblem.wrong("repeatedParameter", "\"\(key)\" stands in the query more than once.") }
         }
+    }
+
+    /// The same, where they are several ways to say one thing.
+    func allowOne(of names: Set<String>) throws {
+        try allowQuery(names)
+        let given = names.filter { query($0) != nil }.sorted()
+        guard given.count <= 1 else {
+            throw HTTPProblem.wrong("severalParameters", "Only one of \(given.map { "\"\($0)\"" }.joined(separator: ", ")) may stand in the query.")
+        }
+    }
+
+    /// Whether a parameter that has one meaning only is there. With any other value it is refused.
+    func queryIs(_ name: String, _ value: String) throws -> Bool {
+        guard let given = query(name) else { return false }
+        guard given == value else { throw HTTPProblem.wrong("unknownValue", "\"\(name)\" can be \"\(value)\" only.") }
+        return true
     }
 
     func wholeQuery(_ name: String, in range: ClosedRange<Int>, otherwise: Int) throws -> Int {

@@ -31,7 +31,7 @@ enum DrinkRoutes {
             return .json(try desk.resetToday())
         }
         table.get("history") { ask in
-            try ask.allowQuery(["day", "week", "month"])
+            try ask.allowOne(of: ["day", "week", "month"])
             let desk = try ask.person.desk()
             if let day = ask.query("day") { return .json(try desk.day(DayText.day(day, today: desk.today()))) }
             if let month = ask.query("month") { return .json(try desk.month(of: DayText.month(month))) }

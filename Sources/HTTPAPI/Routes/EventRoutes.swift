@@ -12,8 +12,8 @@ enum EventRoutes {
             let lastID = ask.request.headers[.lastEventID].flatMap { UInt64($0) }
             let (person, feed, channel, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.isLocal)
             let token = ask.visit.rights.keys[person.name]?.token
-            let showsNotifications = ask.query("shows") == "notifications"
-            let (looks, request) = (ask.query("looks") != "no", ask.request)
+            let showsNotifications = try ask.queryIs("shows", "notifications")
+            let (looks, request) = (try !ask.queryIs("looks", "no"), ask.request)
             let body = ResponseBody { writer in
                 let (id, events) = try await feed.watch(after: lastID, showsNotifications: showsNotifications, looks: looks) { channel.close(promise: nil) }
                 do {

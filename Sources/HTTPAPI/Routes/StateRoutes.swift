@@ -15,7 +15,7 @@ enum StateRoutes {
         }
         table.get("why") { ask in
             try ask.allowQuery(["at"])
-            return ask.veiled(.json(try ask.person.desk().why(at: ask.query("at")?.removingPercentEncoding)))
+            return ask.veiled(.json(try ask.person.desk().why(at: ask.query("at"))))
         }
     }
 
