@@ -75,7 +75,7 @@ struct RecordDating {
                 if resolution.doubt == nil { previous = instant }
             }
         }
-        if echo == nil, clock.tellsDays, let row, let entry = row.doubt == JournalDoubt.bottleClock ? staysDoubted(row, record) : judgedByNow(row, record) { return entry }
+        if echo == nil, clock.tellsDays, let row, let entry = staysDoubted(row, record) ?? judgedByNow(row, record) { return entry }
         var entry = entry(raw, record, resolution)
         if record.year == nil { entry.yearClock = years.lone }
         switch clock {
@@ -154,10 +154,10 @@ struct RecordDating {
         return entry
     }
 
-    /// The bottle delivers once more what its wrong clock wrote, and is right by now: that says nothing of the record, where the clock that found the
-    /// bottle wrong is this one. `nil`: of that clock nobody knows more.
+    /// A record that a wrong bottle's clock wrote comes once more, from a bottle that is right by now. That says nothing of the record: it stays in doubt,
+    /// where the clock that found the bottle wrong can still be measured. `nil`: it cannot.
     private func staysDoubted(_ row: UnsettledRecord, _ record: DrinkRecord) -> JournalEntry? {
-        guard let judge = row.yearClock, years.exactTime(of: judge) != nil else { return nil }
+        guard row.doubt == JournalDoubt.bottleClock, let judge = row.yearClock, years.exactTime(of: judge) != nil else { return nil }
         if let entry = judgedAnew(row) { return entry }
         var entry = entry(row.raw, record, options.resolver.resolve(record.fields, received: received))
         (entry.verdict, entry.about, entry.yearClock) = (.quarantined(reason: JournalDoubt.bottleClock), row.about, judge)
@@ -165,8 +165,8 @@ struct RecordDating {
         return entry
     }
 
-    /// A record waits because this computer's clock and the bottle's were days apart. Where it is known now when that was, the one that was right
-    /// dates it: where the bottle's was wrong, nobody else knows that any more, who sees it put right. `nil`: nobody knows.
+    /// A record waits because this computer's clock and the bottle's were days apart. Where it can be measured now by how much this computer's was wrong
+    /// then, the clock that was right dates the record, also after somebody else has put the bottle right. `nil`: it cannot be measured.
     private func judgedByNow(_ row: UnsettledRecord, _ record: DrinkRecord) -> JournalEntry? {
         guard row.doubt == JournalDoubt.hostClock, let judge = row.yearClock, let about = row.about, let truth = years.exactTime(of: judge) else { return nil }
         let resolution = options.resolver.resolve(record.fields, received: truth)
