@@ -423,6 +423,28 @@ import TrackerCore
         #expect(drain.takeRound().records.count == 12)
     }
 
+    /// However long nothing comes: what was written last has not even been confirmed.
+    @Test(arguments: BottleProfile.allCases) func aLinkIsNotQuietWhileAQuestionWaitsForItsResponse(_ profile: BottleProfile) {
+        var drain = Self.drain(profile)
+        var now = MonotonicInstant(nanoseconds: 0)
+        _ = drain.begin(at: now)
+        drain.asked(at: now)
+        if profile == .retail { _ = drain.status(follows: true, at: now) }
+        _ = drain.frame(drinks(3), isAcknowledgeable: true, at: now)
+        func wait() -> [LogDrain.Action] {
+            now = drain.deadline ?? now
+            return drain.tick(at: now)
+        }
+        #expect(wait() == [.settle])
+        _ = drain.takeRound()
+        drain.fallBehind(at: now)
+        #expect(drain.settled(Self.standing, at: now).isEmpty && drain.phase == .quiet)
+        drain.isWriting = true
+        for _ in 0..<3 { #expect(wait().isEmpty && drain.phase == .quiet && drain.deadline.map { $0 > now } == true) }
+        drain.isWriting = false
+        #expect(wait() == [.ask])
+    }
+
     /// Simulation, seed 8269613: in two dumps the first frame of two broke off, and the dump began anew. When the second frame came again, all that was
     /// before it was taken for another dump's, so that each was a whole reading of the second frame only: the eight oldest seemed to be gone, and four of
     /// them were acknowledged while they were in doubt.

@@ -61,7 +61,6 @@ extension BottleSession {
     }
 
     mutating func take(_ events: [AssemblyEvent], _ work: inout PollWork) {
-        drain?.isWriting = writesUnderWay > 0
         for event in events where end == nil {
             switch event {
             case .message(let frame):

@@ -55,7 +55,7 @@ struct BottleSession {
     var requestDeadline: MonotonicInstant?
     /// Writes that the link has not answered yet. It answers them in their order, and the bottle may send what it was asked for before it says that
     /// the question arrived: that is not the answer to what was written next.
-    var writesUnderWay = 0
+    var writesUnderWay = 0 { didSet { drain?.isWriting = writesUnderWay > 0 } }
     var total: Int?
     /// What the bottle's light is to show from now on.
     var light: BottleLight?
@@ -201,7 +201,6 @@ struct BottleSession {
         guard end == nil else { return }
         if let due = requestDeadline, due <= work.now { return requestTimedOut(&work) }
         if let due = exchange?.deadline, due <= work.now { exchangeTick(&work) }
-        drain?.isWriting = writesUnderWay > 0
         if let actions = drain?.tick(at: work.now) { follow(actions, &work) }
     }
 
