@@ -697,6 +697,34 @@ import TrackerCore
         }
     }
 
+    /// Wrong clocks, two computers, seed 7004: another computer had set the bottle 19 days behind, longer ago than that was this store's last whole poll, and the
+    /// bottle's fresh sips passed for old ones.
+    @Test(arguments: [(19.0, 280.0), (19, 30), (3, 5)], [true, false])
+    func `what a slow bottle wrote just now is doubted also where nobody has read it for longer`(days: (behind: Double, unread: Double), isPersonSure: Bool) throws {
+        var world = ClockWorld()
+        world.hasTimeServer = !isPersonSure
+        try world.poll()
+        world.pass(days.unread * Self.day)
+        world.setBottle(-days.behind * Self.day)
+        for _ in 0..<4 { world.sip() }
+        let report = try world.poll { $0.trustsClock = isPersonSure }
+        #expect(report.suspect == 4 && !world.countsAll && world.isClockSet, "\(report.suspect)")
+        #expect(world.broken.isEmpty, "\(world.broken)")
+    }
+
+    /// The other way about: what was made well before the time that the bottle shows, it wrote with a right clock.
+    @Test func `what lies between the last poll and the time that a slow bottle shows counts`() throws {
+        var world = ClockWorld()
+        world.hasTimeServer = true
+        try world.poll()
+        world.pass(10 * Self.day)
+        for _ in 0..<3 { world.sip() }
+        world.pass(30 * Self.day)
+        world.setBottle(-19 * Self.day)
+        let report = try world.poll()
+        #expect(report.suspect == 0 && world.countsAll && world.isClockSet)
+    }
+
     /// Chaos, seed 61: eleven hours by a clock that was set back since and thirteen by a journey are a day and seven minutes, and no poll was ever whole again.
     @Test(arguments: [(40_000.0, 14.0, 1.0), (-40_000, 1, 14), (40_000, 12, -10), (-40_000, -10, 12), (7200, 14, 1)], [1, 2, 3])
     func `what a bottle was told in another zone is known to the minute, and so is what it shows now`(told: (hours: Double, there: Double, here: Double), settings: Int) throws {

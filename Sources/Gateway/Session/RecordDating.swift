@@ -81,12 +81,12 @@ struct RecordDating {
         switch clock {
         case .contradicted:
             (entry.verdict, entry.yearClock) = (.quarantined(reason: JournalDoubt.hostClock), nil)
-            guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift) else { break }
+            guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift, row) else { break }
             // Which of the two was wrong may be known in a later poll, when the bottle has been put right, and nobody could tell any more.
             entry.about = instant.advanced(seconds: Double(-drift))
             entry.yearClock = host
         case .bottleIsWrong:
-            guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift) else { break }
+            guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift, row) else { break }
             entry.verdict = .quarantined(reason: JournalDoubt.bottleClock)
             entry.about = instant.advanced(seconds: Double(-drift))
             entry.yearClock = host
@@ -235,13 +235,16 @@ struct RecordDating {
 
     /// Made after the clock went wrong: behind the record before it, before a poll that did not return it, or close to what the clock shows; or ahead
     /// of us.
-    private func wroteWithWrongClock(_ instant: Instant, _ drift: Int) -> Bool {
+    private func wroteWithWrongClock(_ instant: Instant, _ drift: Int, _ row: UnsettledRecord?) -> Bool {
         guard drift < 0 else { return received.seconds(to: instant) > RecordResolver.aheadSeconds }
-        if let lastPoll { return isAfterJump || instant.seconds(to: lastPoll) > RecordResolver.aheadSeconds }
-        // Nobody has read this log before. What was made within a day of what the bottle's clock shows was made by it, as far as anybody can tell.
+        if isAfterJump { return true }
+        if let lastPoll, instant.seconds(to: lastPoll) > RecordResolver.aheadSeconds { return true }
+        let near = -RecordResolver.aheadSeconds...RecordResolver.aheadSeconds
+        // It waits since a poll whose clock agreed with it.
+        if let row, near ~= instant.seconds(to: row.received) { return false }
+        // Nobody has read this log since the time that the bottle shows. What was made within a day of that was made by its clock, as far as anybody can tell.
         // It may have been put right since it was found wrong (simulation, seed 5551000).
-        let shown = received.advanced(seconds: Double(drift))
-        return isAfterJump || Double(drift.magnitude) > HostClock.tolerance && -RecordResolver.aheadSeconds...RecordResolver.aheadSeconds ~= instant.seconds(to: shown)
+        return Double(drift.magnitude) > HostClock.tolerance && near ~= instant.seconds(to: received.advanced(seconds: Double(drift)))
     }
 
     private func entry(_ raw: [UInt8], _ record: DrinkRecord, _ resolution: RecordResolver.Resolution) -> JournalEntry {
