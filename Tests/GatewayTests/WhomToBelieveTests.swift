@@ -725,6 +725,20 @@ import TrackerCore
         #expect(report.suspect == 0 && world.countsAll && world.isClockSet)
     }
 
+    /// Simulation, seed 8632395: a dump began anew in the middle. What came once more went back in time, no clock did, and the sip behind it waited for a person.
+    @Test(arguments: [1, 5, 8]) func `a dump that begins anew in the middle is no clock that went back`(sent: Int) throws {
+        var world = ClockWorld()
+        world.hasTimeServer = true
+        for _ in 0..<9 {
+            world.pass(3 * 3600)
+            world.sip()
+        }
+        world.setBottle(-43 * Self.day)
+        world.reorder { Array($0[..<sent]) + $0 }
+        let report = try world.poll()
+        #expect(report.suspect == 0 && world.countsAll && world.isClockSet, "\(report.suspect)")
+    }
+
     /// Chaos, seed 61: eleven hours by a clock that was set back since and thirteen by a journey are a day and seven minutes, and no poll was ever whole again.
     @Test(arguments: [(40_000.0, 14.0, 1.0), (-40_000, 1, 14), (40_000, 12, -10), (-40_000, -10, 12), (7200, 14, 1)], [1, 2, 3])
     func `what a bottle was told in another zone is known to the minute, and so is what it shows now`(told: (hours: Double, there: Double, here: Double), settings: Int) throws {

@@ -26,6 +26,8 @@ struct RecordDating {
     private var isAfterJump = false
     /// Records of frames that were overtaken on the way: they go back in time, and no clock did.
     private var overtaken: Set<[UInt8]> = []
+    /// What came already: a dump that begins anew goes back in time, and no clock did.
+    private var passed: Set<[UInt8]> = []
 
     init(
         bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil,
@@ -50,7 +52,8 @@ struct RecordDating {
         guard clock == .bottleIsWrong || clock.objection != nil, let drift else { return }
         let shown = received.advanced(seconds: Double(drift) + HostClock.tolerance)
         // What lies behind what the bottle's clock shows, that clock may have written.
-        let dated = records.compactMap { raw in
+        var seen: Set<[UInt8]> = []
+        let dated = records.filter { seen.insert($0).inserted }.compactMap { raw in
             read(raw).flatMap { options.resolver.resolve($0.fields, received: received).instant }.flatMap { $0 > shown ? (raw: raw, at: $0) : nil }
         }
         overtaken = Set(LogOrder.overtaken(dated.map(\.at), jump: Self.jumpSeconds).map { dated[$0].raw })
@@ -69,11 +72,9 @@ struct RecordDating {
         }
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
         let resolution = options.resolver.resolve(record.fields, received: received, evidence: evidence)
-        if let instant = resolution.instant {
-            if !overtaken.contains(raw) {
-                if let previous, instant.seconds(to: previous) > Self.jumpSeconds { isAfterJump = true }
-                if resolution.doubt == nil { previous = instant }
-            }
+        if let instant = resolution.instant, !overtaken.contains(raw), passed.insert(raw).inserted {
+            if let previous, instant.seconds(to: previous) > Self.jumpSeconds { isAfterJump = true }
+            if resolution.doubt == nil { previous = instant }
         }
         if echo == nil, clock.tellsDays, let row, let entry = staysDoubted(row, record) ?? judgedByNow(row, record) { return entry }
         var entry = entry(raw, record, resolution)
