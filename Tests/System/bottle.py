@@ -75,7 +75,11 @@ class Bottle:
 
     def sip(self):
         """Somebody drinks. What the emulator confirmed it has recorded; what it did not confirm it may have."""
-        if not self.is_ready() or self.waiting >= FULL:
+        if not self.is_ready():
+            return
+        if self.waiting >= FULL:
+            # Somebody may have drained it since.
+            self.waiting = len(self.records())
             return
         amount = AMOUNTS[self.drunk % len(AMOUNTS)]
         self.drunk += 1
