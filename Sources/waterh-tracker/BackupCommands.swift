@@ -39,7 +39,7 @@ struct Restore: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Put a backup in the place of everything that the store has.",
-        discussion: "All of it or nothing. A store that is in use is only replaced with --yes, or when you say so.")
+        discussion: "All of it or nothing. A store that is in use is only replaced with --yes, or when you say so; what it had is kept in a file beside it.")
     @OptionGroup var options: StoreOptions
     @Argument(help: "The backup; - for standard input.", completion: .file()) var file: String
     @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
@@ -57,6 +57,9 @@ struct Restore: StoreCommand {
             try Confirmation.ask("Replace everything in \(desk.store.path)?", isConfirmed: yes, console: desk.console)
         }
         let contents = try desk.tracker.restore(from: backup, scratch: scratch.path)
-        try desk.say(contents) { ["Restored \(contents.words).", desk.standing(try desk.tracker.state())] }
+        try desk.say(contents) {
+            let kept = contents.replaced.map { ["What was there is in \($0). Take it back with: waterh-tracker restore \($0)"] } ?? []
+            return ["Restored \(contents.words)."] + kept + [desk.standing(try desk.tracker.state())]
+        }
     }
 }

@@ -17,7 +17,12 @@ import Testing
         #expect(other.exitCode == 0 && other.output.hasSuffix(before), "\(other)")
         let refused = try await shell("waterh-tracker log 1; waterh-tracker restore b.sqlite")
         #expect(refused.exitCode == 3 && refused.error.contains("--yes"))
-        #expect(try await shell("waterh-tracker restore - --yes <b.sqlite; waterh-tracker status --json --now 2027-01-01T12:00").output.hasSuffix(before))
+        let replaced = try await shell("waterh-tracker restore - --yes <b.sqlite; waterh-tracker status --json --now 2027-01-01T12:00")
+        #expect(replaced.output.hasSuffix(before) && replaced.lines[1].hasPrefix("What was there is in "), "\(replaced)")
+        // What was there can be had back.
+        let back = try await shell("f=$(ls waterh.sqlite-replaced-*); waterh-tracker restore $f --yes --json; waterh-tracker status --json; stat -c %a $f")
+        #expect(back.exitCode == 0 && back.lines[0].contains("\"replaced\":") && back.lines[1].contains("\"dailyTotalMl\":251,") && back.lines[2] == "600", "\(back)")
+        _ = try await shell("waterh-tracker restore - --yes <b.sqlite")
         for (line, code) in [("backup waterh.sqlite", Int32(2)), ("export -o waterh.sqlite", 2), ("import waterh.sqlite-wal", 2), ("import waterh.sqlite", 2),
             ("restore waterh.sqlite --yes", 2), ("restore nowhere --yes", 1), ("restore . --yes", 4), ("import .", 4), ("import b.sqlite", 4)] {
             let result = try await shell("exec 9<waterh.sqlite; touch waterh.sqlite-wal; waterh-tracker \(line)")

@@ -140,6 +140,53 @@ import TrackerCore
         #expect(try other.look(now).snapshot.connection.error == ConnectionProblem.bluetoothOff.description)
     }
 
+    /// An adversary's finding: an old backup was restored beside a bottle that had given its records away since, and those were nowhere any more.
+    @Test func whatARestoreReplacesIsKeptAsABackup() async throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let store = try TrackerStore(path: scratch.path)
+        let old = folder.appendingPathComponent("old").path
+        try store.backUp(to: old)
+        // Whatever another program stores meanwhile is in the one or in the other.
+        let path = scratch.path
+        let others = Task.detached {
+            let other = try TrackerStore(path: path)
+            for number in 1...200 { _ = try other.append([try sip("2026-02-03T10:\(10 + number / 60):\(10 + number % 60 * 49 / 60)", number)]) }
+        }
+        _ = try store.logDrink(ml: 500, now)
+        var found: [Int] = []
+        for _ in 0..<8 {
+            let kept = try #require(ReplacedStore.newFile(beside: path, at: now.now))
+            try store.restore(from: old, scratch: try newFolder(), keeping: kept)
+            let mode = try FileManager.default.attributesOfItem(atPath: kept)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            let copy = try TrackerStore(path: kept)
+            #expect(try copy.integrityProblems().isEmpty)
+            found += try copy.allDrinks().map(\.ml)
+            await Task.yield()
+        }
+        try await others.value
+        found += try store.allDrinks().map(\.ml)
+        #expect(found.sorted() == Array(1...200) + [500])
+        let names = { try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains("-replaced-") }.sorted() }
+        #expect(try names().prefix(2) == ["waterh.sqlite-replaced-20260203T180000Z", "waterh.sqlite-replaced-20260203T180000Z-2"])
+        let foreign = ["waterh.sqlite-replaced-", "waterh.sqlite-replaced-20260203T180000Z.txt", "other-replaced-20260203T180000Z"]
+        for name in foreign { try Data().write(to: folder.appendingPathComponent(name)) }
+        try store.removeWrittenFiles()
+        #expect(try names() == foreign.sorted(), "a purge deletes those, and nobody else's")
+    }
+
+    /// What cannot be kept is not replaced.
+    @Test func aRestoreThatCannotKeepWhatItReplacesChangesNothing() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let store = try TrackerStore(path: scratch.path)
+        let old = folder.appendingPathComponent("old").path
+        try store.backUp(to: old)
+        _ = try store.logDrink(ml: 500, now)
+        let kept = folder.appendingPathComponent("nowhere/kept").path
+        #expect { try store.restore(from: old, scratch: try newFolder(), keeping: kept) } throws: { ($0 as? StoreError)?.description.contains("cannot be kept") == true }
+        #expect(try store.allDrinks().map(\.ml) == [500])
+    }
+
     /// 18 a: a folder `health` that somebody else has is nobody's to delete, and two stores write files of their own.
     @Test func aPurgeDeletesOnlyFilesOfThisStore() throws {
         let now = try context("2026-02-03T18:00:00Z")

@@ -24,11 +24,12 @@ extension TrackerStore {
     /// - Parameters:
     ///   - file: a backup of this version or of an earlier one; it is only read.
     ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is replaced.
+    ///   - kept: a new file for what is replaced, a backup itself: of what a bottle has given away since there is no other copy. `nil`: it is not kept.
     /// - Throws: `StoreError`, after which the store is as it was.
-    public func restore(from file: String, scratch: String) throws {
+    public func restore(from file: String, scratch: String, keeping kept: String? = nil) throws {
         let copy = scratch + "/restored.sqlite"
         try Self.speakingOfTheBackup(file) { try check(file, copy) }
-        try replaceAll(from: copy)
+        try replaceAll(from: copy, keeping: kept)
     }
 
     /// Copies a backup, checks the copy and brings it up to date.
@@ -51,29 +52,49 @@ extension TrackerStore {
         }
     }
 
-    private func replaceAll(from copy: String) throws {
+    private func replaceAll(from copy: String, keeping kept: String?) throws {
         try writeWithoutTransaction { db in
             try db.execute(sql: "ATTACH ? AS backup", arguments: [copy])
             defer { try? db.execute(sql: "DETACH backup") }
             // The copy was checked: its rows point to each other. Table by table they do not.
             try db.execute(sql: "PRAGMA foreign_keys = OFF")
             defer { try? db.execute(sql: "PRAGMA foreign_keys = ON") }
-            try db.inTransaction(.immediate) {
-                let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "drink_change", "drink_sequence"]
-                for table in try Self.tables(db) where !own.contains(table) {
-                    try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
+            for _ in 0..<Self.restoreAttempts {
+                let state = try Self.state(db)
+                if let kept { try ReplacedStore.write(kept, db) }
+                var isReplaced = false
+                defer { if let kept, !isReplaced { unlink(kept) } }
+                try db.inTransaction(.immediate) {
+                    // What another program stored meanwhile is not in the file that is kept: once more.
+                    guard try kept == nil || Self.state(db) == state else { return .rollback }
+                    try Self.replaceRows(db)
+                    isReplaced = true
+                    return .commit
                 }
-                try db.execute(sql: """
-                    DELETE FROM main.sqlite_sequence;
-                    INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence;
-                    DELETE FROM main.counter WHERE name LIKE 'health.%';
-                    DELETE FROM main.drink_change;
-                    UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0)
-                    """)
-                return .commit
+                if isReplaced { return }
             }
+            throw StoreError(.busy, "Other programs write it without a pause", at: path)
         }
     }
+
+    private static func replaceRows(_ db: Database) throws {
+        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "drink_change", "drink_sequence"]
+        for table in try tables(db) where !own.contains(table) {
+            try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
+        }
+        try db.execute(sql: """
+            DELETE FROM main.sqlite_sequence;
+            INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence;
+            DELETE FROM main.counter WHERE name LIKE 'health.%';
+            DELETE FROM main.drink_change;
+            UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0)
+            """)
+    }
+
+    /// Changes when another connection has written (https://www.sqlite.org/pragma.html#pragma_data_version).
+    private static func state(_ db: Database) throws -> Int? { try Int.fetchOne(db, sql: "PRAGMA main.data_version") }
+
+    private static let restoreAttempts = 20
 
     /// What the opening says of a store is meant of the backup here: it names that file, and gives no advice about the store.
     private static func speakingOfTheBackup<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {

@@ -63,6 +63,7 @@ extension TrackerStore {
         if madeFolder { found.insert(HealthFile.folder) }
         try WrittenFiles.remove(found, beside: path)
         try KeptPolls.remove(beside: path)
+        try ReplacedStore.remove(beside: path)
         try body()
     }
 

@@ -46,12 +46,15 @@ extension TrackerDesk {
     /// - Parameter file: must not exist, or be empty.
     public func backUp(to file: String) throws { try store.backUp(to: file) }
 
-    /// Puts a backup in the place of everything that the store has: all of it, or nothing.
+    /// Puts a backup in the place of everything that the store has: all of it, or nothing. What was there is kept in a file beside the store.
     /// - Parameter scratch: an existing folder of the caller's.
     public func restore(from file: String, scratch: String) throws -> ContentsReport {
         try change {
-            try store.restore(from: file, scratch: scratch)
-            return try contents()
+            let kept = try store.isUsed() ? ReplacedStore.newFile(beside: store.path, at: now) : nil
+            try store.restore(from: file, scratch: scratch, keeping: kept)
+            var contents = try contents()
+            contents.replaced = kept
+            return contents
         }
     }
 

@@ -21,6 +21,8 @@ public struct ContentsReport: Hashable, Sendable, Encodable {
     public let sessions: Int
     public let presets: Int
     public let settings: Int
+    /// The file in which a restore has kept what it replaced, a backup itself; `nil`: there was nothing, or it was none.
+    public var replaced: String?
 }
 
 /// Everything is gone.
