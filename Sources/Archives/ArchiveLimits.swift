@@ -4,6 +4,7 @@ public struct ArchiveLimits: Sendable {
     public var bytes: Int
     /// So many bytes may come of each packed one, once more than `freeBytes` came.
     public var ratio: Int
+    /// Bytes that stay free where it is unpacked to.
     public var freeBytes: Int
     /// Files inside, archives within archives counted.
     public var members: Int
@@ -11,6 +12,7 @@ public struct ArchiveLimits: Sendable {
     public var captures: Int
     /// Archives in one another: 1 for a plain one.
     public var nesting: Int
+    /// How long unpacking may take.
     public var time: Duration
 
     public init(

@@ -10,6 +10,7 @@ import Replay
 public struct CaptureOpener: Sendable {
     private let limits: ArchiveLimits
 
+    /// Within these limits.
     public init(limits: ArchiveLimits = ArchiveLimits()) { self.limits = limits }
 
     /// What there is to read, in order.

@@ -40,5 +40,6 @@ public enum AmountWidth: String, CaseIterable, Sendable {
     /// Bytes 6 and 7, big-endian, 0–65,535 ml.
     case u16be
 
+    /// The width that a dialect reads by itself: `strict` one byte, `calendar` two.
     public init(_ dialect: RecordDialect) { self = dialect == .strict ? .u8 : .u16be }
 }

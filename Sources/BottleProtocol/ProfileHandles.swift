@@ -1,6 +1,8 @@
 /// A characteristic with a 16-bit UUID as discovery found it.
 public struct OfferedCharacteristic: Hashable, Sendable {
+    /// The service that it stands in, by its 16-bit UUID.
     public var service: UInt16
+    /// Its own 16-bit UUID.
     public var uuid: UInt16
     /// Of the value.
     public var handle: UInt16
@@ -26,18 +28,24 @@ public struct OfferedCharacteristic: Hashable, Sendable {
 /// Short UUIDs such as FFE0 are shared by countless gadgets, so a service of the right name proves nothing: the characteristics must be
 /// there with the properties that the profile needs.
 public struct ProfileHandles: Hashable, Sendable {
+    /// The profile whose characteristics were found.
     public var profile: BottleProfile
+    /// Handle of the command characteristic's value.
     public var command: UInt16
     /// How the command characteristic is written.
     public var commandWithResponse: Bool
     /// The other way of writing is offered too.
     public var commandBothWays: Bool
+    /// Handle of the response characteristic's value.
     public var response: UInt16
+    /// Responses come by notification or indication.
     public var responseNotifies: Bool
+    /// Responses can be read: the draft profile's second way.
     public var responseReads: Bool
 
     /// Why a table is no bottle's: a sentence for each profile.
     public struct NoBottle: Error, Hashable, Sendable {
+        /// One sentence for each profile that was looked for, the retail one first.
         public var reasons: [String]
     }
 

@@ -34,6 +34,7 @@ public struct CaptureReader {
     /// Whether text in UTF-16 is looked for: not in the text that was one.
     private let takesUTF16: Bool
 
+    /// A reader at the beginning of a file of whatever format.
     public init() { takesUTF16 = true }
 
     private init(takesUTF16: Bool) { self.takesUTF16 = takesUTF16 }

@@ -2,6 +2,7 @@
 ///
 /// Packets of the format's level are written as they are; for another level, Replay goes by way of the conversation.
 public struct CaptureWriter {
+    /// What is written; packets of another level are refused.
     public let format: CaptureFormat
     /// Bytes written and not yet taken.
     public private(set) var output: [UInt8] = []

@@ -2,12 +2,15 @@
 public struct EventReader: Sendable {
     /// One event of the stream.
     public struct Event: Hashable, Sendable {
+        /// Its type; `message` where the stream names none.
         public var name: String
+        /// Its data; lines are joined by line feeds.
         public var data: String
     }
 
     /// The stream holds what is no event; `description` says what.
     public struct Malformed: Error, Hashable, CustomStringConvertible {
+        /// What is wrong with the stream.
         public let description: String
     }
 
@@ -30,6 +33,7 @@ public struct EventReader: Sendable {
     private var name = ""
     private var data: [String] = []
 
+    /// In front of the answer's first byte.
     public init() {}
 
     /// - Returns: what was completed by these bytes.

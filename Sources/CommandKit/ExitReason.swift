@@ -18,6 +18,7 @@ public enum ExitReason: String, Hashable, Sendable, CaseIterable {
     /// Anything else.
     case failed
 
+    /// The code that it has for every command.
     public var status: ExitStatus {
         switch self {
         case .absent: .noLink

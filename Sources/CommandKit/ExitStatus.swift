@@ -17,8 +17,11 @@ public enum ExitStatus: Int32, Sendable {
 
 /// A failure that ends a command: what happened and why, and what the user can try, each a sentence.
 public struct CommandFailure: Error, Sendable, CustomStringConvertible {
+    /// The code to end with.
     public var status: ExitStatus
+    /// What happened, and why.
     public var sentence: String
+    /// What the user can try; `nil` where nothing helps.
     public var advice: String?
     /// A stable name for programs, where it has one: of a refusal the rule's.
     public var code: String?
@@ -30,5 +33,6 @@ public struct CommandFailure: Error, Sendable, CustomStringConvertible {
         self.code = code
     }
 
+    /// The sentence, and the advice on a line of its own.
     public var description: String { advice.map { "\(sentence)\n\($0)" } ?? sentence }
 }

@@ -11,8 +11,11 @@ public indirect enum JSONValue: Hashable, Sendable {
 
     /// A name of an object, with its value.
     public struct Member: Hashable, Sendable {
+        /// The name.
         public let key: String
+        /// The value.
         public let value: JSONValue
+        /// A name with a value.
         public init(_ key: String, _ value: JSONValue) {
             self.key = key
             self.value = value
@@ -96,12 +99,17 @@ public indirect enum JSONValue: Hashable, Sendable {
 extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
     /// Keeps the order in which the keys are written.
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map(Member.init)) }
+    /// `[1, 2]`.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    /// `"text"`.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// `nil` is null.
     public init(nilLiteral: ()) { self = .null }
 }
 
 extension JSONValue: ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+    /// `7`.
     public init(integerLiteral value: Int) { self = .int(value) }
+    /// `true`.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
 }

@@ -5,6 +5,7 @@ import Synchronization
 public struct OtherProgram: Sendable {
     /// What a program that has ended left behind.
     public struct Result: Sendable {
+        /// The code it ended with; of a signal 128 and its number, as a shell has it.
         public var exitCode: Int32
         /// Standard output and standard error, as they came; cut at a mebibyte.
         public var output: String

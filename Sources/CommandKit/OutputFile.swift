@@ -94,6 +94,7 @@ public final class OutputFile {
 
     /// Who read the output has closed it (`| head`): no failure, and no reason to go on.
     public struct NobodyReads: Error {
+        /// There is nothing more to say of it.
         public init() {}
     }
 

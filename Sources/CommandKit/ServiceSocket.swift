@@ -7,10 +7,12 @@ public struct ServiceSocket: Sendable {
     /// The largest answer that is read, bytes.
     private static let limit = 1 << 20
 
+    /// Where the socket lies.
     public let path: String
     /// What can be tried about a refusal, by its code.
     private let advice: @Sendable (_ code: String) -> String?
 
+    /// The socket there; `advice` has the words for a problem's code.
     public init(path: String, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }) { (self.path, self.advice) = (path, advice) }
 
     /// Where a system service has its sockets (`RuntimeDirectory` of its unit).

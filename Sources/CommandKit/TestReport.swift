@@ -5,6 +5,7 @@ import Foundation
 public struct TestReport: Sendable {
     /// One check.
     public struct Case: Sendable {
+        /// What was checked, in a sentence.
         public var name: String
         /// How long it took, in seconds.
         public var seconds: Double
@@ -20,8 +21,10 @@ public struct TestReport: Sendable {
 
     /// What they have in common, as `waterh-replay verify`.
     public var suite: String
+    /// In the order in which they were checked.
     public var cases: [Case] = []
 
+    /// Of a suite of that name, with no check yet.
     public init(suite: String) {
         self.suite = suite
     }

@@ -4,6 +4,7 @@ import Synchronization
 /// Text to a file descriptor: whole lines, buffered unless a terminal reads them. Nothing but text gets out: control characters
 /// are written out (`TerminalText`).
 public final class TextOutput: Sendable {
+    /// Standard output.
     public static let standard = TextOutput(descriptor: STDOUT_FILENO)
 
     private struct State {
@@ -14,9 +15,11 @@ public final class TextOutput: Sendable {
 
     private static let capacity = 1 << 16
     private let descriptor: Int32
+    /// A person may be watching.
     public let isTerminal: Bool
     private let state = Mutex(State())
 
+    /// To that descriptor, which stays open.
     public init(descriptor: Int32) {
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
@@ -122,6 +125,7 @@ public struct ProgressLine: Sendable {
     private var width = 0
     private let isShown: Bool
 
+    /// Shown where diagnostics go to a terminal, unless it is said otherwise.
     public init(isShown: Bool = Diagnostics.isLively) { self.isShown = isShown }
 
     /// Writes the text over the last one; nothing where it is not shown.

@@ -24,15 +24,25 @@ import TrackerCore
 /// [[person]]                             # where several people share a service: `PersonEntry`
 /// ```
 public struct Configuration: Equatable, Sendable {
+    /// The link that bottles are reached by.
     public var link: String?
+    /// The bottle that is meant, by address or name.
     public var bottle: String?
+    /// Path of the store.
     public var store: String?
+    /// IANA id of the zone of days.
     public var zone: String?
+    /// How byte 0 of a record is read.
     public var dialect: RecordDialect?
+    /// Whether polls leave the log in the bottle.
     public var keep: Bool?
+    /// Whether a poll may switch the adapter off and on.
     public var allowPowerCycle: Bool?
+    /// Address and port of the page; `off`: nowhere.
     public var listen: String?
+    /// Names by which other machines call this one.
     public var names: [String]?
+    /// Whether Waterline is shown beyond this machine.
     public var shareWaterline: Bool?
     /// In what amounts are shown where a store says nothing.
     public var units: AmountUnits?

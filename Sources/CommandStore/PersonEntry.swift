@@ -17,11 +17,17 @@ import TrackerCore
 /// url = "https://ntfy.example/annas-water"
 /// ```
 public struct PersonEntry: Equatable, Sendable {
+    /// What the person is called in addresses of the page.
     public var name: String
+    /// Path of the person's store.
     public var store: String
+    /// The goal of a new store, ml a day.
     public var goalMl: Int?
+    /// Addresses or names; empty: the bottles that are the store's own.
     public var bottles: [String] = []
+    /// Another link than everybody's.
     public var link: String?
+    /// Whether Waterline is shown beyond this machine, where it is otherwise than for everybody.
     public var shareWaterline: Bool?
     /// What stands under `[person.ntfy]`, `[person.gotify]` and `[person.webhook]`: settings by their names, as texts.
     public var pocket: [String: String] = [:]

@@ -11,7 +11,9 @@ public struct StorePlace: Equatable, Sendable {
     /// Who said so.
     public enum Origin: Sendable { case flag, environment, configuration, own, service }
 
+    /// The store's path.
     public var path: String
+    /// What named it.
     public var origin: Origin
     /// Where a system service keeps another day, beside the user's own.
     public var beside: String?

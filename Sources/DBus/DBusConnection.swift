@@ -29,10 +29,13 @@ public actor DBusConnection {
         }
     }
 
+    /// The queue on which everything of this connection runs.
     public nonisolated let executor: QueueExecutor
+    /// The same, for the language.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     /// Our own name on the bus: `:1.42`.
     public private(set) var uniqueName = ""
+    /// Whether messages can still be sent.
     public private(set) var isOpen = true
 
     let connection: OpaquePointer

@@ -9,8 +9,11 @@ public indirect enum DBusType: Hashable, Sendable {
 
     /// A text that is no list of complete types; `offset` says where it goes wrong.
     public struct Malformed: Error, Hashable, CustomStringConvertible {
+        /// The text that was given.
         public let text: String
+        /// Where it goes wrong: a character, from 0.
         public let offset: Int
+        /// The text, and where it goes wrong.
         public var description: String { "'\(text)' is no D-Bus signature: it goes wrong at character \(offset)" }
     }
 

@@ -23,14 +23,18 @@ public indirect enum DBusValue: Hashable, Sendable {
 
     /// A key of a dictionary, with its value.
     public struct Entry: Hashable, Sendable {
+        /// A value of a basic type.
         public var key: DBusValue
+        /// What stands under it.
         public var value: DBusValue
+        /// A key with its value.
         public init(_ key: DBusValue, _ value: DBusValue) {
             self.key = key
             self.value = value
         }
     }
 
+    /// Its type, also of an empty array.
     public var type: DBusType {
         switch self {
         case .byte: .byte
@@ -70,8 +74,11 @@ extension DBusValue {
         if case .variant(let inner) = self { inner.unwrapped } else { self }
     }
 
+    /// A boolean.
     public var bool: Bool? { if case .boolean(let value) = unwrapped { value } else { nil } }
+    /// Bytes.
     public var byteArray: [UInt8]? { if case .bytes(let value) = unwrapped { value } else { nil } }
+    /// A file descriptor, owned by whoever holds the value.
     public var descriptor: OwnedDescriptor? { if case .fileDescriptor(let value) = unwrapped { value } else { nil } }
 
     /// A string, an object path or a signature.
@@ -96,6 +103,7 @@ extension DBusValue {
         }
     }
 
+    /// Members of an array or a structure.
     public var elements: [DBusValue]? {
         switch unwrapped {
         case .array(_, let values), .structure(let values): values

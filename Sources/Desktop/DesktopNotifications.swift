@@ -22,6 +22,7 @@ public actor DesktopNotifications: NotificationSink {
         /// A server has come: what nobody could be shown may be shown now.
         public var appeared: (@Sendable () async -> Void)?
 
+        /// That throw everything away.
         public init() {}
     }
 
@@ -50,9 +51,12 @@ public actor DesktopNotifications: NotificationSink {
         let change: UInt64
     }
 
+    /// Always `desktop`.
     public nonisolated let name = "desktop"
+    /// For all servers together.
     public nonisolated var limit: Duration { limits.whole }
     nonisolated let executor = QueueExecutor("desktop")
+    /// The queue of the bus, for the language.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let bus: @Sendable () -> DBusConnection.Bus?

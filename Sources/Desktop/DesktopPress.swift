@@ -2,8 +2,11 @@ import TrackerCore
 
 /// Somebody pressed a button of a notification, or the notification itself.
 public struct DesktopPress: Hashable, Sendable {
+    /// Which kind of notification it was.
     public var kind: NotificationKind
+    /// Its id.
     public var notificationId: String
+    /// The button.
     public var action: NotificationAction
     /// The same for everybody who hears of this press, and for no other: so it acts once, however many programs listen.
     public var key: String

@@ -4,7 +4,9 @@ import TrackerCore
 /// The day on the session's bus, for launchers, docks and scripts: the four intents and the state (tracker law E9). Of several programs that offer it one is asked;
 /// when that one goes, another takes its place. Of several people each has a name of their own, and the plain one is the first one's, where that one is there.
 public actor SessionObject {
+    /// The bus name; of several people each has it with their name behind a dot.
     public static let name = "org.waterh.Tracker"
+    /// The object's path.
     public static let path = "/org/waterh/Tracker"
     static let errors = "org.waterh.Error."
 
@@ -12,9 +14,13 @@ public actor SessionObject {
     public struct Intents: Sendable {
         /// With a preset's name, or the usual drink.
         public var logDrink: @Sendable (_ preset: String?) async throws -> String
+        /// Logs a glass of water in the session.
         public var logWater: @Sendable () async throws -> String
+        /// Starts a session.
         public var startSession: @Sendable () async throws -> String
+        /// Ends the session.
         public var endSession: @Sendable () async throws -> String
+        /// Tells the day.
         public var state: @Sendable () async throws -> String
 
         public init(

@@ -8,6 +8,7 @@ import VirtualBottle
 public enum ControlMessages {
     /// Words that are no action, or a value that it can not take.
     public struct Malformed: Error, Sendable, CustomStringConvertible {
+        /// What is wrong with the words.
         public let description: String
     }
 

@@ -11,6 +11,7 @@ public final class ControlServer: @unchecked Sendable {
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// Somebody else listens there already.
         public let isInUse: Bool
+        /// What the system said of the path.
         public let description: String
     }
 
@@ -18,6 +19,7 @@ public final class ControlServer: @unchecked Sendable {
     private static let longestLine = 4096
     private static let mostWaiting = 64
 
+    /// Where the socket lies.
     public let path: String
     private let queue = DispatchQueue(label: "control")
     private let listener: Int32

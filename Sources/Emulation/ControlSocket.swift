@@ -4,7 +4,9 @@ import Foundation
 public enum ControlSocket {
     /// The socket could not be opened, and why.
     public struct Failure: Error, Sendable, CustomStringConvertible {
+        /// Another emulator listens there.
         public let isInUse: Bool
+        /// What the system said of the path.
         public let description: String
     }
 

@@ -8,7 +8,9 @@ public final class FlashStore: Sendable {
     public struct Failure: HasExitReason, Sendable, CustomStringConvertible {
         /// The file's content is bad, rather than the way to it.
         public let isBadContent: Bool
+        /// The file, and what is wrong with it.
         public let description: String
+        /// `damaged` where its content is wrong, else `failed`.
         public var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
@@ -18,6 +20,7 @@ public final class FlashStore: Sendable {
         var flash: BottleFlash
     }
 
+    /// Where the file lies.
     public let path: String
     /// Held open and locked: one emulator a store.
     private let lock: Int32

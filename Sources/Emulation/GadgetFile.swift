@@ -9,11 +9,15 @@ public enum GadgetFile {
 
     /// A file that holds no gadget: where it is wrong, and in what.
     public struct Failure: HasExitReason, Sendable, Hashable, CustomStringConvertible {
+        /// The file.
         public var path: String
+        /// What is wrong with it.
         public var sentence: String
         /// The system refused; else the content is wrong.
         public var isBadContent: Bool
+        /// The file, and what is wrong with it.
         public var description: String { "\(path): \(sentence)" }
+        /// `damaged` where its content is wrong, else `failed`.
         public var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 

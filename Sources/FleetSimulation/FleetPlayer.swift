@@ -16,6 +16,7 @@ public struct FleetPlayer: Sendable {
 
     /// The simulation itself does something that no server takes; it would never end.
     public struct Refused: Error, CustomStringConvertible {
+        /// What was refused, and by whom.
         public var description: String
     }
 

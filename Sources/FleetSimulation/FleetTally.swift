@@ -13,6 +13,7 @@ public struct FleetTally: Hashable, Sendable {
     /// Batches that nobody answered.
     public var unanswered = 0
 
+    /// With nothing counted.
     public init() {}
 
     static func += (left: inout Self, right: Self) {

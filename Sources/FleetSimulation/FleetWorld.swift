@@ -8,6 +8,7 @@ import TrackerCore
 public struct FleetWorld: Sendable {
     /// What a gateway does and is told.
     public struct Gateway: Sendable {
+        /// Its name in the fleet.
         public var name: String
         /// All that changes in its store, in the order of its sequence.
         public var changes: [Change]
@@ -19,16 +20,21 @@ public struct FleetWorld: Sendable {
     public struct Change: Sendable {
         /// Since the beginning: the store knows it from then on.
         public var hour: Int
+        /// What its store comes to know.
         public var entry: FleetEntry
     }
 
     /// A person's day.
     public struct Total: Hashable, Sendable {
+        /// Sum of the drinks that count.
         public var ml = 0
+        /// How many of them there are.
         public var drinks = 0
     }
 
+    /// In the order of their names.
     public var gateways: [Gateway]
+    /// How many days were made up.
     public let days: Int
     /// Who drinks, whether anything of it is left or not.
     public let people: [String]

@@ -9,17 +9,22 @@ public struct FleetBatch: Hashable, Sendable {
     /// No entries; kept aside with the reason.
     public var parked = 0
 
+    /// With nothing stored.
     public init() {}
 
     /// The credential was taken back meanwhile: nothing was stored.
     public struct Revoked: Error, Hashable {
+        /// There is nothing more to say of it.
         public init() {}
     }
 
     /// The gateway may not tell of somebody: nothing was stored, and it can be sent again when it may.
     public struct NotAllowed: Error, Hashable, CustomStringConvertible {
+        /// Which gateway told.
         public var gateway: String
+        /// Whom it may not tell of.
         public var person: String
+        /// Who may not tell of whom, and who can change that.
         public var description: String { "\(gateway) may not tell of \(person) here. Whoever keeps the fleet can allow it; until then nothing of such a batch is stored." }
     }
 }

@@ -26,11 +26,14 @@ public struct FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case broken
     }
 
+    /// What kind of failure it is: whether trying again helps.
     public var kind: Kind
+    /// What happened, where, and what can be done.
     public var sentence: String
 
     public init(_ kind: Kind, _ sentence: String) { (self.kind, self.sentence) = (kind, sentence) }
 
+    /// The sentence.
     public var description: String { sentence }
 
     /// Whether the same may go well in a while, without anything being sent otherwise.

@@ -2,8 +2,11 @@ import TrackerCore
 
 /// Who has drunk how much today, which bottles there are, and who told of them when.
 public struct FleetOverview: Hashable, Sendable, Encodable {
+    /// In the order of their names.
     public var people: [Person] = []
+    /// In the order of their names.
     public var bottles: [Bottle] = []
+    /// Who has said nothing for longest stands first.
     public var gateways: [Gateway] = []
     /// There are more than are shown.
     public var isCut = false
@@ -13,10 +16,13 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
 
     /// Somebody of whom a gateway told.
     public struct Person: Hashable, Sendable, Encodable {
+        /// What a gateway calls the person.
         public var name: String
         /// Theirs, in the zone of their newest drink; UTC's where there is none around now.
         public var day: String
+        /// Sum of today's drinks.
         public var todayMl: Int
+        /// How many of them there are.
         public var drinks: Int
         /// Their latest drink of these days, ms UTC.
         public var lastDrink: Int64?
@@ -26,9 +32,11 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
 
     /// A bottle of whose records a gateway told.
     public struct Bottle: Hashable, Sendable, Encodable {
+        /// The bottle's identity.
         public var name: String
         /// Whose drinks it brought last.
         public var person: String
+        /// The gateway that told of it last.
         public var gateway: String
         /// Seconds since it was told of.
         public var toldSecondsAgo: Int64
@@ -36,13 +44,17 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
 
     /// A gateway that was enrolled.
     public struct Gateway: Hashable, Sendable, Encodable {
+        /// Its name.
         public var name: String
+        /// Its credential was taken back.
         public var isRevoked: Bool
         /// `nil`: it never told anything.
         public var seenSecondsAgo: Int64?
         /// The latest moment of a drink that it told, ms UTC.
         public var lastEntry: Int64?
+        /// Entries that it told and that were stored.
         public var entries: Int64
+        /// Lines of its that never become entries.
         public var poisoned: Int64
         /// Of whom it wanted to tell last, and may not.
         public var wants: String?

@@ -4,6 +4,7 @@ import FleetWire
 public struct FleetStore {
     let connection: FleetConnection
 
+    /// Over a connection to a database whose schema is up to date.
     public init(_ connection: FleetConnection) { self.connection = connection }
 
     /// Of the tables that this program knows.

@@ -8,8 +8,11 @@ public struct FleetVisitor: Hashable, Sendable {
         case reader
     }
 
+    /// Made when it was enrolled.
     public var id: String
+    /// Its name.
     public var name: String
+    /// What it may do.
     public var role: Role
     /// The credential was taken back.
     public var isRevoked: Bool

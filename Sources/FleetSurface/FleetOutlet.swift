@@ -12,6 +12,7 @@ import TrackerDesk
 public actor FleetOutlet {
     /// What it is used in.
     public struct Surroundings: Sendable {
+        /// The person's store.
         public var store: TrackerStore
         /// As listed; `nil` where nobody is.
         public var person: String?
@@ -21,6 +22,7 @@ public actor FleetOutlet {
         public var home: @Sendable () -> OutletHome?
         /// Random, for who this store is to the fleet.
         public var makeID: @Sendable () -> String
+        /// Takes what a person should hear.
         public var say: @Sendable (Word) -> Void
         /// From 0 to 1.
         public var chance: @Sendable () -> Double
@@ -62,6 +64,7 @@ public actor FleetOutlet {
     private var pause: Task<Void, Never>?
     private var isPoked = false
 
+    /// For a person; nothing happens before it runs.
     public init(_ around: Surroundings) { self.around = around }
 
     /// From here on what is stored is to be told. To be called before the first poll.

@@ -9,6 +9,7 @@ public struct FleetPlan: Hashable, Sendable, CustomStringConvertible {
 
     public init(url: String, tokenFile: String?) { (self.url, self.tokenFile) = (url, tokenFile) }
 
+    /// The fleet's host, without credentials.
     public var description: String { OutgoingURL.place(url) }
 
     var address: String { (url.hasSuffix("/") ? String(url.dropLast()) : url) + "/v1/entries" }

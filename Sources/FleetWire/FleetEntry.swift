@@ -32,14 +32,18 @@ public struct FleetEntry: Hashable, Sendable {
     public var key: String
     /// As it is now; `nil` where it is gone.
     public var drink: Fact?
+    /// What the bottle said; `nil` of a drink that no bottle told.
     public var record: Record?
 
     /// A drink as it counts.
     public struct Fact: Hashable, Sendable {
+        /// When it was drunk.
         public var at: Instant
         /// The IANA id of the zone whose day it counts on.
         public var zone: String
+        /// The day it belongs to.
         public var day: LocalDay
+        /// How much.
         public var ml: Int
         /// A person took it out: it is known, and does not count.
         public var isDeleted: Bool
@@ -55,6 +59,7 @@ public struct FleetEntry: Hashable, Sendable {
     public struct Record: Hashable, Sendable {
         /// 13 bytes as 26 capital hexadecimal digits.
         public var raw: String
+        /// When the gateway received it.
         public var received: Instant
 
         public init(raw: String, received: Instant) { (self.raw, self.received) = (raw, received) }
@@ -73,12 +78,15 @@ public struct FleetEntry: Hashable, Sendable {
 
     /// Why a line is no entry: what never becomes one.
     public struct Malformed: Error, Hashable, CustomStringConvertible {
+        /// What is wrong, in a sentence.
         public var description: String
     }
 
     /// An entry of a version that this program does not know yet.
     public struct Newer: Error, Hashable, CustomStringConvertible {
+        /// The version that was met.
         public var version: Int
+        /// Which version it is, and which one this program knows.
         public var description: String {
             "An entry is of version \(version), and this server reads up to \(FleetEntry.version). Nothing of the batch was taken: it can be sent again when the server is newer."
         }

@@ -7,6 +7,7 @@ public struct FleetLines: Hashable, Sendable {
     /// So many entries.
     public static let entryLimit = 10_000
 
+    /// In order.
     public var entries: [FleetEntry]
     /// Lines that are no entries, and why.
     public var poison: [Poison]
@@ -15,8 +16,10 @@ public struct FleetLines: Hashable, Sendable {
     public struct Poison: Hashable, Sendable {
         /// Its beginning, without what no text may hold.
         public var line: String
+        /// Why it never becomes one.
         public var reason: String
 
+        /// Keeps 2,000 characters of the line and 500 of the reason.
         public init(line: String, reason: String) {
             self.line = String(String.UnicodeScalarView(line.unicodeScalars.prefix(2000).map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 }))
             self.reason = String(reason.prefix(500))
@@ -25,6 +28,7 @@ public struct FleetLines: Hashable, Sendable {
 
     /// More than one batch may be.
     public struct TooMany: Error, Hashable, CustomStringConvertible {
+        /// How many there may be.
         public var description: String { "A batch has at most \(FleetLines.entryLimit) entries. Send the rest in another one." }
     }
 

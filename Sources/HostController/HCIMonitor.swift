@@ -18,7 +18,9 @@ public struct MonitorPacket: Sendable, Hashable {
     public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         /// Bytes that a packet like this has, and bytes that there were.
         public let needed: Int
+        /// Bytes that came.
         public let found: Int
+        /// How many bytes came, and how many should have.
         public var description: String { "the kernel's monitor channel sent a packet of \(found) bytes that should have \(needed)" }
     }
 

@@ -6,9 +6,12 @@ import Glibc
 public struct HostAdapter: Sendable, Hashable {
     /// `hci1` is 1.
     public var index: UInt16
+    /// Its own address.
     public var address: BluetoothAddress
+    /// Whether it is switched on.
     public var isUp: Bool
 
+    /// As the kernel calls it: `hci0`.
     public var name: String { "hci\(index)" }
 
     /// The adapter with that name (`hci1`) or that address.

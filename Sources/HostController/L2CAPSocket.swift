@@ -44,7 +44,9 @@ enum L2CAPSocket {
 
 /// The central's end: `l2cap:ADDR`, or `l2cap:ADDR/random` for a peer with a random address.
 public struct L2CAPDialer: SocketDialer {
+    /// The peer's address.
     public let address: BluetoothAddress
+    /// Whether that address is a random one.
     public let isRandom: Bool
 
     /// - Parameter text: what follows `l2cap:`.
@@ -58,7 +60,9 @@ public struct L2CAPDialer: SocketDialer {
         isRandom = parts.count > 1
     }
 
+    /// `l2cap:ADDRESS`, with `/random` behind a random one.
     public var name: String { "l2cap:\(address)\(isRandom ? "/random" : "")" }
+    /// Always `false`: it connects to one address, and scans for nobody.
     public var hasRadio: Bool { false }
 
     public func look() throws(LinkError) -> Advertisement {
@@ -106,7 +110,9 @@ public final class L2CAPPeripheralLink: PeripheralLink {
         instruments.identify?(listener.adapter.address)
     }
 
+    /// As it was asked for: `l2cap:hci1`.
     public var name: String { link.name }
+    /// What happens, for one consumer.
     public var events: AsyncStream<PeripheralEvent> { link.events }
     public func perform(_ request: PeripheralRequest) { link.perform(request) }
     public func caughtUp() async { await link.caughtUp() }

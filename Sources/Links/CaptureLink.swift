@@ -8,8 +8,11 @@ import VirtualBottle
 ///
 /// Looks like a radio: a recording may hold several bottles, and the central chooses. All state belongs to `queue`.
 public final class CaptureLink: CentralLink, @unchecked Sendable {
+    /// `capture:` with the file.
     public let name: String
+    /// Always: its bottles are seen like those on the air.
     public var hasRadio: Bool { true }
+    /// What happens, for one consumer.
     public let events: AsyncStream<CentralEvent>
 
     private let continuation: AsyncStream<CentralEvent>.Continuation

@@ -1,7 +1,10 @@
 /// Where a broker is: `mqtt://host:1883`, `mqtts://host:8883`.
 public struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
+    /// A name, or an address without brackets.
     public var host: String
+    /// Usually 1883, encrypted 8883.
     public var port: UInt16
+    /// Whether it is spoken to over TLS.
     public var isEncrypted: Bool
 
     public init(host: String, port: UInt16, isEncrypted: Bool = false) {
@@ -44,5 +47,6 @@ public struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
         port = number
     }
 
+    /// `mqtt://host:port` or `mqtts://host:port`.
     public var description: String { "\(isEncrypted ? "mqtts" : "mqtt")://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

@@ -26,13 +26,16 @@ public struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case closed
     }
 
+    /// What kind of failure it is: whether trying again helps.
     public let kind: Kind
+    /// What happened, for a person.
     public let sentence: String
 
     public init(_ kind: Kind, _ sentence: String) {
         (self.kind, self.sentence) = (kind, sentence)
     }
 
+    /// The sentence.
     public var description: String { sentence }
 
     /// Somebody has to change something first: trying often helps nobody.

@@ -1,6 +1,8 @@
 /// A message as a broker carries it.
 public struct MQTTMessage: Hashable, Sendable {
+    /// What it is about.
     public var topic: String
+    /// What it says.
     public var payload: [UInt8]
     /// The broker keeps the last one for who comes later; without a payload it forgets it.
     public var isRetained: Bool
@@ -13,13 +15,16 @@ public struct MQTTMessage: Hashable, Sendable {
     /// than one byte beyond this is handed on.
     public static let incomingLimit = 1 << 16
 
+    /// Bytes under a topic.
     public init(_ topic: String, _ payload: [UInt8], isRetained: Bool = false) {
         (self.topic, self.payload, self.isRetained) = (topic, payload, isRetained)
     }
 
+    /// Text under a topic, as UTF-8.
     public init(_ topic: String, _ text: String, isRetained: Bool = false) {
         self.init(topic, Array(text.utf8), isRetained: isRetained)
     }
 
+    /// The payload as text; `nil` where it is no UTF-8.
     public var text: String? { String(validating: payload, as: UTF8.self) }
 }

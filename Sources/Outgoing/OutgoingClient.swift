@@ -13,6 +13,7 @@ public struct OutgoingClient: Hashable, Sendable {
     /// A file in PEM with those whose word counts for the server's certificate; `nil`: the system's.
     public var authorities: String?
 
+    /// A connection may take at most as long as the whole.
     public init(limit: Duration = .seconds(10), connectLimit: Duration = .seconds(5), answerLimit: Int = 1 << 20, authorities: String? = nil) {
         (self.limit, self.connectLimit) = (limit, min(connectLimit, limit))
         (self.answerLimit, self.authorities) = (answerLimit, authorities)

@@ -20,13 +20,16 @@ public struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertibl
         case cancelled
     }
 
+    /// What kind of failure it is: whether trying again helps.
     public let kind: Kind
+    /// What happened, for a person.
     public let sentence: String
 
     public init(_ kind: Kind, _ sentence: String) {
         (self.kind, self.sentence) = (kind, sentence)
     }
 
+    /// The sentence.
     public var description: String { sentence }
 
     /// Somebody has to change something first: trying often helps nobody.

@@ -3,14 +3,18 @@ import Scenarios
 
 /// A scenario that was played with the engine and the store of the product, and what came of it.
 public struct PlayedScenario: Sendable {
+    /// The scenario's title.
     public var title: String
+    /// What came of it.
     public var outcome: ScenarioOutcome
+    /// Promises that did not hold; empty: all did.
     public var violations: [BrokenPromise]
     /// What happened, with how long after the start.
     public var story: [(at: Duration, line: String)]
     /// How long it took, in seconds.
     public var seconds: Double
 
+    /// Plays it to its end, with a store of its own.
     public init(_ scenario: Scenario) throws {
         let begun = ContinuousClock.now
         var world = try World(scenario) { try StoreJournal(zone: scenario.zone.id) }

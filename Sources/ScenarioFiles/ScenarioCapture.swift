@@ -10,6 +10,7 @@ import VirtualBottle
 
 /// A scenario from a capture: the drinks that the bottle delivered, when it wrote them, and a poll for each connection, cut off where that was cut off.
 public struct ScenarioCapture {
+    /// The scenario as far as the capture was read.
     public private(set) var scenario: Scenario
     /// What a person should know: records without a date, connections that are left out.
     public private(set) var remarks: [String]

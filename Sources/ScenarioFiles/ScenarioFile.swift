@@ -10,6 +10,7 @@ import VirtualBottle
 
 /// A scenario from its file: TOML, a line for each step. Its keys are in `hardware/scenarios/README.md`.
 public struct ScenarioFile {
+    /// What the file says.
     public let scenario: Scenario
 
     /// The largest file that is read.

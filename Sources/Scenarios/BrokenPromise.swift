@@ -2,6 +2,7 @@
 public struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
     /// Which one, for programs: the same for the same promise.
     public var code: Code
+    /// What did not hold, and what was seen.
     public var sentence: String
 
     /// Which promise it was.
@@ -28,5 +29,6 @@ public struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
         case promised
     }
 
+    /// The sentence.
     public var description: String { sentence }
 }

@@ -10,7 +10,9 @@ public struct Scenario: Hashable, Sendable {
     public var story = ""
     /// Of everything that chance decides: the same seed gives the same day.
     public var seed: UInt64
+    /// Who the bottle is.
     public var bottle = VirtualBottle.BottleIdentity()
+    /// What it does wrong all the while.
     public var habits = BottleFaults()
     /// From one end of the link to the other.
     public var latency = Duration.milliseconds(2)
@@ -24,6 +26,7 @@ public struct Scenario: Hashable, Sendable {
     public var steps: [ScenarioStep] = []
     /// Journal writes (by number from 0, over the whole run) that fail.
     public var failingWrites: Set<Int> = []
+    /// What must hold at the end.
     public var promise = ScenarioPromise()
 
     /// Steps in one scenario, repetitions counted.
@@ -31,6 +34,7 @@ public struct Scenario: Hashable, Sendable {
     /// 2026-06-15T00:00:00Z.
     public static let usualStart = Instant(seconds: 1_781_481_600)
 
+    /// A day on which nothing happens.
     public init(title: String, seed: UInt64 = 0) {
         self.title = title
         self.seed = seed

@@ -24,5 +24,6 @@ public struct ScenarioPromise: Hashable, Sendable {
     /// What was told at least once: kinds of failures and codes of warnings.
     public var told: [String] = []
 
+    /// With nothing promised beside what must hold always.
     public init() {}
 }

@@ -3,7 +3,9 @@ import VirtualBottle
 
 /// Something that a person or the world does at a time, counted from the start of the day.
 public struct ScenarioStep: Hashable, Sendable {
+    /// When, since the day's start.
     public var at: Duration
+    /// What is done.
     public var act: Act
 
     public init(_ at: Duration, _ act: Act) {
@@ -45,6 +47,7 @@ public struct ScenarioStep: Hashable, Sendable {
 
     /// One poll, with what goes wrong in it.
     public struct Poll: Hashable, Sendable {
+        /// What goes wrong on its link.
         public var link: FaultPlan
         /// Who asks: `nil` is the gateway of the house; any other has a journal of its own.
         public var other: String?

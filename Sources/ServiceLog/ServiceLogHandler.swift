@@ -4,7 +4,9 @@ import Logging
 
 /// The back end of swift-log for our services: one line an event on standard error, with nothing in it that a terminal would obey.
 public struct ServiceLogHandler: LogHandler {
+    /// What is less important than this is not written.
     public var logLevel: Logger.Level
+    /// What stands on every line.
     public var metadata: Logger.Metadata = [:]
     private let format: LogFormat
     private let output: TextOutput
@@ -18,6 +20,7 @@ public struct ServiceLogHandler: LogHandler {
         logLevel = level
     }
 
+    /// One piece of that.
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }

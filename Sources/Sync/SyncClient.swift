@@ -10,6 +10,7 @@ import TrackerCore
 /// Every request carries the credential, where there is one. 2xx with JSON, or with nothing, is done; 4xx parks the item;
 /// everything else is tried again later, also 401 and 403, where the credential is wrong and not the item.
 public struct SyncClient: Sendable {
+    /// The server's address; operations and queries hang below it.
     public var base: URL
     /// `Authorization: Bearer TOKEN`.
     public var token: String?
@@ -18,6 +19,7 @@ public struct SyncClient: Sendable {
     /// Years of sessions fit.
     private static let answerLimit = 16 << 20
 
+    /// To that server, with its credential.
     public init(base: URL, token: String? = nil, timeoutSeconds: Double = 10) {
         self.base = base
         self.token = token
@@ -26,13 +28,18 @@ public struct SyncClient: Sendable {
 
     /// What one pass did.
     public struct Pass: Hashable, Sendable {
+        /// Changes that the server took.
         public var sent = 0
+        /// Changes that it will never take.
         public var parked = 0
+        /// What came in from other devices.
         public var merged = MergeOutcome()
         /// Why it stopped before the queue was empty.
         public var trouble: String?
+        /// How the outbox stands afterwards.
         public var status: SyncStatus = .idle
 
+        /// With nothing done.
         public init() {}
     }
 
@@ -168,9 +175,13 @@ extension SyncClient {
 
 /// Why the server could not be talked to, in a sentence.
 public struct SyncTrouble: Problem, Hashable {
+    /// What happened, and where.
     public var sentence: String
+    /// Always `syncTrouble`.
     public var code: String { "syncTrouble" }
+    /// Always `failed`.
     public var category: ProblemCategory { .failed }
+    /// With these words.
     public init(_ sentence: String) { self.sentence = sentence }
 }
 

@@ -28,6 +28,7 @@ public struct SyncLoop: Sendable {
 
     /// How often it looks whether there is anything to tell, and how often it asks when there is not.
     public static let tick = Duration.seconds(20)
+    /// How often other devices' changes are asked for.
     public static let askEvery = Duration.seconds(300)
 
     /// - Parameters:

@@ -27,6 +27,7 @@ public enum ControlReply: Hashable, Sendable {
 
 /// The bottle as its owner sees it.
 public struct BottleStatus: Hashable, Sendable {
+    /// Who it is.
     public var identity: BottleIdentity
     /// Records waiting in the log.
     public var records: Int
@@ -34,20 +35,33 @@ public struct BottleStatus: Hashable, Sendable {
     public var overwritten: Int
     /// Records acknowledged or cleared.
     public var dropped: Int
+    /// Charge of its battery.
     public var batteryPercent: Int
+    /// Whether it is on its cradle.
     public var charging: ChargingState
+    /// What its clock shows.
     public var clock: BottleClock
+    /// The daily goal that is set in it.
     public var goalMl: Int
+    /// What it counts as drunk today.
     public var amountMl: Int
+    /// Water that is in it.
     public var levelMl: Int
+    /// When it reminds by itself; `nil`: it was never told.
     public var reminder: ReminderSetting?
+    /// Its reminder light; `nil`: it was never told.
     public var light: ReminderLight?
+    /// A host has been confirmed by its button.
     public var isRegistered: Bool
     /// How often the light blinked because somebody wrote settings.
     public var blinks: Int
+    /// Connections since it was switched on.
     public var connections: Int
+    /// Who is connected.
     public var central: CentralID?
+    /// The ATT MTU of that connection.
     public var mtu: Int?
+    /// Somebody hears its responses.
     public var isSubscribed: Bool
     /// Why nobody can see or reach it; `nil`: it is on the air.
     public var offAir: LinkError?

@@ -25,9 +25,11 @@ public struct VirtualBottleMachine: Sendable {
         case log(String)
     }
 
+    /// Who it is.
     public let identity: BottleIdentity
     /// What to publish on the link before the first event.
     public let application: GATTApplication
+    /// What survives its restart.
     public internal(set) var flash: BottleFlash
     var clock: RunningClock
     var injector: FaultInjector

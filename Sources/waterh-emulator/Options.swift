@@ -14,11 +14,14 @@ extension GadgetMachine.Mode: ExpressibleByArgument {}
 extension LinkFactory.NotificationWay: ExpressibleByArgument {}
 
 extension BluetoothAddress: ExpressibleByArgument {
+    /// From what stands behind an option.
     public init?(argument: String) { self.init(argument) }
 }
 
 extension LinkName: ExpressibleByArgument {
+    /// From what stands behind an option.
     public init?(argument: String) { try? self.init(argument) }
+    /// As help shows it.
     public var defaultValueDescription: String { description }
 }
 

@@ -28,5 +28,6 @@ struct DatabaseOptions: ParsableArguments {
 }
 
 extension FleetFailure: HasExitReason {
+    /// `invalid` where somebody asked wrongly, else `failed`.
     public var exitReason: ExitReason { kind == .wrongUse ? .invalid : .failed }
 }

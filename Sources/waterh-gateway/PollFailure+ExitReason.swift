@@ -2,6 +2,7 @@ import CommandKit
 import Gateway
 
 extension PollFailure: HasExitReason {
+    /// Each kind of failure has its reason.
     public var exitReason: ExitReason {
         if kind.isAbsence { return .absent }
         return switch kind {

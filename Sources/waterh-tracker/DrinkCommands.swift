@@ -46,6 +46,7 @@ struct Log: AskingCommand {
 }
 
 extension Amount: ExpressibleByArgument {
+    /// From what stands behind an option.
     public init?(argument: String) { self.init(argument) }
 
     /// As it is typed.

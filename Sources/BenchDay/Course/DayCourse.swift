@@ -12,6 +12,7 @@ import BottleProtocol
 ///
 /// Whatever ends it, `day` is what was seen until then.
 public actor DayCourse {
+    /// What was seen until now.
     public private(set) var day: BenchDayRecord
     private let surroundings: DaySurroundings
     private let limits: DayLimits
@@ -22,6 +23,7 @@ public actor DayCourse {
     /// What a person said of clocks that are days apart; `nil`: not asked yet.
     private var clockAnswer: Bool?
 
+    /// Of a day at that link. Nothing happens before it is run.
     public init(link: String, hasRadio: Bool, _ surroundings: DaySurroundings, limits: DayLimits = DayLimits()) {
         (day, self.surroundings, self.limits) = (BenchDayRecord(link: link, hasRadio: hasRadio), surroundings, limits)
     }

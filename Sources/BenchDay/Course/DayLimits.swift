@@ -4,6 +4,7 @@ public struct DayLimits: Hashable, Sendable {
     public var find = Duration.seconds(60)
     /// How long it is listened to before the first connection, where there is a radio.
     public var advertising = Duration.seconds(20)
+    /// For a connection.
     public var connect = Duration.seconds(10)
     /// Table, subscription, write.
     public var request = Duration.seconds(15)
@@ -18,6 +19,7 @@ public struct DayLimits: Hashable, Sendable {
     /// How often a question is asked.
     public var sendings = 3
 
+    /// Every limit at its default.
     public init() {}
 
     /// With a bottle that does not exist.

@@ -18,10 +18,13 @@ public struct DayQuestion: Hashable, Sendable {
 
     /// One word in lowerCamelCase.
     public var word: String
+    /// The question, for a person.
     public var text: String
+    /// What kind of answer is wanted.
     public var form: Form
     /// What the person is to do.
     public var act: DayAct?
 
+    /// A question by its word, with what it asks to be done.
     public init(_ word: String, _ text: String, _ form: Form, act: DayAct? = nil) { (self.word, self.text, self.form, self.act) = (word, text, form, act) }
 }

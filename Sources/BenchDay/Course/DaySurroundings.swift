@@ -15,9 +15,11 @@ public struct DaySurroundings: Sendable {
     public var advertised: @Sendable (_ address: BluetoothAddress) async -> [Duration]
     /// Whether somebody seen is the bottle that is meant.
     public var isWanted: @Sendable (Advertisement) -> Bool
+    /// Who is asked.
     public var person: any DayPerson
     /// A sentence on how things go.
     public var say: @Sendable (String) -> Void
+    /// Where "now" comes from, for limits.
     public var clock: MonotonicClock
     /// Local wall time of this machine.
     public var wall: @Sendable () -> BottleClock

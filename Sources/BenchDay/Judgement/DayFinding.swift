@@ -6,7 +6,9 @@ public struct DayFinding: Hashable, Sendable {
         case cannotTell = "cannot tell"
     }
 
+    /// Which point it is.
     public var point: DayPoint
+    /// Whether it is so.
     public var verdict: Verdict
     /// What was seen: a sentence.
     public var words: String

@@ -5,6 +5,7 @@ import BottleProtocol
 public struct DayJudge {
     let day: BenchDayRecord
 
+    /// Of what that day has shown.
     public init(_ day: BenchDayRecord) { self.day = day }
 
     /// One of each point, in the points' order.

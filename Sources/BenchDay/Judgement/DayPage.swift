@@ -10,6 +10,7 @@ public struct DayPage {
     /// - Parameter place: the folder with the captures, as it is called.
     public init(_ day: BenchDayRecord, _ findings: [DayFinding], place: String) { (self.day, self.findings, self.place) = (day, findings, place) }
 
+    /// The page, in Markdown.
     public var markdown: String {
         var lines = ["# \(day.name ?? "A bottle without a name")", "", "A draft, made by a bench day over \(day.link). Captures: `\(place)/captures`.", ""]
         lines += facts.map { "- \($0)" }

@@ -5,6 +5,7 @@ import BottleProtocol
 public struct BenchDayRecord: Hashable, Sendable {
     /// For people: `bluez:hci0`.
     public var link: String
+    /// Whether the link finds peers by radio.
     public var hasRadio: Bool
     /// As it was seen first.
     public var advertisement: Advertisement?
@@ -14,20 +15,24 @@ public struct BenchDayRecord: Hashable, Sendable {
     public var advertised: [Duration] = []
     /// Its address, or the serial number that stands for it where there is no radio.
     public var identity: String?
+    /// The name that the bottle showed.
     public var name: String?
     /// Of the first connection, once it was agreed on.
     public var mtu: Int?
     /// Of the first connection.
     public var services: [RemoteService] = []
+    /// The profile that its table fits.
     public var profile: BottleProfile?
     /// In order of trying.
     public var steps: [DayStep] = []
+    /// Known amounts that were drunk, in order.
     public var sips: [DaySip] = []
     /// What the person saw, by the question's word.
     public var seen: [String: Bool] = [:]
     /// What was left out, and why: a sentence each.
     public var omissions: [String] = []
 
+    /// Of a day at that link, with nothing seen yet.
     public init(link: String, hasRadio: Bool) { (self.link, self.hasRadio) = (link, hasRadio) }
 
     /// What can notify and is nobody's of whom the law speaks: neither profile's response, nor the firmware's service (protocol law P1.1), nor the stack's own.
@@ -63,5 +68,6 @@ public struct DaySip: Hashable, Sendable {
     /// This machine's wall clock when the person said so.
     public var at: BottleClock
 
+    /// That amount, at that time by the bottle's clock.
     public init(ml: Int, at: BottleClock) { (self.ml, self.at) = (ml, at) }
 }

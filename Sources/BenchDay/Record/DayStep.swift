@@ -38,6 +38,7 @@ public struct DayStep: Hashable, Sendable {
         }
     }
 
+    /// What was tried.
     public var kind: Kind
     /// Number of the connection in the day, from 1.
     public var connection: Int
@@ -54,6 +55,7 @@ public struct DayStep: Hashable, Sendable {
     /// The bottle ended the connection in it.
     public var isCutOff = false
 
+    /// A step that begins, with nothing come yet.
     public init(_ kind: Kind, connection: Int, at: BottleClock, sent: [UInt8]? = nil) {
         (self.kind, self.connection, self.at, self.sent) = (kind, connection, at, sent)
     }
@@ -73,7 +75,9 @@ public enum DayAcknowledgement: Hashable, Sendable {
 public struct DayValue: Hashable, Sendable {
     /// Since the step's beginning.
     public var after: Duration
+    /// Where it came from.
     public var characteristic: BluetoothUUID
+    /// The value.
     public var bytes: [UInt8]
 
     public init(after: Duration, characteristic: BluetoothUUID, bytes: [UInt8]) {

@@ -7,8 +7,11 @@ import Dispatch
 /// How notifications come is the choice `NotificationWay`. Nothing polls: every wait is for a signal of bluetoothd, under
 /// a limit.
 public final class BlueZCentralLink: CentralLink {
+    /// `bluez`, or `bluez:` with the adapter.
     public let name: String
+    /// Always: peers are found by scanning.
     public let hasRadio = true
+    /// What happens, for one consumer.
     public let events: AsyncStream<CentralEvent>
     private let central: BlueZCentral
 

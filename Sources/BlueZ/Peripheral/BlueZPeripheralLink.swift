@@ -9,7 +9,9 @@ import Pauses
 /// sent away. bluetoothd does not say which end asked for a connection, so a device counts as a central of ours when it
 /// connects while we are published; only unpaired ones are ever sent away (a keyboard is paired, a bottle's central is not).
 public final class BlueZPeripheralLink: PeripheralLink {
+    /// `bluez`, or `bluez:` with the adapter.
     public let name: String
+    /// What happens, for one consumer.
     public let events: AsyncStream<PeripheralEvent>
     private let peripheral: BlueZPeripheral
 

@@ -7,7 +7,9 @@ public struct BlueZCensus: Hashable, Sendable {
     public struct Adapter: Hashable, Sendable {
         /// `hci0`.
         public var name: String
+        /// Its own address, as bluetoothd writes it.
         public var address: String
+        /// Whether it is switched on.
         public var isPowered: Bool
         /// Somebody scans.
         public var isDiscovering: Bool
@@ -21,6 +23,7 @@ public struct BlueZCensus: Hashable, Sendable {
         var active: Int
         var free: Int
 
+        /// An adapter as doctors are shown it; `advertisements` is `nil` of one that cannot advertise.
         public init(
             name: String, address: String, isPowered: Bool, isDiscovering: Bool = false, roles: [String] = ["central", "peripheral"],
             canServe: Bool = true, advertisements: (active: Int, free: Int)? = (0, 5)
@@ -39,11 +42,17 @@ public struct BlueZCensus: Hashable, Sendable {
 
     /// A device that bluetoothd knows, near or not.
     public struct Device: Hashable, Sendable {
+        /// The adapter that knows it: `hci0`.
         public var adapter: String
+        /// Its address, as bluetoothd writes it.
         public var address: String
+        /// The name that it shows, or that somebody gave it.
         public var name: String?
+        /// Whether it is connected now.
         public var isConnected: Bool
+        /// Whether it is paired.
         public var isPaired: Bool
+        /// Whether connections with it are refused.
         public var isBlocked: Bool
         /// An advertisement of it was heard by a scan that is under way.
         public var isHeard: Bool
@@ -64,7 +73,9 @@ public struct BlueZCensus: Hashable, Sendable {
 
     /// `5.66`, from the adapters' `Modalias`; `nil` without an adapter.
     public var version: String?
+    /// In the order of their names.
     public var adapters: [Adapter]
+    /// In the order of their addresses.
     public var devices: [Device]
 
     public init(version: String?, adapters: [Adapter], devices: [Device]) {

@@ -53,6 +53,7 @@ public enum ATTPDU: Hashable, Sendable {
     /// No attribute value is longer, in bytes.
     public static let maximumValueLength = 512
 
+    /// Its first byte on the wire.
     public var opcode: ATTOpcode {
         switch self {
         case .errorResponse: .errorResponse
@@ -93,8 +94,11 @@ public enum ATTPDU: Hashable, Sendable {
 
 /// Handles `first...last` as a request or response names them; whether they make sense is the server's question.
 public struct ATTHandleRange: Hashable, Sendable {
+    /// The first handle that is meant.
     public var first: UInt16
+    /// The last handle that is meant, itself included.
     public var last: UInt16
+    /// From the first through the last.
     public init(_ first: UInt16, _ last: UInt16) {
         self.first = first
         self.last = last
@@ -103,8 +107,11 @@ public struct ATTHandleRange: Hashable, Sendable {
 
 /// An attribute's handle and type.
 public struct ATTInformation: Hashable, Sendable {
+    /// The attribute's handle.
     public var handle: UInt16
+    /// The attribute's type.
     public var type: BluetoothUUID
+    /// An attribute of that type at that handle.
     public init(_ handle: UInt16, _ type: BluetoothUUID) {
         self.handle = handle
         self.type = type
@@ -113,8 +120,11 @@ public struct ATTInformation: Hashable, Sendable {
 
 /// An attribute's handle and value.
 public struct ATTHandleValue: Hashable, Sendable {
+    /// The attribute's handle.
     public var handle: UInt16
+    /// The value, or as much of it as fits into the PDU.
     public var value: [UInt8]
+    /// A value at that handle.
     public init(_ handle: UInt16, _ value: [UInt8]) {
         self.handle = handle
         self.value = value
@@ -123,9 +133,13 @@ public struct ATTHandleValue: Hashable, Sendable {
 
 /// A group (a service): the handle of its declaration, its last handle, the declaration's value.
 public struct ATTGroupValue: Hashable, Sendable {
+    /// Handle of the group's declaration.
     public var handle: UInt16
+    /// Handle of its last attribute.
     public var end: UInt16
+    /// Value of the declaration: a service's UUID.
     public var value: [UInt8]
+    /// A group from its declaration through its last attribute.
     public init(_ handle: UInt16, _ end: UInt16, _ value: [UInt8]) {
         self.handle = handle
         self.end = end
@@ -137,7 +151,9 @@ public struct ATTGroupValue: Hashable, Sendable {
 public struct ATTLengthValue: Hashable, Sendable {
     /// The length of the whole value, in bytes.
     public var length: UInt16
+    /// As much of the value as came.
     public var value: [UInt8]
+    /// A value, and the length that the server says it has.
     public init(length: UInt16, _ value: [UInt8]) {
         self.length = length
         self.value = value

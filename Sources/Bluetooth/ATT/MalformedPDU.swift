@@ -18,5 +18,6 @@ public struct MalformedPDU: Error, Hashable, Sendable {
 }
 
 extension MalformedPDU: CustomStringConvertible {
+    /// What was read, where, how much it needs and how much there is.
     public var description: String { "\(what) at byte \(offset): needs \(needed), found \(found)" }
 }

@@ -19,6 +19,7 @@ public struct BasicFrames: Sendable {
     private var bytes: [UInt8] = []
     private var start = 0
 
+    /// With no byte waiting.
     public init() {}
 
     /// The frame of one PDU.

@@ -17,8 +17,11 @@ public enum MemoryLink {
 
 /// The central's end of a `MemoryLink`.
 public final class MemoryCentralLink: CentralLink {
+    /// The name that the link was given.
     public var name: String { cable.name }
+    /// Always `false`: the one peer is at the other end.
     public var hasRadio: Bool { false }
+    /// What happens to the central, for one consumer.
     public let events: AsyncStream<CentralEvent>
     private let cable: MemoryCable
 
@@ -37,7 +40,9 @@ public final class MemoryCentralLink: CentralLink {
 
 /// The peripheral's end of a `MemoryLink`.
 public final class MemoryPeripheralLink: PeripheralLink {
+    /// The name that the link was given.
     public var name: String { cable.name }
+    /// What happens to the peripheral, for one consumer.
     public let events: AsyncStream<PeripheralEvent>
     private let cable: MemoryCable
 

@@ -2,12 +2,16 @@ import Dispatch
 
 /// A central on a SEQPACKET socket: `unix:PATH`, or L2CAP with a dialer of its own. One ATT PDU a message.
 public final class SocketCentralLink: CentralLink {
+    /// Where it connects to: `unix:PATH`, `l2cap:ADDRESS`.
     public let name: String
+    /// Whether its dialer scans by radio.
     public let hasRadio: Bool
+    /// What happens, for one consumer.
     public let events: AsyncStream<CentralEvent>
     private let driver: CentralDriver
     private let transport: SocketCentralTransport
 
+    /// A link that connects with this dialer, once it is asked to.
     public init(_ dialer: some SocketDialer, instruments: LinkInstruments = LinkInstruments()) {
         name = dialer.name
         hasRadio = dialer.hasRadio

@@ -38,7 +38,9 @@ public protocol SocketListener: Sendable {
 
 /// A file in the file system, told apart from another of the same name.
 public struct SocketMark: Hashable, Sendable {
+    /// Number of the device (`st_dev`).
     public var device: UInt64
+    /// Number of the file there (`st_ino`).
     public var file: UInt64
 
     public init(device: UInt64, file: UInt64) {

@@ -7,7 +7,9 @@ import Glibc
 /// While nobody should see the peripheral (`advertise(false)`), new connections wait some time for that to change and are
 /// then hung up on: whoever comes just after another has left gets in, whoever comes beside another does not.
 public final class SocketPeripheralLink: PeripheralLink {
+    /// Where it listens: `unix:PATH`, `l2cap:hci1`.
     public let name: String
+    /// What happens, for one consumer.
     public let events: AsyncStream<PeripheralEvent>
     private let driver: PeripheralDriver
     private let transport: SocketPeripheralTransport

@@ -10,7 +10,9 @@ public struct UnixSocket: Sendable {
         case stream
     }
 
+    /// Where the socket lies.
     public let path: String
+    /// Whether the socket keeps message boundaries.
     public let kind: Kind
 
     /// The system's limit for such a path, in bytes.
@@ -63,7 +65,9 @@ public struct UnixSocket: Sendable {
 }
 
 extension UnixSocket: SocketDialer {
+    /// `unix:PATH` or `stream:PATH`.
     public var name: String { "\(kind):\(path)" }
+    /// Always `false`.
     public var hasRadio: Bool { false }
 
     public func look() throws(LinkError) -> Advertisement {
@@ -143,6 +147,7 @@ extension UnixSocket: SocketListener {
         unlink(path)
     }
 
+    /// The file that listens now; `nil` where there is none.
     public var mark: SocketMark? {
         file.map { SocketMark(device: UInt64($0.st_dev), file: UInt64($0.st_ino)) }
     }

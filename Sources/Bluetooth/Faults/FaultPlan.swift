@@ -44,11 +44,14 @@ public struct FaultPlan: Hashable, Sendable {
 
     /// One fault of a plan, and when it is entered.
     public struct Fault: Hashable, Sendable {
+        /// What goes wrong.
         public var kind: Kind
+        /// When it strikes: once at a place, or each time by chance.
         public var moment: Moment
         /// How late, for `delay` and `late`.
         public var time: Duration
 
+        /// Without a time the fault has its kind's own.
         public init(_ kind: Kind, _ moment: Moment, time: Duration? = nil) {
             self.kind = kind
             self.moment = moment
@@ -56,6 +59,7 @@ public struct FaultPlan: Hashable, Sendable {
         }
     }
 
+    /// All faults, in the order of the text.
     public var faults: [Fault]
     /// No MTU above this is agreed on; `nil`: as the two ends like.
     public var mtu: Int?
@@ -80,8 +84,11 @@ public struct FaultPlan: Hashable, Sendable {
 extension FaultPlan {
     /// A plan that nothing can be made of.
     public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The word that was not understood.
         public let word: String
+        /// What is wrong with it, as the rest of a sentence.
         public let reason: String
+        /// The word and what is wrong with it.
         public var description: String { "'\(word)' is no fault: \(reason)" }
     }
 

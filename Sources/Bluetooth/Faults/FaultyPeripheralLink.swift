@@ -5,6 +5,7 @@ import Dispatch
 /// Links that carry PDUs themselves take a plan in their `LinkInstruments` and need no wrapping. All state belongs to `queue`;
 /// that is what makes it safe to send.
 public final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
+    /// The base's events, after the faults.
     public let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
     private let queue = DispatchQueue(label: "faults")
@@ -28,6 +29,7 @@ public final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
         timer.onFire = { [weak self] in self?.expire() }
     }
 
+    /// The base's name.
     public var name: String { base.name }
 
     public func perform(_ request: PeripheralRequest) {

@@ -1,5 +1,6 @@
 /// What a link that carries ATT PDUs is equipped with: a clock, an ear, faults, and somewhere to complain.
 public struct LinkInstruments: Sendable {
+    /// Where "now" comes from, for deadlines and for observations.
     public var clock: MonotonicClock
     /// Faults to enter between this end and the other; see `FaultPlan`.
     public var faults: FaultPlan?
@@ -43,7 +44,9 @@ public struct LinkObservation: Hashable, Sendable {
 
     /// Number of the connection, from 1 upwards since the link was made.
     public var connection: Int
+    /// When it passed, by the link's clock.
     public var at: MonotonicInstant
+    /// What passed.
     public var event: Event
 
     public init(connection: Int, at: MonotonicInstant, event: Event) {

@@ -43,6 +43,7 @@ public struct CentralMachine: Sendable {
     private let maximumMTU: Int
     private var state = State.idle
 
+    /// With nothing connected; offers at most that ATT MTU, 23–517.
     public init(maximumMTU: Int = ATTPDU.maximumMTU) {
         self.maximumMTU = maximumMTU
     }

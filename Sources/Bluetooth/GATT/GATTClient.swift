@@ -50,6 +50,7 @@ public struct GATTClient: Sendable {
         case subscribe(handle: UInt16)
     }
 
+    /// The ATT MTU that it offers, 23–517.
     public let maximumMTU: Int
     /// The ATT MTU in use.
     public internal(set) var mtu = ATTPDU.defaultMTU
@@ -64,6 +65,7 @@ public struct GATTClient: Sendable {
     private var logLines = 0
     private var effects: [Effect] = []
 
+    /// On a fresh bearer; offers at most that ATT MTU, 23–517.
     public init(maximumMTU: Int = ATTPDU.maximumMTU) {
         self.maximumMTU = min(max(maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
     }

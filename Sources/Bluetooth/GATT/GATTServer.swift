@@ -48,6 +48,7 @@ public struct GATTServer: Sendable {
         static let answer = Duration.seconds(25)
     }
 
+    /// What it serves.
     public let table: GATTTable
     /// The MTU offered to centrals, 23 to 517.
     public let maximumMTU: Int

@@ -5,8 +5,11 @@
 public struct GATTTable: Hashable, Sendable {
     /// One row: what the attribute is, and with it how it is read and written.
     public struct Attribute: Hashable, Sendable {
+        /// Its place in the table, from 1.
         public let handle: UInt16
+        /// Its type: a declaration, a descriptor, or a characteristic's own UUID.
         public let type: BluetoothUUID
+        /// What it is, and so how it is read and written.
         public let content: Content
     }
 
@@ -26,16 +29,27 @@ public struct GATTTable: Hashable, Sendable {
     public let attributes: [Attribute]
     private let valueHandles: [BluetoothUUID: UInt16]
 
+    /// Type of a primary service's declaration.
     public static let primaryService: BluetoothUUID = 0x2800
+    /// Type of a secondary service's declaration.
     public static let secondaryService: BluetoothUUID = 0x2801
+    /// Type of an include declaration.
     public static let include: BluetoothUUID = 0x2802
+    /// Type of a characteristic's declaration.
     public static let characteristic: BluetoothUUID = 0x2803
+    /// Characteristic User Description: text for people.
     public static let userDescription: BluetoothUUID = 0x2901
+    /// Client Characteristic Configuration: whether a client wants notifications (bit 0) or indications (bit 1).
     public static let clientConfiguration: BluetoothUUID = 0x2902
+    /// The GAP service.
     public static let genericAccess: BluetoothUUID = 0x1800
+    /// The GATT service.
     public static let genericAttribute: BluetoothUUID = 0x1801
+    /// Device Name, in the GAP service.
     public static let deviceName: BluetoothUUID = 0x2A00
+    /// Appearance, in the GAP service: what kind of device it is.
     public static let appearance: BluetoothUUID = 0x2A01
+    /// Service Changed, in the GATT service.
     public static let serviceChanged: BluetoothUUID = 0x2A05
 
     /// Refuses what could not be served: a characteristic whose name occurs twice, a constant longer than 512 bytes, more

@@ -16,6 +16,7 @@ public struct BluetoothUUID: Hashable, Sendable {
         low = Self.baseLow
     }
 
+    /// The 128 bits as two numbers, in the order in which a UUID is written.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -101,5 +102,6 @@ extension BluetoothUUID: CustomStringConvertible {
 }
 
 extension BluetoothUUID: ExpressibleByIntegerLiteral {
+    /// A 16-bit UUID on the Bluetooth base: `0xFFE4`.
     public init(integerLiteral value: UInt16) { self.init(value) }
 }

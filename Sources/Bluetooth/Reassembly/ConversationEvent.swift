@@ -22,6 +22,7 @@ public struct ATTObservation: Sendable, Hashable {
     public var frame: Int
     /// Time of that record, since 1970.
     public var time: Duration?
+    /// The connection on which it passed.
     public var connection: ObservedConnection
     /// Seen from the host (HCI), the central (link layer), the phone or gateway (text).
     public var direction: TrafficDirection?
@@ -49,6 +50,7 @@ public enum TrafficDirection: UInt8, Sendable, Hashable {
     case sent
     case received
 
+    /// The other way.
     public var opposite: TrafficDirection { self == .sent ? .received : .sent }
 }
 
@@ -82,9 +84,13 @@ public struct ObservedConnection: Sendable, Hashable {
 
 /// Who sent an advertisement or scan response, in which record.
 public struct ObservedAdvertiser: Sendable, Hashable {
+    /// Number of the record.
     public var frame: Int
+    /// Time of that record, since 1970.
     public var time: Duration?
+    /// Who advertised.
     public var address: BluetoothAddress
+    /// Whether the address is a random one.
     public var isRandom: Bool
     /// dBm, where the capture says.
     public var rssi: Int8?

@@ -14,6 +14,7 @@ public struct ConversationReassembler {
     /// A checksum from the air was seen to be right: so the capture keeps real ones, and a wrong one means damage.
     var hasSeenRightCRC = false
 
+    /// At the beginning of a capture, with nothing connected.
     public init() {}
 
     /// Takes the next packet of the capture.

@@ -7,10 +7,12 @@ public struct ConversationSynthesiser {
     /// Where the packets seem to have been captured: between host and controller, or on the air.
     public enum Target: Sendable, Hashable { case hci, linkLayer }
 
+    /// What kind of packets is made.
     public let target: Target
     private var hci = HCISynthesis()
     private var air = AirSynthesis()
 
+    /// Makes packets of that kind.
     public init(_ target: Target) { self.target = target }
 
     /// Takes the next event of a conversation (`connected`, `att`, `disconnected`, `advertised`; others are of no use here) and emits

@@ -20,8 +20,11 @@ public struct ObservedPacket: Sendable, Hashable {
 
     /// What the sniffer says beside the bytes.
     public struct AirFacts: Sendable, Hashable {
+        /// RF channel 0–39 (2402 MHz + 2 n); `nil` where the format has none.
         public var rfChannel: UInt8?
+        /// Strength in dBm.
         public var signal: Int8?
+        /// The sniffer decrypted the payload.
         public var isDecrypted: Bool
         /// `nil`: not checked by the sniffer.
         public var isCRCValid: Bool?
@@ -47,11 +50,13 @@ public struct ObservedPacket: Sendable, Hashable {
     public struct ObservedValue: Sendable, Hashable {
         /// By which ATT procedure the value travelled.
         public enum Travel: UInt8, Sendable, Hashable { case writeCommand, writeRequest, notification, indication, read }
+        /// By which ATT procedure the value travelled.
         public var travel: Travel
         /// `nil` where the text knows only the handle.
         public var characteristic: BluetoothUUID?
         /// Handle of the value, where the text knows it.
         public var handle: UInt16?
+        /// Address of the other side, where the text names it.
         public var peer: BluetoothAddress?
 
         public init(travel: Travel, characteristic: BluetoothUUID?, handle: UInt16?, peer: BluetoothAddress?) {
@@ -66,10 +71,13 @@ public struct ObservedPacket: Sendable, Hashable {
     public var frame: Int
     /// Since 1970.
     public var time: Duration?
+    /// Adapter (monitor formats) or interface (pcapng); else 0.
     public var adapter: UInt32
+    /// Which way it went, seen from the host; `nil` where the file does not say.
     public var direction: TrafficDirection?
     /// The capture kept only the first bytes.
     public var isCut: Bool
+    /// What the packet is.
     public var content: Content
 
     public init(frame: Int, time: Duration?, adapter: UInt32 = 0, direction: TrafficDirection?, isCut: Bool = false, content: Content) {

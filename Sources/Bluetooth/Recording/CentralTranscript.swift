@@ -9,6 +9,7 @@ public struct CentralTranscript: Sendable {
     /// Writes that are waiting for their response, by handle: one that left without asking for any has none.
     private var commands: Set<UInt16> = []
 
+    /// At the beginning of a recording, with nothing connected.
     public init() {}
 
     /// Something was asked of the link.

@@ -22,6 +22,7 @@ public struct GATTTranscript: Sendable {
     private var lastConnection = 0
     private var written: [LinkObservation] = []
 
+    /// Of a peripheral that shows this; refused where its table could not be served.
     public init(_ application: GATTApplication) throws(LinkError) {
         table = try GATTTable(application)
         discovery = try Self.discovery(of: application)

@@ -4,6 +4,7 @@ import Synchronization
 ///
 /// Links that carry PDUs themselves take an observer in their `LinkInstruments` and need no wrapping.
 public final class RecordingPeripheralLink: PeripheralLink {
+    /// The base's events.
     public let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
     private let scribe: Scribe
@@ -23,6 +24,7 @@ public final class RecordingPeripheralLink: PeripheralLink {
         }
     }
 
+    /// The base's name.
     public var name: String { base.name }
 
     public func perform(_ request: PeripheralRequest) {

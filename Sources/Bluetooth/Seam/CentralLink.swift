@@ -18,19 +18,25 @@ public protocol CentralLink: AnyObject, Sendable {
 
 /// A peer as a link names it: an address over the radio, a path on a socket. Opaque to everyone else.
 public struct PeerID: Hashable, Sendable, CustomStringConvertible {
+    /// The name as the link writes it.
     public let text: String
+    /// The peer of that name.
     public init(_ text: String) { self.text = text }
+    /// The name.
     public var description: String { text }
 }
 
 /// Somebody seen by a scan.
 public struct Advertisement: Hashable, Sendable {
+    /// Who was seen, to connect to.
     public var peer: PeerID
     /// `nil` on links without a radio: there the bottle's identity is read from the Serial Number String (2A25).
     public var address: BluetoothAddress?
     /// The address is a private one: it changes every few minutes, and says nothing of who it is (Core 5.4, Vol 6 Part B, 1.3.2.2).
     public var isAddressPrivate = false
+    /// The advertised name, whole or shortened.
     public var name: String?
+    /// Services that the advertisement names.
     public var services: [BluetoothUUID]
     /// dBm, where the link knows it.
     public var rssi: Int?
@@ -46,23 +52,34 @@ public struct Advertisement: Hashable, Sendable {
 
 /// Characteristic properties: the bit field of the characteristic declaration (Core 5.4, Vol 3 Part G, 3.3.1.1).
 public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
+    /// The bit field as it stands in the declaration.
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// May be broadcast in advertisements.
     public static let broadcast = Self(rawValue: 0x01)
+    /// Can be read.
     public static let read = Self(rawValue: 0x02)
+    /// Takes writes that are never confirmed.
     public static let writeWithoutResponse = Self(rawValue: 0x04)
+    /// Takes writes that are confirmed.
     public static let write = Self(rawValue: 0x08)
+    /// Sends values that are not confirmed.
     public static let notify = Self(rawValue: 0x10)
+    /// Sends values that the client confirms.
     public static let indicate = Self(rawValue: 0x20)
+    /// Takes signed writes.
     public static let signedWrite = Self(rawValue: 0x40)
+    /// A descriptor holds further properties.
     public static let extended = Self(rawValue: 0x80)
 }
 
 /// A service found by discovery.
 public struct RemoteService: Hashable, Sendable {
+    /// What the service is.
     public var uuid: BluetoothUUID
     /// Handle of the declaration.
     public var handle: UInt16
+    /// Its characteristics, in order of their handles.
     public var characteristics: [RemoteCharacteristic]
 
     public init(uuid: BluetoothUUID, handle: UInt16, characteristics: [RemoteCharacteristic]) {
@@ -74,9 +91,11 @@ public struct RemoteService: Hashable, Sendable {
 
 /// A characteristic found by discovery. `handle` (of the value) names it in requests and events.
 public struct RemoteCharacteristic: Hashable, Sendable {
+    /// What the characteristic is.
     public var uuid: BluetoothUUID
     /// Handle of the characteristic's value.
     public var handle: UInt16
+    /// What may be done with its value.
     public var properties: CharacteristicProperties
 
     public init(uuid: BluetoothUUID, handle: UInt16, properties: CharacteristicProperties) {

@@ -2,9 +2,12 @@
 public struct LinkError: Error, Sendable, Hashable {
     /// What kind of thing went wrong: an open set, because every operating system finds new ones.
     public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+        /// The word itself, as it stands in JSON.
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
+        /// The code of that word, known or not.
         public init(_ rawValue: String) { self.rawValue = rawValue }
+        /// The word.
         public var description: String { rawValue }
 
         /// There is no adapter, no bus, no socket to speak through.
@@ -35,6 +38,7 @@ public struct LinkError: Error, Sendable, Hashable {
         public static let system = Code("system")
     }
 
+    /// What kind of thing went wrong, for the retry table.
     public var code: Code
     /// One sentence: what was tried and what came back.
     public var sentence: String
@@ -55,5 +59,6 @@ public struct LinkError: Error, Sendable, Hashable {
 }
 
 extension LinkError: CustomStringConvertible {
+    /// The sentence, with the cause in brackets where one is known.
     public var description: String { cause.map { "\(sentence) (\($0))" } ?? sentence }
 }

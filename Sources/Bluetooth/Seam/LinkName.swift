@@ -13,12 +13,15 @@ public enum LinkName: Hashable, Sendable {
 
     /// A link name that nothing can be made of.
     public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What was given.
         public let text: String
+        /// What was given, and which names there are.
         public var description: String {
             "'\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS or capture:FILE"
         }
     }
 
+    /// From what stands behind `--link`.
     public init(_ text: String) throws(Malformed) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let rest = parts.count > 1 ? String(parts[1]) : nil
@@ -35,6 +38,7 @@ public enum LinkName: Hashable, Sendable {
 }
 
 extension LinkName: CustomStringConvertible {
+    /// The name as `init(_:)` takes it.
     public var description: String {
         switch self {
         case .bluez(nil): "bluez"

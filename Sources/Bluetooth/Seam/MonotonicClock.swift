@@ -5,6 +5,7 @@ public struct MonotonicClock: Sendable {
     /// What time it is.
     public var now: @Sendable () -> MonotonicInstant
 
+    /// A clock that this closure reads; it never goes backwards.
     public init(now: @escaping @Sendable () -> MonotonicInstant) {
         self.now = now
     }

@@ -30,6 +30,7 @@ public struct GATTApplication: Hashable, Sendable {
     public var name: String
     /// Services named in the advertisement (the retail bottle names none).
     public var advertisedServices: [BluetoothUUID]
+    /// Services in the order in which they stand in the table.
     public var services: [LocalService]
     /// The services are all that there is: a link that serves attributes itself adds no GAP (1800) and GATT (1801) of its own.
     public var isWholeTable = false
@@ -47,7 +48,9 @@ public struct GATTApplication: Hashable, Sendable {
 
 /// AD structures (`length type data`*) of an advertisement and of the answer to a scan request, at most 31 bytes each.
 public struct AdvertisingBytes: Hashable, Sendable {
+    /// Of the advertisement itself.
     public var data: [UInt8]
+    /// Of the answer to a scan request.
     public var scanResponse: [UInt8]
 
     public init(data: [UInt8], scanResponse: [UInt8]) {
@@ -58,7 +61,9 @@ public struct AdvertisingBytes: Hashable, Sendable {
 
 /// A service of ours.
 public struct LocalService: Hashable, Sendable {
+    /// What the service is.
     public var uuid: BluetoothUUID
+    /// Its characteristics, in the order of their handles.
     public var characteristics: [LocalCharacteristic]
     /// Handle of the declaration; `nil`: the next that is free. Handles of our own count on links that serve attributes themselves.
     public var handle: UInt16?
@@ -66,6 +71,7 @@ public struct LocalService: Hashable, Sendable {
     public var end: UInt16?
     /// A secondary service is found only through services that include it.
     public var isPrimary = true
+    /// Services that it includes.
     public var includes: [LocalInclude] = []
     public init(uuid: BluetoothUUID, characteristics: [LocalCharacteristic]) {
         self.uuid = uuid
@@ -77,7 +83,9 @@ public struct LocalService: Hashable, Sendable {
 public struct LocalInclude: Hashable, Sendable {
     /// Of the include declaration; `nil`: the next that is free.
     public var handle: UInt16?
+    /// Handle of the included service's declaration.
     public var start: UInt16
+    /// Its last handle.
     public var end: UInt16
     /// `nil`: the declaration does not say (128 bits do not fit there).
     public var uuid: BluetoothUUID?
@@ -92,6 +100,7 @@ public struct LocalInclude: Hashable, Sendable {
 
 /// A descriptor of ours beside those that the link makes.
 public struct LocalDescriptor: Hashable, Sendable {
+    /// Its type.
     public var uuid: BluetoothUUID
     /// Names it in events: reads and writes are asked of the machine. Of 2902, which is always the link's, it names nothing.
     public var name: BluetoothUUID
@@ -109,11 +118,13 @@ public struct LocalDescriptor: Hashable, Sendable {
 
 /// A characteristic of ours.
 public struct LocalCharacteristic: Hashable, Sendable {
+    /// What it is.
     public var uuid: BluetoothUUID
     /// How events and requests call it: once in an application. Its UUID, unless that occurs several times.
     public var name: BluetoothUUID
     /// Handles of declaration and value; `nil`: the next that are free.
     public var declaration: UInt16?
+    /// Handle of the value; `nil`: the next that is free.
     public var handle: UInt16?
     /// In order. With 2902 among them the link makes no other one.
     public var descriptors: [LocalDescriptor] = []
@@ -122,6 +133,7 @@ public struct LocalCharacteristic: Hashable, Sendable {
     public var notifiesAnybody = false
     /// Reads reach the machine although the properties do not offer them.
     public var acceptsAnyRead = false
+    /// What its declaration says may be done with its value.
     public var properties: CharacteristicProperties
     /// Text of the Characteristic User Description descriptor (2901); `nil`: there is none.
     public var userDescription: String?
@@ -146,8 +158,11 @@ public struct LocalCharacteristic: Hashable, Sendable {
 
 /// A connected central, as the link tells them apart.
 public struct CentralID: Hashable, Sendable, CustomStringConvertible {
+    /// The name as the link writes it.
     public let text: String
+    /// The central of that name.
     public init(_ text: String) { self.text = text }
+    /// The name.
     public var description: String { text }
 }
 

@@ -28,6 +28,7 @@ public struct LogAssembler: Sendable {
     private var previous: [UInt8]?
     private var missing = MissingParts()
 
+    /// With nothing under way.
     public init() {}
 
     /// Payload bytes received and announced of the log transfer under way; `nil` outside one.

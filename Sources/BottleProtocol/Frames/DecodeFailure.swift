@@ -18,6 +18,7 @@ public struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible 
         self.found = found
     }
 
+    /// The sentence with its figures: `a frame is shorter than its header (at byte 2: needed 4, found 2)`.
     public var description: String { "\(what) (at byte \(offset): needed \(needed), found \(found))" }
 }
 

@@ -2,8 +2,10 @@
 ///
 /// Source: protocol law P2.2.
 public struct EntryType: Hashable, Sendable, RawRepresentable {
+    /// The byte after the entry's length.
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// The type of that number, known or not.
     public init(_ rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Water temperature: °C, one signed byte.
@@ -53,6 +55,7 @@ extension EntryType: CustomStringConvertible {
 
 /// Data byte of a registration entry (type 1C).
 public struct RegistrationCode: Hashable, Sendable, RawRepresentable {
+    /// The data byte as it came.
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -72,10 +75,12 @@ public struct RegistrationCode: Hashable, Sendable, RawRepresentable {
 
 /// An entry of a PT, RP or RT payload: `n(1) type(1) data(n - 1)`, where n counts the type byte and the data.
 public struct Entry: Hashable, Sendable {
+    /// What the data is about.
     public var type: EntryType
     /// At most 254 bytes.
     public let data: [UInt8]
 
+    /// An entry with at most 254 bytes of data: its length byte counts the type as well.
     public init(_ type: EntryType, _ data: [UInt8]) {
         precondition(data.count <= 254, "an entry's data has at most 254 bytes")
         self.type = type
@@ -87,6 +92,7 @@ public struct Entry: Hashable, Sendable {
         self.init(type, [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)])
     }
 
+    /// The bytes on the wire: length, type, data.
     public var encoded: [UInt8] { [UInt8(data.count + 1), type.rawValue] + data }
 
     /// The data as one byte, where it is one.

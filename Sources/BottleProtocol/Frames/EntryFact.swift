@@ -26,11 +26,13 @@ public struct EntryFact: Hashable, Sendable {
         case raw
     }
 
+    /// The type that the fact is about.
     public var type: EntryType
     /// One word in lowerCamelCase.
     public var key: String
     /// For people.
     public var title: String
+    /// How the data bytes are read.
     public var shape: Shape
     /// `ml`, `ppm`, `°C`, `percent`; empty where the data has none.
     public var unit: String

@@ -1,5 +1,6 @@
 /// The two ASCII letters that begin a frame. An open set: other letters decode, and `isKnown` tells.
 public struct FrameOperation: Hashable, Sendable, RawRepresentable {
+    /// Both letters as one number, the first letter in the upper byte.
     public let rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
@@ -40,10 +41,12 @@ public struct Frame: Hashable, Sendable {
     /// The length field has 16 bits.
     public static let maximumPayload = 65_535
 
+    /// What the frame does: get, put, respond, report.
     public var operation: FrameOperation
     /// At most 65,535 bytes.
     public let payload: [UInt8]
 
+    /// A frame with that payload, of at most 65,535 bytes.
     public init(_ operation: FrameOperation, payload: [UInt8]) {
         precondition(payload.count <= Self.maximumPayload, "a frame's payload has at most 65,535 bytes")
         self.operation = operation
@@ -73,6 +76,7 @@ public struct Frame: Hashable, Sendable {
         payload = Array(bytes.dropFirst(Self.headerSize))
     }
 
+    /// The bytes on the wire: letters, length, payload.
     public var encoded: [UInt8] { Self.header(operation, length: payload.count) + payload }
 
     /// The four bytes in front of a payload: of a log they travel with its first entry, and the other entries follow by themselves.
@@ -90,5 +94,6 @@ public struct Frame: Hashable, Sendable {
 }
 
 extension Frame: CustomStringConvertible {
+    /// All its bytes as hex pairs.
     public var description: String { hexText(encoded) }
 }

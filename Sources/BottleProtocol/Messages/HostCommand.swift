@@ -35,6 +35,7 @@ public enum HostCommand: Hashable, Sendable {
     /// Any other bytes.
     case unknown([UInt8])
 
+    /// Any bytes; what is no known command becomes `unknown` with these bytes.
     public init(decoding bytes: [UInt8]) {
         if bytes.count == 1, let byte = bytes.first, [0x01, 0x03, 0x04].contains(byte) {
             self = .draftDump(byte)
@@ -83,6 +84,7 @@ public enum HostCommand: Hashable, Sendable {
         }
     }
 
+    /// Exactly the bytes that a host writes.
     public var encoded: [UInt8] {
         switch self {
         case .snapshot: Frame(.get, payload: [EntryType.everything.rawValue]).encoded

@@ -2,11 +2,17 @@
 
 /// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated: a lost clock says zero.
 public struct BottleClock: Hashable, Sendable {
+    /// Years since 2000.
     public var yearByte: UInt8
+    /// 1–12 on a clock that runs.
     public var month: UInt8
+    /// 1–31 on a clock that runs.
     public var day: UInt8
+    /// 0–23.
     public var hour: UInt8
+    /// 0–59.
     public var minute: UInt8
+    /// 0–59.
     public var second: UInt8
 
     public init(yearByte: UInt8, month: UInt8, day: UInt8, hour: UInt8, minute: UInt8, second: UInt8) {
@@ -25,6 +31,7 @@ public struct BottleClock: Hashable, Sendable {
         self.init(yearByte: field[0], month: field[1], day: field[2], hour: field[3], minute: field[4], second: field[5])
     }
 
+    /// The six bytes in this order.
     public var encoded: [UInt8] { [yearByte, month, day, hour, minute, second] }
     /// 2000–2255.
     public var year: Int { 2000 + Int(yearByte) }
@@ -47,10 +54,15 @@ extension BottleClock: CustomStringConvertible {
 public struct ReminderSetting: Hashable, Sendable {
     /// 0 off, 1 periodic, 2 smart.
     public var mode: UInt8
+    /// Hour at which reminding begins, 0–23.
     public var wakeHour: UInt8
+    /// Minute at which reminding begins, 0–59.
     public var wakeMinute: UInt8
+    /// Hour at which reminding ends, 0–23.
     public var sleepHour: UInt8
+    /// Minute at which reminding ends, 0–59.
     public var sleepMinute: UInt8
+    /// Minutes between two reminders.
     public var intervalMinutes: UInt8
 
     public init(mode: UInt8, wakeHour: UInt8, wakeMinute: UInt8, sleepHour: UInt8, sleepMinute: UInt8, intervalMinutes: UInt8) {
@@ -73,6 +85,7 @@ public struct ReminderSetting: Hashable, Sendable {
     /// Off, 08:00–20:00, every 60 minutes.
     public static let standard = Self(mode: 0, wakeHour: 8, wakeMinute: 0, sleepHour: 20, sleepMinute: 0, intervalMinutes: 60)
 
+    /// The six bytes in this order.
     public var encoded: [UInt8] { [mode, wakeHour, wakeMinute, sleepHour, sleepMinute, intervalMinutes] }
 
     /// By their number.
@@ -92,8 +105,11 @@ extension ReminderSetting: CustomStringConvertible {
 public struct ReminderLight: Hashable, Sendable {
     /// 0 blue, 1 breathe, 2 calm, 3 rainbow, 5 warmth, 6 christmas.
     public var mode: UInt8
+    /// Share of red, 0–255.
     public var red: UInt8
+    /// Share of green, 0–255.
     public var green: UInt8
+    /// Share of blue, 0–255.
     public var blue: UInt8
 
     public init(mode: UInt8, red: UInt8, green: UInt8, blue: UInt8) {
@@ -110,6 +126,7 @@ public struct ReminderLight: Hashable, Sendable {
         self.init(mode: field[0], red: field[1], green: field[2], blue: field[3])
     }
 
+    /// The four bytes in this order.
     public var encoded: [UInt8] { [mode, red, green, blue] }
 
     /// The modes that owners have named.
@@ -128,16 +145,20 @@ extension ReminderLight: CustomStringConvertible {
 
 /// Data byte of a charging entry (type 17). An open set.
 public struct ChargingState: Hashable, Sendable, RawRepresentable {
+    /// The data byte as it came.
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// On battery.
     public static let no = Self(rawValue: 0)
+    /// On its cradle, not full yet.
     public static let charging = Self(rawValue: 1)
     /// Full, and still on its cradle.
     public static let charged = Self(rawValue: 2)
 }
 
 extension ChargingState: CustomStringConvertible {
+    /// In words; a number that is not known as the number.
     public var description: String {
         switch self {
         case .no: "not charging"

@@ -10,17 +10,27 @@
 public struct Snapshot: Hashable, Sendable {
     /// Told by the payload's length or by what only a Vita measures; `nil`: by nothing.
     public var model: BottleModel?
+    /// Charge of the battery as the bottle says it, 0–100 where it tells the truth.
     public var batteryPercent: Int?
+    /// Whether it is on its cradle.
     public var charging: ChargingState?
+    /// The bottle's clock at the moment of the answer.
     public var clock: BottleClock?
+    /// The daily goal that is set in the bottle.
     public var goalMl: Int?
+    /// What the bottle counts as drunk today.
     public var amountMl: Int?
     /// Two bytes, as they are.
     public var firmware: UInt16?
+    /// Water temperature, signed. Vita only.
     public var temperatureC: Int?
+    /// Dissolved solids in parts per million. Vita only.
     public var tdsPpm: Int?
+    /// Water that is in the bottle. Vita only.
     public var levelMl: Int?
+    /// When the bottle reminds by itself.
     public var reminder: ReminderSetting?
+    /// Number of its language, whose meaning is not known.
     public var language: UInt8?
     /// Entries of types that are not known, as they came.
     public var unknownEntries: [Entry] = []
@@ -33,6 +43,7 @@ public struct Snapshot: Hashable, Sendable {
     static let firmwareType = EntryType(0x0B)
     static let emptyType = EntryType(0x0C)
 
+    /// With nothing known.
     public init() {}
 
     /// From an RP frame that holds a battery entry, or has a snapshot's published length.

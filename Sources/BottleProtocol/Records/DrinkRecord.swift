@@ -20,6 +20,7 @@ public struct DrinkRecord: Hashable, Sendable {
     let tail: UInt64
     /// How the bytes are read.
     public let dialect: RecordDialect
+    /// Which bytes hold the amount.
     public let amountWidth: AmountWidth
 
     /// Decodes the first 13 bytes; what follows them is ignored (A1-05).
@@ -92,10 +93,15 @@ public struct DrinkRecord: Hashable, Sendable {
     public var yearByte: Int { Int(byte(0)) }
     /// 2000 + byte 0 in `calendar`; `nil` in `strict`, where the host's clock supplies it.
     public var year: Int? { dialect == .calendar ? 2000 + yearByte : nil }
+    /// Byte 1, 1–12 where the date is possible.
     public var month: Int { Int(byte(1)) }
+    /// Byte 2, 1–31 where the date is possible.
     public var day: Int { Int(byte(2)) }
+    /// Byte 3, 0–23 where the time is possible.
     public var hour: Int { Int(byte(3)) }
+    /// Byte 4, 0–59 where the time is possible.
     public var minute: Int { Int(byte(4)) }
+    /// Byte 5, 0–59 where the time is possible.
     public var second: Int { Int(byte(5)) }
     /// Millilitres: bytes 6–7, or byte 7 alone, per `amountWidth`.
     public var amountMl: Int { Int(head & (amountWidth == .u16be ? 0xFFFF : 0xFF)) }

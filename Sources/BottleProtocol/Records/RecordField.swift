@@ -6,6 +6,7 @@ public struct RecordField: Hashable, Sendable {
     public var title: String
     /// Of its first byte in the record, and how many bytes it has: one, or two, big-endian.
     public var offset: Int
+    /// How many bytes it has: 1, or 2 with the high byte first.
     public var size: Int
     /// `ml`, `ppm`; empty where it has none.
     public var unit: String

@@ -15,6 +15,7 @@ public struct InterfaceSurvey: Sendable {
     /// No block begins here: what was found so far is all.
     private var isOver = false
 
+    /// At the beginning of a file, with no interface met.
     public init() {}
 
     /// Takes the next bytes of the file.

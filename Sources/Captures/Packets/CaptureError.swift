@@ -14,12 +14,14 @@ public struct CaptureError: Error, Sendable, Hashable {
         case cannotCarry
     }
 
+    /// What kind of trouble it is, for a program to decide by.
     public var kind: Kind
     /// Byte offset in the file at which the trouble begins.
     public var offset: Int
     /// One sentence: what is wrong, and what to do where something can be done.
     public var sentence: String
 
+    /// The trouble, the byte of the file at which it begins, and the words for a person.
     public init(_ kind: Kind, at offset: Int, _ sentence: String) {
         self.kind = kind
         self.offset = offset
@@ -28,5 +30,6 @@ public struct CaptureError: Error, Sendable, Hashable {
 }
 
 extension CaptureError: CustomStringConvertible {
+    /// The sentence, with the byte offset where one helps.
     public var description: String { kind == .unrecognised || kind == .cannotCarry ? sentence : "\(sentence) (at byte \(offset))" }
 }

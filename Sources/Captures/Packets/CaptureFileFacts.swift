@@ -24,5 +24,6 @@ public struct CaptureFileFacts: Sendable, Hashable {
     /// No capture names more devices than this; what comes after is left out.
     static let mostNames = 4096
 
+    /// Of a file of which nothing was read yet.
     public init() {}
 }

@@ -13,7 +13,9 @@ public struct CaptureFormat: Sendable, Hashable {
     /// On which level the packets are: formats of one level can be rewritten into each other packet by packet.
     public enum Level: Sendable, Hashable { case hci, linkLayer, text }
 
+    /// The file around the packets.
     public var container: Container
+    /// What one record of the file holds.
     public var linkType: LinkType
     /// Byte order of the numbers in the file, where the container leaves a choice (pcap, pcapng, PacketLogger).
     public var isBigEndian: Bool
@@ -24,6 +26,7 @@ public struct CaptureFormat: Sendable, Hashable {
         self.isBigEndian = isBigEndian
     }
 
+    /// On which level its packets are, which the link type decides.
     public var level: Level { linkType.level }
 }
 
@@ -44,6 +47,7 @@ extension CaptureFormat: CustomStringConvertible {
         ("hex", .init(.hexText, .text)), ("nrf", .init(.nrfConnect, .text)),
     ]
 
+    /// By its name, in any case: one of `named`, or `nil`.
     public init?(name: String) {
         guard let found = Self.named.first(where: { $0.name == name.lowercased() }) else { return nil }
         self = found.format
@@ -68,6 +72,7 @@ extension CaptureFormat: CustomStringConvertible {
 /// What the records of a file hold, under the number of its pcap link type (www.tcpdump.org/linktypes.html).
 /// An open set: files hold others, which are refused by number.
 public struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    /// The number of the pcap link type; above 65,535 one of our own, for what has none.
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
@@ -90,6 +95,7 @@ public struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConver
     /// Characteristic values as text (no pcap number).
     public static let text = Self(rawValue: 0x1_0002)
 
+    /// On which level packets of this type are.
     public var level: CaptureFormat.Level {
         switch self {
         case .linkLayer, .linkLayerWithRadio, .nordic: .linkLayer
@@ -98,6 +104,7 @@ public struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConver
         }
     }
 
+    /// For people; a type that is not known by its number.
     public var description: String {
         switch self {
         case .h4: "Bluetooth HCI H4"

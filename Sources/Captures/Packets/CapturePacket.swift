@@ -14,6 +14,7 @@ public struct CapturePacket: Sendable, Hashable {
     public var direction: PacketDirection?
     /// How many bytes of the packet the file did not keep (snap length, Android's filtered log).
     public var missing: Int
+    /// What the bytes beside it are.
     public var content: PacketContent
 
     public init(number: Int, time: CaptureTime?, adapter: UInt32 = 0, direction: PacketDirection?, missing: Int = 0, content: PacketContent) {
@@ -53,12 +54,18 @@ public enum PacketContent: Sendable, Hashable {
 
 /// The packet types of H4 (Core 5.4, Vol 4 Part A, 2). An open set: bad captures hold others.
 public struct HCIPacketType: RawRepresentable, Sendable, Hashable {
+    /// The byte in front of a packet on the UART.
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// HCI command, host to controller.
     public static let command = Self(rawValue: 1)
+    /// Asynchronous data: what carries L2CAP, and with it ATT.
     public static let acl = Self(rawValue: 2)
+    /// Synchronous data (sound).
     public static let sco = Self(rawValue: 3)
+    /// HCI event, controller to host.
     public static let event = Self(rawValue: 4)
+    /// Isochronous data.
     public static let iso = Self(rawValue: 5)
 }
 
@@ -121,6 +128,7 @@ public struct ValueFacts: Sendable, Hashable {
         /// The answer to a read, received.
         case read
 
+        /// Which way a value goes that travels so, seen from the phone or gateway.
         public var direction: PacketDirection {
             switch self {
             case .writeCommand, .writeRequest: .sent
@@ -129,7 +137,9 @@ public struct ValueFacts: Sendable, Hashable {
         }
     }
 
+    /// By which ATT procedure the value travelled.
     public var travel: Travel
+    /// Whose value it is, as the text names it.
     public var characteristic: CharacteristicName
     /// Address of the bottle, 48 bits as written, where the text names it.
     public var peer: UInt64?
@@ -156,6 +166,7 @@ public enum CharacteristicName: Sendable, Hashable {
 
 /// A connection that a text capture says began or ended.
 public struct ConnectionFacts: Sendable, Hashable {
+    /// `true`: the connection begins; `false`: it ends.
     public var isBegin: Bool
     /// Address of the bottle, 48 bits as written, where the text names it.
     public var peer: UInt64?

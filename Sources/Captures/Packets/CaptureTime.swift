@@ -6,6 +6,7 @@ public struct CaptureTime: Hashable, Sendable, Comparable {
     /// Time since 1970; negative before.
     public var sinceEpoch: Duration
 
+    /// That long after 1970-01-01T00:00:00Z; before it where negative.
     public init(sinceEpoch: Duration) { self.sinceEpoch = sinceEpoch }
 
     /// - Parameters: `nanoseconds` is added to `seconds`; it may be any number, also negative.

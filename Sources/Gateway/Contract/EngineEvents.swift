@@ -112,7 +112,9 @@ public struct Diagnostic: Hashable, Sendable {
         public static func < (left: Severity, right: Severity) -> Bool { left == .info && right == .warning }
     }
 
+    /// How much it matters.
     public var severity: Severity
+    /// What is so, and what can be done about it.
     public var sentence: String
     /// Where something particular can be done about it: the surface says what.
     public var code: String?
@@ -131,6 +133,7 @@ public struct PollProgress: Hashable, Sendable {
         case scanning, connecting, connected, polling, storing, disconnecting
     }
 
+    /// What is under way.
     public var stage: Stage
     /// Records received so far in this poll.
     public var records: Int
@@ -139,7 +142,9 @@ public struct PollProgress: Hashable, Sendable {
 
     /// How far a log has come over, in records.
     public struct Transfer: Hashable, Sendable {
+        /// Records that came, each counted once.
         public var received: Int
+        /// Records that the bottle said would come.
         public var announced: Int
         public init(received: Int, announced: Int) {
             self.received = received

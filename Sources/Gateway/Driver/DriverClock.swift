@@ -3,7 +3,9 @@ import TrackerCore
 
 /// The clocks of a driver: monotonic for deadlines, wall for data. Parameters, so that tests bring their own.
 public struct DriverClock: Sendable {
+    /// Monotonic, for deadlines.
     public var now: @Sendable () -> MonotonicInstant
+    /// The host's wall clock: only data.
     public var wall: @Sendable () -> Instant
     /// Returns at `deadline`, or earlier when the task is cancelled.
     public var sleep: @Sendable (_ deadline: MonotonicInstant) async -> Void

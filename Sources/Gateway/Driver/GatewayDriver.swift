@@ -7,9 +7,13 @@ import TrackerCore
 public actor GatewayDriver {
     /// Where sentences and figures go while a poll runs. Called between events: must return soon.
     public struct Outlets: Sendable {
+        /// A sentence for people.
         public var diagnostic: @Sendable (Diagnostic) -> Void = { _ in }
+        /// How far the poll is.
         public var progress: @Sendable (PollProgress) -> Void = { _ in }
+        /// Entries that the journal has taken, each with what became of it.
         public var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
+        /// A report that the bottle sent by itself.
         public var report: @Sendable (Frame) -> Void = { _ in }
         /// The bottle at the other end said something by itself, in a poll or on a connection that was kept.
         public var stirred: @Sendable () -> Void = {}
@@ -19,14 +23,18 @@ public actor GatewayDriver {
         public var todayTotal: @Sendable () throws -> Int? = { nil }
         /// What the light of this bottle is to show, `nil` where it shows it already; and that it was told.
         public var light: @Sendable (_ bottle: String) throws -> BottleLight? = { _ in nil }
+        /// A bottle's light or screen was set: remember it.
         public var lit: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
 
+        /// That throw everything away.
         public init() {}
     }
 
     /// Whom a poll is for: where what the bottle says is kept, and who is told.
     public struct Party: Sendable {
+        /// Where what the bottle says is kept.
         public var journal: any Journal
+        /// Who is told meanwhile.
         public var outlets: Outlets
 
         public init(journal: any Journal, outlets: Outlets = Outlets()) {

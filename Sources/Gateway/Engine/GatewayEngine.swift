@@ -68,6 +68,7 @@ public struct GatewayEngine {
         return [phaseDeadline, phase == .session ? session?.deadline : nil, budget].compactMap { $0 }.min()
     }
 
+    /// Nothing more will happen; the report is complete.
     public var isOver: Bool { phase == .over }
 
     /// - Parameters:

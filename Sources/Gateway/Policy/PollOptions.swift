@@ -16,6 +16,7 @@ public struct PollOptions: Sendable {
         case letGo
     }
 
+    /// What the poll is for.
     public var job = Job.poll
     /// Whose poll it is, where there are several people.
     public var person: String?
@@ -29,6 +30,7 @@ public struct PollOptions: Sendable {
     public var others: [OwnBottle] = []
     /// Bottles of other people of this household: never drained here, whoever is named.
     public var foreign: [ForeignBottle] = []
+    /// How byte 0 of a record is read.
     public var dialect = BottleProtocol.RecordDialect.calendar
     /// A person named the dialect for this poll: no bottle's own setting changes it.
     public var isReadingNamed = false
@@ -63,10 +65,12 @@ public struct PollOptions: Sendable {
     var dayGoalMl: Int?
     /// Allow the rung of the recovery ladder that disturbs everybody on the adapter.
     public var allowPowerCycle = false
+    /// How long each step may take, and what bounds memory.
     public var limits = PollLimits()
     /// What earlier polls left behind.
     public var history = PollHistory()
 
+    /// A poll with every default, of a bottle whose clock shows this zone.
     public init(zone: Zone) {
         self.zone = zone
     }
@@ -136,6 +140,7 @@ public struct ForeignBottle: Hashable, Sendable {
 public struct ManagedSettings: Hashable, Sendable {
     /// Daily goal, ml.
     public var goalMl: UInt16
+    /// When the bottle reminds by itself; `nil`: that is left alone.
     public var reminder: ReminderSetting?
 
     public init(goalMl: UInt16, reminder: ReminderSetting? = nil) {
@@ -186,6 +191,7 @@ public struct PollLimits: Hashable, Sendable {
     /// Connections in one poll.
     public var sessions = 5
 
+    /// Every limit at its default.
     public init() {}
 }
 
@@ -198,5 +204,6 @@ public struct PollHistory: Hashable, Sendable {
     /// A goal that the bottle was told and did not take.
     var unheededGoalMl: Int?
 
+    /// With nothing remembered.
     public init() {}
 }

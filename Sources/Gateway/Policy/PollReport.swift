@@ -18,10 +18,15 @@ public struct PollReport: Hashable, Sendable {
     public var identity: String?
     /// The store had no bottle before; this one is its own from now on.
     public var isAdopted = false
+    /// The name that the bottle showed on the air.
     public var name: String?
+    /// The profile it was talked to by.
     public var profile: BottleProfile?
+    /// What it is, as far as it is known.
     public var model: BottleModel?
+    /// What it said of itself, where it was asked.
     public var snapshot: Snapshot?
+    /// Charge of its battery, 0–100, from its snapshot or its reports.
     public var batteryPercent: Int?
     /// Bottle's clock minus ours, in seconds.
     public var clockDriftSeconds: Int?
@@ -50,11 +55,13 @@ public struct PollReport: Hashable, Sendable {
     public var isConnected = false
     /// From start to end.
     public var duration = Duration.zero
+    /// When it was over, by the host's clock; `nil` while it runs.
     public var endedAt: Instant?
     /// Rungs of the recovery ladder that were climbed.
     public var recovery: [RecoveryStep] = []
     /// Answers to the commands of `Job.send`, in order.
     public var answers: [CommandAnswer] = []
+    /// Why it did not do all it should; `nil`: it did.
     public var failure: PollFailure?
     /// For the next poll.
     public var history = PollHistory()
@@ -65,6 +72,7 @@ public struct PollReport: Hashable, Sendable {
 
 /// What came back for a command that was sent.
 public struct CommandAnswer: Hashable, Sendable {
+    /// What was sent.
     public var command: HostCommand
     /// The frame that answered; `nil` where none came (some commands have no answer).
     public var answer: Frame?
@@ -122,6 +130,7 @@ public struct PollFailure: Problem, Hashable {
         }
     }
 
+    /// What kind of failure it is.
     public var kind: Kind
     /// What came back: one sentence.
     public var sentence: String
@@ -130,6 +139,7 @@ public struct PollFailure: Problem, Hashable {
     /// `link` and `hasRadio` say over which way; others what the sentence speaks of.
     public var values: [String: String]
 
+    /// What the caller can do about it.
     public var category: ProblemCategory {
         switch kind {
         case .notFound: .notFound
@@ -157,5 +167,6 @@ extension PollReport {
 }
 
 extension PollFailure {
+    /// The kind's words, then the sentence.
     public var description: String { "\(kind.text): \(sentence)" }
 }

@@ -19,6 +19,7 @@ public enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
 
 /// A rung that was climbed, and why.
 public struct RecoveryStep: Hashable, Sendable {
+    /// Which rung.
     public var rung: RecoveryRung
     /// What had happened.
     public var reason: String

@@ -5,6 +5,7 @@ import Bluetooth
 public struct HouseholdBottles: Sendable {
     /// One person's part.
     public struct Share: Sendable {
+        /// Who it is.
         public var person: String
         /// By which link the bottles are met.
         public var link: String
@@ -56,9 +57,11 @@ public struct HouseholdBottles: Sendable {
 
     /// A bottle that two stores call their own.
     public struct Dispute: Hashable, Sendable {
+        /// The bottle's identity.
         public var address: String
         /// Whose it is, and who goes without.
         public var owner: String
+        /// The other person who calls it theirs.
         public var other: String
     }
 

@@ -6,6 +6,7 @@ public final class Onlookers: Sendable {
     private let now: @Sendable () -> MonotonicInstant
     private let state = Mutex((streams: 0, last: MonotonicInstant?.none))
 
+    /// With nobody looking, by that clock.
     public init(now: @escaping @Sendable () -> MonotonicInstant) { self.now = now }
 
     /// Somebody follows what happens, until `end`.

@@ -17,6 +17,7 @@ public actor PollService {
         public var isPollOnTime: @Sendable (_ grace: Duration) async -> Bool
         /// What follows the commits of a poll.
         public var afterPoll: @Sendable (PollReport, PollOptions) async -> Void
+        /// Takes what there is to tell.
         public var say: @Sendable (ServiceNews) async -> Void
 
         public init(
@@ -60,6 +61,7 @@ public actor PollService {
     /// So many errands wait at most.
     private static let errandLimit = 8
 
+    /// With no bottle yet.
     public init(_ surroundings: Surroundings, clock: DriverClock) {
         self.surroundings = surroundings
         self.clock = clock
@@ -211,6 +213,7 @@ public actor PollService {
 
 /// A bottle, and what its person's day asks for at a moment.
 public struct BottleDay: Sendable {
+    /// The bottle.
     public var plan: BottlePlan
     /// How often it is to be polled; `nil` where that cannot be told.
     public var rhythm: PollRhythm?

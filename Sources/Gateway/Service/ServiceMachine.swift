@@ -87,6 +87,7 @@ public struct ServiceMachine: Sendable {
     var lookedAt: MonotonicInstant?
     private var isStopped = false
 
+    /// With no bottle yet.
     public init() {}
 
     /// When `plans` is wanted; `nil` during a poll, and after `stop`.

@@ -40,8 +40,10 @@ enum BottleIdentity {
 
 /// Which bottle is meant: by address or by name, in any case.
 public struct BottleSelector: Hashable, Sendable {
+    /// What a person wrote: an address, a name or an alias.
     public var text: String
 
+    /// Of what a person wrote.
     public init(text: String) { self.text = text }
 
     /// The address, where it is one.

@@ -6,6 +6,7 @@ import Bluetooth
 public struct Ownership: Sendable {
     private let options: PollOptions
 
+    /// From a poll's options: what belongs here, what belongs elsewhere, and what was named.
     public init(_ options: PollOptions) {
         self.options = options
     }

@@ -30,13 +30,16 @@ public actor AgentSink: NotificationSink {
         var answer: CheckedContinuation<Bool, Never>
     }
 
+    /// Always `agent`.
     public nonisolated let name = "agent"
+    /// For all programs together.
     public nonisolated let limit = Duration.seconds(12)
     /// In the order of coming.
     private var agents: [Agent] = []
     private var questions: [UInt64: Question] = [:]
     private var lastNumber: UInt64 = 0
 
+    /// With nobody there.
     public init() {}
 
     public func canShow() async -> Bool { !agents.isEmpty }

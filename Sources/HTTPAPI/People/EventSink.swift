@@ -4,9 +4,11 @@ import TrackerDesk
 
 /// The open pages, as a place where notifications are shown (tracker law Section 10.2). Only a page that says that it shows them counts.
 public final class EventSink: NotificationSink {
+    /// Always `events`.
     public let name = "events"
     private let person = Mutex<Person?>(nil)
 
+    /// With no page open.
     public init() {}
 
     /// From now on the pages of this person; of nobody any more.

@@ -4,6 +4,7 @@ import Synchronization
 public final class Household: Sendable {
     private let members: Mutex<[Person]>
 
+    /// The first one is meant where nobody is named.
     public init(_ people: [Person]) { members = Mutex(people) }
 
     /// In their order.

@@ -19,6 +19,7 @@ public struct Person: Sendable {
     /// Called after a write, and when somebody begins to show notifications: something may be worth telling at once.
     let wrote: @Sendable () async -> Void
 
+    /// One person, whose day `desk` opens for each request.
     public init(
         name: String, service: ServiceDoor? = nil, agents: AgentSink? = nil, page: @escaping @Sendable () -> String? = { nil }, sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
         desk: @escaping @Sendable () throws -> TrackerDesk

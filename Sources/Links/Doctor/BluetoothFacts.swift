@@ -11,6 +11,7 @@ public struct BluetoothFacts: Sendable {
 
     /// A switch that may keep an adapter's power off.
     public struct Blockade: Hashable, Sendable {
+        /// What the kernel calls the switch.
         public var name: String
         /// By software: `rfkill unblock bluetooth` ends it.
         public var isSoft: Bool
@@ -35,8 +36,11 @@ public struct BluetoothFacts: Sendable {
 
     /// Of the running kernel: `6.1.0-18-amd64`.
     public var release = ""
+    /// What the kernel knows of Bluetooth.
     public var kernel = Kernel.noBluetooth
+    /// Switches that may keep an adapter's power off.
     public var blockades: [Blockade] = []
+    /// How bluetoothd is.
     public var daemon = Daemon.notRunning
     /// Where bluetoothd's program lies; `nil`: not installed.
     public var daemonPath: String?
@@ -44,12 +48,14 @@ public struct BluetoothFacts: Sendable {
     public var channels: (count: Int, isSet: Bool)?
     /// Our bus policy is installed.
     public var hasPolicy = false
+    /// Whether this program may do everything.
     public var isRoot = false
     /// In the group `bluetooth`.
     public var isMember = false
     /// Effective capabilities, bit by bit as in `/proc/self/status`.
     public var capabilities: UInt64 = 0
 
+    /// Of a machine without Bluetooth.
     public init() {}
 
     /// CAP_NET_RAW: recording, and raw HCI.

@@ -10,7 +10,9 @@ public struct Finding: Hashable, Sendable {
 
     /// What was looked at: `adapter hci0`, `bus policy`.
     public var check: String
+    /// Whether it is as it should be.
     public var status: Status
+    /// What was found, in a sentence.
     public var found: String
     /// What a person can do; there is none where nothing need be done.
     public var advice: String?

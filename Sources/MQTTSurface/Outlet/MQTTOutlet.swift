@@ -9,11 +9,15 @@ import TrackerDesk
 public actor MQTTOutlet {
     /// What it is used in.
     public struct Surroundings: Sendable {
+        /// A desk of the person, for one thing that is done.
         public var desk: @Sendable () throws -> TrackerDesk
         /// What a file says over the settings.
         public var overlay: @Sendable (Settings) throws -> Settings
+        /// The service that polls; `nil` where none does.
         public var service: ServiceDoor?
+        /// Whether Waterline is shown beyond this machine.
         public var sharesWaterline: @Sendable () -> Bool
+        /// The program's version, for Home Assistant.
         public var version: String
         /// Called after a command changed something.
         public var wrote: @Sendable () async -> Void
@@ -25,6 +29,7 @@ public actor MQTTOutlet {
         public var watch: @Sendable () -> StoreWatch?
         /// At which topics brokers keep something of others whom the same service tells of.
         public var othersTopics: @Sendable () -> Set<String>
+        /// Takes what a person should hear.
         public var say: @Sendable (Word) -> Void
         /// From 0 to 1.
         public var chance: @Sendable () -> Double
@@ -90,6 +95,7 @@ public actor MQTTOutlet {
     var published = 0
     let began = ContinuousClock.now
 
+    /// For a person, with the place where notifications are shown.
     public init(_ around: Surroundings, sink: MQTTSink) {
         (self.around, self.sink) = (around, sink)
     }

@@ -9,7 +9,9 @@ import TrackerDesk
 /// What was sent and is not confirmed yet may still arrive: it is not sent again in the same connection, however often it is asked for. A connection that ends
 /// without a confirmation leaves nobody who could tell, and the next one sends it again.
 public final class MQTTSink: NotificationSink {
+    /// Always `mqtt`.
     public let name = "mqtt"
+    /// How long a confirmation may take.
     public let limit: Duration
 
     /// What there is to speak to right now.
@@ -32,6 +34,7 @@ public final class MQTTSink: NotificationSink {
     private static let memory = 64
     private let held = Mutex(Held())
 
+    /// With the usual limit of six seconds.
     public convenience init() { self.init(limit: .seconds(6)) }
 
     /// - Parameter limit: so long somebody waits for the broker.

@@ -5,15 +5,23 @@ import TrackerCore
 
 /// What the settings `mqtt.…` ask for (tracker law Section 11).
 public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
+    /// Where the broker is.
     public var address: MQTTAddress
+    /// The names under which the day is published.
     public var topics: Topics
+    /// Whether commands are taken from there.
     public var obeysCommands: Bool
     /// Where Home Assistant is told what there is; `nil`: nowhere.
     public var discovery: String?
+    /// Who we are.
     public var user: String?
+    /// The password to that.
     public var password: String?
+    /// Whom we believe to be the broker: a file in PEM.
     public var caFile: String?
+    /// Our certificate: a file in PEM.
     public var certificateFile: String?
+    /// Its key: a file in PEM.
     public var keyFile: String?
 
     /// `nil` where no broker is named.

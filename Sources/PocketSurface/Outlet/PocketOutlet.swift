@@ -12,12 +12,15 @@ import TrackerDesk
 public actor PocketOutlet {
     /// What it is used in.
     public struct Surroundings: Sendable {
+        /// A desk of the person, for one thing that is done.
         public var desk: @Sendable () throws -> TrackerDesk
         /// What a file says over the settings.
         public var overlay: @Sendable (Settings) throws -> Settings
         /// As listed; `nil` where nobody is.
         public var person: String?
+        /// Whether Waterline is shown beyond this machine.
         public var sharesWaterline: @Sendable () -> Bool
+        /// Takes what a person should hear.
         public var say: @Sendable (Word) -> Void
         /// From 0 to 1.
         public var chance: @Sendable () -> Double
@@ -50,6 +53,7 @@ public actor PocketOutlet {
     /// How often settings are looked at, and work of another process.
     private static let lookEvery = Duration.seconds(3)
 
+    /// Which of the three it brings notifications to.
     public nonisolated let service: PocketService
     nonisolated let around: Surroundings
     private let claimant: String
@@ -62,6 +66,7 @@ public actor PocketOutlet {
     /// Who waits for what becomes of a notification, by its id.
     private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
 
+    /// To that service, for a person.
     public init(_ service: PocketService, _ around: Surroundings) {
         (self.service, self.around) = (service, around)
         claimant = "\(service.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"

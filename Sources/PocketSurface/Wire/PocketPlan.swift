@@ -5,7 +5,9 @@ import TrackerCore
 
 /// What the settings `ntfy.…`, `gotify.…` or `webhook.…` ask for (tracker law Section 11).
 public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
+    /// Which of the three is meant.
     public let service: PocketService
+    /// Its address.
     public let url: String
     let token: String?
     let authorities: String?

@@ -39,7 +39,9 @@ public struct AnsweringMachine: Sendable {
         case mismatch(String)
     }
 
+    /// What it answers from.
     public let script: AnsweringScript
+    /// Who it says it is.
     public let identity: BottleIdentity
     /// What to publish on the link before the first event.
     public var application: GATTApplication { model.application }

@@ -6,6 +6,7 @@ import Captures
 public struct AnsweringScript: Sendable {
     /// A value from the response characteristic.
     public struct Value: Sendable, Equatable {
+        /// The value as it came.
         public var bytes: [UInt8]
         /// Since the request.
         public var after: Duration
@@ -17,17 +18,22 @@ public struct AnsweringScript: Sendable {
         public var request: [UInt8]
         /// Number of the capture's record that holds the request.
         public var frame: Int
+        /// What the response characteristic sent until the next request.
         public var values: [Value] = []
         /// Whole records of the log among the values, 13 bytes each, in order.
         public var records: [[UInt8]] = []
 
+        /// The request as a command.
         public var command: HostCommand { HostCommand(decoding: request) }
     }
 
     /// `nil` where the capture does not show it.
     public internal(set) var address: BluetoothAddress?
+    /// The name that the recorded bottle showed.
     public internal(set) var name: String?
+    /// What the recorded bottle is, as far as the capture tells.
     public internal(set) var model: BottleModel?
+    /// The profile in which the recording speaks; `nil` where none could be told.
     public internal(set) var profile: BottleProfile
     /// In the order of the capture, over all connections.
     public internal(set) var exchanges: [Exchange] = []
@@ -61,10 +67,13 @@ public struct AnsweringScript: Sendable {
 
 /// No script can be made of this capture.
 public struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
+    /// What is missing in the capture.
     public var sentence: String
 
+    /// With the words for a person.
     public init(sentence: String) { self.sentence = sentence }
 
+    /// The sentence.
     public var description: String { sentence }
 }
 

@@ -7,7 +7,9 @@ import Bluetooth
 public struct AttributeTable: Sendable, Equatable {
     /// A characteristic: its value's handle is its name in requests.
     public struct Characteristic: Sendable, Equatable {
+        /// What it is.
         public var uuid: BluetoothUUID
+        /// What its declaration says may be done with its value.
         public var properties: CharacteristicProperties
         /// Handle of the declaration.
         public var declaration: UInt16
@@ -15,9 +17,11 @@ public struct AttributeTable: Sendable, Equatable {
 
     /// A service as far as the capture shows it.
     public struct Service: Sendable, Equatable {
+        /// What it is.
         public var uuid: BluetoothUUID
         /// First handle of the group.
         public var start: UInt16
+        /// Its last handle.
         public var end: UInt16
     }
 
@@ -28,8 +32,10 @@ public struct AttributeTable: Sendable, Equatable {
     /// Types of all attributes met by handle, descriptors included.
     public private(set) var types: [UInt16: BluetoothUUID] = [:]
 
+    /// With nothing known.
     public init() {}
 
+    /// Nothing is known of the server.
     public var isEmpty: Bool { characteristics.isEmpty && types.isEmpty && services.isEmpty }
 
     /// The type of the attribute at a handle: for a characteristic's value the characteristic's UUID.

@@ -13,6 +13,7 @@ public final class BottlePeer {
     public internal(set) var name: String?
     /// As the snapshot said, else as the name suggests.
     public internal(set) var model: BottleModel?
+    /// The profile that its table or its traffic fits; `nil` while none is known.
     public internal(set) var profile: BottleProfile?
     /// How the response characteristic was found; `nil`: this is no bottle, as far as is known.
     public internal(set) var basis: AttributionBasis?

@@ -153,7 +153,9 @@ struct PartialValue {
 
 /// `--command-handle` and `--response-handle`.
 public struct GivenHandles: Sendable, Equatable {
+    /// Handle of the command characteristic's value.
     public var command: UInt16?
+    /// Handle of the response characteristic's value.
     public var response: UInt16?
 
     public init(command: UInt16? = nil, response: UInt16? = nil) {
@@ -161,6 +163,7 @@ public struct GivenHandles: Sendable, Equatable {
         self.response = response
     }
 
+    /// None was given.
     public var isEmpty: Bool { command == nil && response == nil }
 
     func role(of handle: UInt16) -> HandleRole? {

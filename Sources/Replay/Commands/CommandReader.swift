@@ -4,12 +4,15 @@ import Captures
 
 /// What the host wrote to a bottle.
 public struct ObservedCommand {
+    /// Whom it was written to.
     public let bottle: BottlePeer
+    /// What was written.
     public let command: HostCommand
     /// As written.
     public let bytes: [UInt8]
     /// The characteristic it was written to, where the capture tells.
     public let characteristic: BluetoothUUID?
+    /// Number of the record in which its last byte went.
     public let frame: Int
     /// Since 1970.
     public let time: Duration?
@@ -80,5 +83,6 @@ public final class CommandReader {
     public func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
     /// The capture has ended: what was put together so far comes out.
     public func finishCapture() throws { try conversation.finish() }
+    /// Everybody of the capture who may be a bottle, in the order of first sight.
     public var peers: [BottlePeer] { conversation.peers }
 }

@@ -8,6 +8,7 @@ public struct Delivery {
     let account: DrinkLedger.Account
     /// As known when the record arrived; `nil` where nothing tells.
     public let model: BottleModel?
+    /// The record itself.
     public let record: DrinkRecord
     /// The year the drink counts in: the record's own, or in the strict dialect the latest that the time of the packet allows.
     public let year: Int
@@ -43,9 +44,12 @@ public struct Delivery {
 
 /// A record that the dialect refuses.
 public struct RefusedRecord {
+    /// Whose it is.
     public let bottle: BottlePeer
     /// 13 bytes.
     public let raw: [UInt8]
+    /// Which rule of the dialect it broke.
     public let reason: DecodeFailure
+    /// Number of the record of the capture in which its last byte came.
     public let frame: Int
 }

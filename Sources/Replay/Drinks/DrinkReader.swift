@@ -6,7 +6,9 @@ import Captures
 ///
 /// Deliveries come in the order of their frames, also where two bottles talk at once.
 public final class DrinkReader {
+    /// What is read, and of whom.
     public let options: Options
+    /// What was counted until now.
     public internal(set) var tally = Tally()
     /// Called for a record that the strict dialect refuses, at each delivery.
     public var onRefused: ((RefusedRecord) throws -> Void)?
@@ -39,6 +41,7 @@ public final class DrinkReader {
     private var gate: TrafficGate?
     private let isGated: Bool
 
+    /// Hands each delivery to `sink`, which may throw to end the reading.
     public init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
         self.options = options
         isGated = !options.filter.isEmptyBesideDevice

@@ -6,12 +6,16 @@ import Captures
 /// The first line is about the file (`{"capture":{…}}`), then one for each command (`{"command":{…}}`) and each delivery of a
 /// drink record, duplicates included (`{"drink":{…}}`), with the keys of `waterh-replay commands` and `drinks --raw`.
 public struct CaptureReading: Sendable, Equatable {
+    /// The line about the file.
     public var head = ""
+    /// A line for each command.
     public var commands: [String] = []
+    /// A line for each delivery of a drink.
     public var drinks: [String] = []
     /// What stopped the reading; `nil`: it was read to its end.
     public var trouble: String?
 
+    /// Of nothing.
     public init() {}
 
     /// Reads a capture whole. Trouble with its bytes is part of the result.

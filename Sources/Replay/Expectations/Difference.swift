@@ -7,6 +7,7 @@ public struct Difference: Sendable, Equatable, CustomStringConvertible {
     /// `amountMl is 201, expected 200`
     public var how: String
 
+    /// Where they differ, and in what.
     public var description: String { "\(what): \(how)" }
 }
 
@@ -17,6 +18,7 @@ public struct ReadingComparison {
     /// Keys that need not agree.
     public let ignored: Set<String>
 
+    /// With names for both sides, and keys that are not compared.
     public init(names: (expected: String, found: String) = ("expected", "found"), ignoring ignored: Set<String> = []) {
         self.names = names
         self.ignored = ignored
@@ -106,8 +108,11 @@ extension CaptureReading {
 
 /// A line of an expectation file that cannot be used.
 public struct ExpectationError: Error, Sendable, CustomStringConvertible {
+    /// Number of the line, from 1.
     public var line: Int
+    /// The line.
     public var text: String
+    /// Which line it is, and what it should have been.
     public var description: String {
         "line \(line) is no {\"capture\":{…}}, {\"command\":{…}} or {\"drink\":{…}}: \(text.prefix(120))"
     }

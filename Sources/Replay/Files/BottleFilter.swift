@@ -6,6 +6,7 @@ public struct BottleFilter: Sendable {
     private let address: [UInt8]
     private var handles: Set<UInt16> = []
 
+    /// Keeps what concerns this address.
     public init(_ address: BluetoothAddress) { self.address = address.littleEndian }
 
     /// Whether a packet of an adapter belongs to it. `bytes`: of HCI, without H4's type byte.

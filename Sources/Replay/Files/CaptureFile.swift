@@ -20,6 +20,7 @@ public struct CaptureFile {
     /// Larger than the longest record, so that a window with room left always gets further.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
+    /// A file, or `-` for standard input. Nothing is opened yet.
     public init(path: String) { self.path = path }
 
     /// Reads the file from its beginning. The bytes are borrowed for the time of a call.
@@ -108,7 +109,9 @@ public struct CaptureFile {
 
 /// The operating system refused.
 public struct CaptureFileError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The file, or `-`.
     public var path: String
+    /// What the system said.
     public var sentence: String
 
     public init(path: String, sentence: String) {
@@ -121,5 +124,6 @@ public struct CaptureFileError: Error, Sendable, Hashable, CustomStringConvertib
         self.init(path: path, sentence: "cannot be read: \(reason)")
     }
 
+    /// The file, and what the system said.
     public var description: String { "\(path == "-" ? "standard input" : path): \(sentence)" }
 }

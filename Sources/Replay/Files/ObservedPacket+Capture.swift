@@ -4,6 +4,7 @@ import Captures
 // Captures does not know what bytes mean, Bluetooth does not know files: here the two meet.
 
 extension ObservedPacket {
+    /// The same packet in the words of the reassembly.
     public init(_ packet: CapturePacket) {
         self.init(
             frame: packet.number, time: packet.time?.sinceEpoch, adapter: packet.adapter,

@@ -27,6 +27,7 @@ public final class GadgetReader {
     private var bytes = 0
     private var advertisers = 0
 
+    /// At the beginning of the first file.
     public init() {}
 
     /// Another file: its connections are others, its addresses are the same.

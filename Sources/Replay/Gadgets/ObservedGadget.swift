@@ -7,6 +7,7 @@ public struct ObservedGadget: Sendable {
     public var gadget: Gadget
     /// For people: the address, or which connection it was.
     public var label: String
+    /// Connections in which it was the server.
     public var connections: Int
     /// ATT PDUs from it.
     public var answers: Int
@@ -17,6 +18,8 @@ public struct ObservedGadget: Sendable {
 
 /// A capture that no gadget can be made of.
 public struct GadgetReaderError: Error, Sendable, CustomStringConvertible {
+    /// What is missing in the capture.
     public var sentence: String
+    /// The sentence.
     public var description: String { sentence }
 }

@@ -18,7 +18,9 @@ public struct CaptureConverter {
         public var isByConversation = false
     }
 
+    /// What is written.
     public let format: CaptureFormat
+    /// What went over until now, and what stayed behind.
     public private(set) var outcome = Outcome()
     /// As `CaptureFile.onProgress`.
     public var onProgress: ((_ read: Int, _ size: Int?) -> Void)?

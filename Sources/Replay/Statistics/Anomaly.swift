@@ -23,6 +23,7 @@ public struct Anomaly: Sendable, Equatable {
         case slowAnswers
     }
 
+    /// What kind of thing it is.
     public var kind: Kind
     /// What was seen, with numbers. Names from the capture hold no control characters.
     public var sentence: String

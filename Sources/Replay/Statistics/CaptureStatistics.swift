@@ -8,12 +8,15 @@ import Captures
 public final class CaptureStatistics {
     /// In order of first sight; at most `mostConnections`.
     public private(set) var connections: [ConnectionStatistics] = []
+    /// Connections of the capture, also those without figures of their own.
     public private(set) var connectionCount = 0
+    /// Further connections have no figures of their own.
     public static let mostConnections = 1000
     /// By server, then by handle; at most `mostCharacteristics`.
     public var characteristics: [CharacteristicStatistics] {
         attributes.values.sorted { ($0.peer.isHost ? 1 : 0, $0.connection, $0.handle) < ($1.peer.isHost ? 1 : 0, $1.connection, $1.handle) }
     }
+    /// Further characteristics have no figures of their own.
     public static let mostCharacteristics = 4096
     /// PDUs of characteristics beyond that number.
     public private(set) var uncountedPDUs = 0

@@ -2,7 +2,9 @@ import Bluetooth
 
 /// What passed about one attribute of one server, over all connections with it: a characteristic's value, or a descriptor.
 public final class CharacteristicStatistics {
+    /// Handle of the attribute.
     public let handle: UInt16
+    /// What passed about it.
     public internal(set) var counts = TrafficCounts()
     /// The first write of each kind that no property allows.
     private(set) var firstWrites: [UInt8: Int] = [:]
@@ -34,6 +36,7 @@ public final class CharacteristicStatistics {
         }
     }
 
+    /// Writes that its properties do not offer.
     public var forbiddenWriteCount: Int { forbiddenWrites.reduce(0) { $0 + $1.count } }
 
     /// Which property each kind of write needs (Core 5.4, Vol 3 Part G, 3.3.1.1). Reliable writes go by an extended property.

@@ -8,6 +8,7 @@ import BottleProtocol
 public struct ClockReadings: Sendable {
     /// The bottle told its time here.
     public struct Reading: Sendable, Equatable {
+        /// Number of the record in which it was told.
         public var frame: Int
         /// Of the capture.
         public var time: Duration
@@ -17,7 +18,9 @@ public struct ClockReadings: Sendable {
 
     /// How often the bottle told its clock.
     public internal(set) var count = 0
+    /// The first time it was told.
     public internal(set) var first: Reading?
+    /// The last time it was told.
     public internal(set) var last: Reading?
     /// How often the host set it.
     public internal(set) var settings = 0

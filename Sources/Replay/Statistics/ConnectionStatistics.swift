@@ -6,12 +6,15 @@ public final class ConnectionStatistics {
     public internal(set) var observed: ObservedConnection
     /// Its beginning is in the capture.
     public internal(set) var sawBeginning = false
+    /// Its end is in the capture.
     public internal(set) var hasEnded = false
     /// HCI or LL error code of its end; `nil` where the end is not in the capture or gave none.
     public internal(set) var reason: UInt8?
+    /// Some of it was ciphertext.
     public internal(set) var isEncrypted = false
     /// From text, which keeps neither handles nor an MTU: the handles are made up.
     public internal(set) var isText = false
+    /// What passed on it.
     public internal(set) var counts = TrafficCounts()
     /// What the client offered; `nil` where no exchange is in the capture.
     public internal(set) var clientMTU: Int?
@@ -21,9 +24,11 @@ public final class ConnectionStatistics {
     public internal(set) var fullPDUs = 0
     /// PDUs longer than the MTU allows, and the record of the first.
     public internal(set) var tooLong = 0
+    /// Record of the first PDU that was longer than the MTU allows; `nil`: none was.
     public internal(set) var firstTooLong: Int?
     /// Requests that came before the last one was answered, and the record of the first.
     public internal(set) var impatient = 0
+    /// Record of the first request that went out before the last was answered; `nil`: none did.
     public internal(set) var firstImpatient: Int?
     /// Bytes that became no PDU, by reason.
     public internal(set) var drops: [DropReason: Int] = [:]

@@ -3,9 +3,11 @@
 /// The first 256 values are kept as they are, and shares of them are exact. Of more, values share buckets, 32 an octave: a share is then at
 /// most 1.6 % off (half a bucket). Count, best and worst are always exact.
 public struct LatencyHistogram: Sendable, Equatable {
+    /// Answers that were measured.
     public private(set) var count = 0
     /// `nil` while there is no value.
     public private(set) var best: Duration?
+    /// The longest of them; `nil` without any.
     public private(set) var worst: Duration?
     /// In nanoseconds; empty as soon as there are too many.
     private var exact: [Int64] = []
@@ -16,6 +18,7 @@ public struct LatencyHistogram: Sendable, Equatable {
     /// The largest relative error of a share, where it is not exact.
     public static let relativeError = 1.0 / 64
 
+    /// With nothing measured.
     public init() {}
 
     /// Whether shares are exact.

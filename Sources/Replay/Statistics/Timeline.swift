@@ -12,18 +12,25 @@ public final class Timeline {
         public var received = 0
         /// Error responses.
         public var errors = 0
+        /// Bytes of its PDUs.
         public var bytes = 0
     }
 
     /// One PDU.
     public struct Entry: Sendable {
+        /// Number of the record in which its last byte came.
         public var frame: Int
+        /// Since 1970, where the capture has times.
         public var time: Duration?
+        /// Number of its connection.
         public var connection: Int
+        /// Which way it went, seen from the host.
         public var direction: TrafficDirection?
+        /// What kind of PDU it is.
         public var opcode: ATTOpcode
         /// That it names, or the request that it answers.
         public var handle: UInt16?
+        /// Its bytes.
         public var length: Int
         /// From the request to this answer.
         public var latency: Duration?
@@ -31,6 +38,7 @@ public final class Timeline {
         public var start: [UInt8]
     }
 
+    /// With more pieces than this, the width doubles.
     public static let mostPieces = 2048
     /// The first so many PDUs are kept.
     public static let mostEntries = 5000
@@ -53,6 +61,7 @@ public final class Timeline {
     private var places: [Int64: Piece] = [:]
     private var last: (number: Int64, piece: Piece) = (.min, Piece())
 
+    /// With nothing in it.
     public init() {}
 
     /// In order: when a piece begins, and what passed in it.

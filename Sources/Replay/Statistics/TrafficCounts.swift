@@ -2,6 +2,7 @@ import Bluetooth
 
 /// What passed: of a connection, of a characteristic, of a kind of request.
 public struct TrafficCounts: Sendable {
+    /// PDUs of either direction.
     public internal(set) var pdus = 0
     /// Requests.
     public internal(set) var requests = 0
@@ -27,11 +28,15 @@ public struct TrafficCounts: Sendable {
     public internal(set) var activeTime = Duration.zero
     /// The most value bytes of one second of the capture's clock.
     public internal(set) var busiestSecond = 0
+    /// Record of the first of them.
     public internal(set) var firstFrame: Int?
+    /// Time of the first of them that has one, since 1970.
     public internal(set) var first: Duration?
+    /// Time of the last of them that has one, since 1970.
     public internal(set) var last: Duration?
     /// Error responses by code.
     public var errors: [(code: ATTErrorCode, count: Int)] { errorTally.sorted.map { (ATTErrorCode(rawValue: $0), $1) } }
+    /// Error Responses of every code.
     public var errorCount: Int { errorTally.total }
     /// PDUs by opcode.
     public var opcodes: [(opcode: ATTOpcode, count: Int)] { opcodeTally.sorted.map { (ATTOpcode(rawValue: $0), $1) } }
@@ -44,6 +49,7 @@ public struct TrafficCounts: Sendable {
     public static let answerLimit = Duration.seconds(30)
     private static let longestPause = Duration.seconds(1)
 
+    /// With nothing counted.
     public init() {}
 
     /// Value bytes a second, while something passed; `nil` where no time passed.

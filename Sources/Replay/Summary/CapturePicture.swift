@@ -8,7 +8,9 @@ public final class CapturePicture {
     public struct Drink: Sendable {
         /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`.
         public var at: String
+        /// How much it was.
         public var millilitres: Int
+        /// Its date cannot be right.
         public var isSuspect: Bool
         /// Number of the record that delivered it.
         public var frame: Int
@@ -18,11 +20,13 @@ public final class CapturePicture {
 
     /// What was drunk on a day of the bottle's clock.
     public struct Day: Sendable {
+        /// Drinks of that day, each once.
         public var drinks = 0
         /// Of drinks that are not suspect.
         public var millilitres = 0
     }
 
+    /// What passed.
     public let statistics: CaptureStatistics
     /// As the file says of itself.
     public private(set) var facts = CaptureFileFacts()
@@ -32,13 +36,17 @@ public final class CapturePicture {
     public private(set) var packets = 0
     /// Times of the first and the last packet.
     public private(set) var firstTime: Duration?
+    /// Time of the last record that has one, since 1970.
     public private(set) var lastTime: Duration?
     /// Each drink once, in the order of delivery: the first `mostDrinks`.
     public private(set) var drinks: [Drink] = []
+    /// Further drinks are in no picture.
     public static let mostDrinks = 3000
     /// By date, `2026-02-02`: the first `mostDays` that came.
     public private(set) var days: [String: Day] = [:]
+    /// Further days are in no picture.
     public static let mostDays = 1500
+    /// What was counted of drinks.
     public private(set) var tally = DrinkReader.Tally()
 
     /// Reads a whole file. Trouble with its bytes ends up in `trouble`, after everything before it was counted.

@@ -6,22 +6,33 @@ import Captures
 public struct CaptureSummary {
     /// One connection of the capture.
     public struct Connection {
+        /// The connection as the capture shows it.
         public var observed: ObservedConnection
+        /// Number of the first record in which it shows.
         public var firstFrame: Int?
+        /// When it began, since 1970, where the capture says.
         public var began: Duration?
+        /// When it ended, since 1970, where the capture says.
         public var ended: Duration?
         /// HCI or LL error code of its end; `nil` where its end is not in the capture or gave none.
         public var reason: UInt8?
+        /// Its end is in the capture.
         public var hasEnded = false
+        /// Some of it was ciphertext.
         public var isEncrypted = false
+        /// ATT PDUs that passed on it.
         public var pdus = 0
     }
 
     /// One bottle of the capture, with its drinks.
     public struct Bottle {
+        /// Who it is.
         public var peer: BottlePeer
+        /// Its drinks, each once.
         public var drinks = 0
+        /// Their sum.
         public var millilitres = 0
+        /// Those whose date cannot be right.
         public var suspects = 0
         /// Deliveries of drinks that were known already.
         public var duplicates = 0
@@ -29,6 +40,7 @@ public struct CaptureSummary {
         public var commands = 0
         /// Wall time of its first and last drink with a possible date.
         public var first: String? { firstOrder.map(Delivery.text) }
+        /// Its latest drink's wall time in words; `nil` without any.
         public var last: String? { lastOrder.map(Delivery.text) }
         var firstOrder: Int?
         var lastOrder: Int?
@@ -38,7 +50,9 @@ public struct CaptureSummary {
 
     /// Somebody who advertised.
     public struct Advertiser {
+        /// The name that it advertised.
         public var name: String?
+        /// Advertisements of it.
         public var count = 0
     }
 
@@ -48,13 +62,17 @@ public struct CaptureSummary {
     public var trouble: String?
     /// Times of the first and the last record.
     public private(set) var firstTime: Duration?
+    /// Time of the last record that has one, since 1970.
     public private(set) var lastTime: Duration?
     /// In order of first sight; at most `mostConnections`.
     public private(set) var connections: [Connection] = []
+    /// Connections of the capture, also those without lines of their own.
     public private(set) var connectionCount = 0
+    /// Further connections have no lines of their own.
     public static let mostConnections = 1000
     /// By address; the first `mostAdvertisers` of them.
     public private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
+    /// Further advertisers are only counted.
     public static let mostAdvertisers = 4096
     /// How many PDUs of each opcode.
     public var pdus: [ATTOpcode: Int] {
@@ -63,13 +81,19 @@ public struct CaptureSummary {
         }
     }
     private var opcodes = [Int](repeating: 0, count: 256)
+    /// Bytes that became no PDU, by the reason.
     public private(set) var drops: [DropReason: Int] = [:]
+    /// Adapters (monitor formats) or interfaces (pcapng) that were met.
     public private(set) var adapters: Set<UInt32> = []
+    /// Commands that went to bottles.
     public private(set) var commands = 0
     /// At most `mostBottles` of them.
     public private(set) var bottles: [Bottle] = []
+    /// Bottles of the capture, also those without lines of their own.
     public private(set) var bottleCount = 0
+    /// Further bottles have no lines of their own.
     public static let mostBottles = 4096
+    /// What was counted of drinks.
     public private(set) var tally = DrinkReader.Tally()
     /// Everybody who was connected, with the attribute tables discovered.
     public private(set) var peers: [BottlePeer] = []

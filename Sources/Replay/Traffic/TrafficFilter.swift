@@ -23,6 +23,7 @@ public struct TrafficFilter: Sendable, Equatable {
     /// Any of these kinds; empty: all.
     public var kinds: [TrafficKind] = []
 
+    /// Everything is wanted.
     public init() {}
 
     /// Everything is wanted.

@@ -2,6 +2,7 @@ import Bluetooth
 
 /// Tells for each PDU of a capture whether a filter wants it. Feed it every event in order: answers are judged by their requests.
 public struct TrafficGate {
+    /// What is wanted.
     public let filter: TrafficFilter
     private var pairs = RequestPairs()
     private var from: Duration?
@@ -11,6 +12,7 @@ public struct TrafficGate {
     private let followsRequests: Bool
     private let judgesTime: Bool
 
+    /// At the beginning of a capture.
     public init(_ filter: TrafficFilter) {
         self.filter = filter
         judgesTime = filter.from != nil || filter.to != nil

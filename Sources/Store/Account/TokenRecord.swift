@@ -3,9 +3,13 @@ import TrackerCore
 
 /// A bearer token of which only the fingerprint is known.
 public struct TokenRecord: Hashable, Sendable {
+    /// Made once.
     public var id: String
+    /// What its owner calls it.
     public var label: String
+    /// When it was given out.
     public var createdAt: Instant
+    /// When it was taken back; `nil` while it works.
     public var revokedAt: Instant?
     /// What it is good for: `read`, `log`, `control` or `admin`, each with the ones before it.
     public var scope: String

@@ -12,6 +12,7 @@ extension TrackerStore {
 
     /// What is known of something that was asked before.
     public struct KnownRequest: Hashable, Sendable {
+        /// What was asked then: another request under the same key is refused.
         public var fingerprint: String
         /// What was answered; `nil` where it was done and the answer is not known any more.
         public var answer: Answer?
@@ -20,6 +21,7 @@ extension TrackerStore {
         public struct Answer: Hashable, Sendable {
             /// As HTTP counts them.
             public var status: Int
+            /// The body that was answered.
             public var body: [UInt8]
 
             public init(status: Int, body: [UInt8]) {

@@ -29,6 +29,7 @@ public struct StoreError: Problem, Hashable {
     /// How long a write waits for another process before it fails with `Kind.busy`, in seconds.
     public static let busySeconds: Double = 15
 
+    /// What kind of trouble it is.
     public var kind: Kind
     /// What happened, in words.
     public var what: String
@@ -36,6 +37,7 @@ public struct StoreError: Problem, Hashable {
     public var path: String
     /// The kind, or the particular case of it.
     public var code: String
+    /// What the caller can do about it.
     public var category: ProblemCategory {
         switch kind {
         case .busy: .busy
@@ -44,7 +46,9 @@ public struct StoreError: Problem, Hashable {
         case .cannotOpen, .readOnly, .inputOutput, .other: .failed
         }
     }
+    /// The file, as `path`.
     public var values: [String: String] { ["path": path] }
+    /// What happened, and in which file.
     public var sentence: String { "\(what) (\(path))." }
 
     /// - Parameter code: where something particular can be done about it; else the kind's own.

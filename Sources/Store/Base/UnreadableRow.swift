@@ -4,12 +4,14 @@ import TrackerCore
 /// A row that says what no row of ours ever says: written by another hand, or damaged. It is left where it is, counts
 /// nowhere, and `check --doctor` names it; nothing is computed from it.
 public struct UnreadableRow: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The table that it stands in.
     public var table: String
     /// The row's number or identifier.
     public var name: String
     /// Which value, and what is wrong with it.
     public var reason: String
 
+    /// Table, row and what is wrong with it.
     public var description: String { "\(table) \(name): \(reason)" }
 }
 

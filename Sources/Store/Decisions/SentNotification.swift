@@ -19,9 +19,13 @@ extension TrackerStore {
 
 /// A notification that at least one sink accepted.
 public struct SentNotification: Hashable, Sendable {
+    /// The decision's id.
     public var id: String
+    /// Which kind it was.
     public var kind: String
+    /// When a sink accepted it.
     public var sentAt: Instant
+    /// Names of those that did.
     public var sinks: [String]
 }
 

@@ -3,8 +3,11 @@ import TrackerCore
 
 /// A day's drinks added up.
 public struct DayTotal: Hashable, Sendable {
+    /// The day.
     public var day: LocalDay
+    /// Sum of its drinks that count.
     public var totalMl: Int
+    /// How many of them there are.
     public var count: Int
 }
 

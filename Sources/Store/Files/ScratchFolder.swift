@@ -3,6 +3,7 @@ import TrackerCore
 
 /// A folder for its owner alone that goes away with the value: for copies that are checked, sent or read before anything is done with them.
 public final class ScratchFolder: Sendable {
+    /// Where it is.
     public let path: String
 
     /// - Throws: `Refusal` (`noScratch`) where there is no place for one.

@@ -4,6 +4,7 @@ import Foundation
 public enum SmallFile {
     /// Why it is not read. `words` go behind the file's name: "is a folder".
     public struct Trouble: Error, Hashable, Sendable {
+        /// What stands behind the file's name.
         public var words: String
         /// Nothing is there.
         public var isAbsence = false

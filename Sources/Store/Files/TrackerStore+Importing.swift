@@ -3,6 +3,7 @@ import TrackerCore
 
 /// What an import changed.
 public struct ImportOutcome: Hashable, Sendable {
+    /// Drinks that are new.
     public var added = 0
     /// Known already: by our own key, or by start, value and source.
     public var known = 0

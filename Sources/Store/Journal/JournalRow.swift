@@ -3,16 +3,21 @@ import TrackerCore
 
 /// A record as the journal holds it, for people who look after those without a date.
 public struct JournalRow: Hashable, Sendable {
+    /// The row's number.
     public var id: Int64
     /// What the bottle goes by now.
     public var bottle: String
+    /// The bytes as received.
     public var raw: [UInt8]
     /// The wall clock that it was read to, where it was.
     public var wall: String?
+    /// The record's amount as it was read.
     public var amountMl: Int
     /// `drink`, `notADrink`, `quarantined` or `superseded`.
     public var verdict: String
+    /// Why it is not counted; `nil`: it is.
     public var reason: String?
+    /// When it was received, by the clock of then.
     public var received: Instant
     /// How its bytes were read, `calendar/u16be`.
     public var reading: String?

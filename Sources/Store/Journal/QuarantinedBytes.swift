@@ -3,11 +3,13 @@ import TrackerCore
 
 /// Bytes nobody could understand, kept for a better decoder.
 public struct QuarantinedBytes: Hashable, Sendable {
+    /// The bottle that sent them.
     public var bottle: String
     /// The bytes, cut at `TrackerStore.quarantineByteLimit`.
     public var bytes: [UInt8]
     /// How many there were.
     public var length: Int
+    /// Why they are no record.
     public var reason: String
     /// The last time they came.
     public var received: Instant

@@ -13,13 +13,17 @@ public struct KnownBottle: Hashable, Sendable {
     public var identities: [String]
     /// It answered a poll, or a person said so; `false` of one whose records came from a recording.
     public var isOwn: Bool
+    /// The name that it showed on the air.
     public var advertisedName: String?
+    /// Its model in lower case, where it is known.
     public var model: String?
+    /// Charge of its battery, 0–100, as it said last.
     public var batteryPercent: Int?
     /// Bottle's clock minus host's, seconds.
     public var clockDriftSeconds: Int?
     /// End of the last poll and of the last one that read the whole log, milliseconds UTC.
     public var lastPollMilliseconds: Int64?
+    /// End of the last poll that read the whole log, ms since 1970 UTC.
     public var lastCompletePollMilliseconds: Int64?
     /// When it brought the first of its records here, milliseconds UTC.
     public var firstRecordMilliseconds: Int64?
@@ -101,8 +105,11 @@ extension TrackerStore {
 
 /// How many records of each kind the journal holds.
 public struct JournalCounts: Hashable, Sendable {
+    /// Records that count.
     public var drinks: Int
+    /// Well-formed records that are no drinks.
     public var notDrinks: Int
+    /// Records that are kept and wait for a date.
     public var quarantined: Int
 
     public init(drinks: Int, notDrinks: Int, quarantined: Int) {

@@ -8,6 +8,7 @@ public struct WireOutcome: Hashable, Sendable {
     /// Here already.
     public var known = 0
 
+    /// With nothing taken.
     public init() {}
 }
 

@@ -13,6 +13,7 @@ public struct MergeOutcome: Hashable, Sendable {
     /// The first of those, with the reason.
     public var refusals: [RemoteRefusal] = []
 
+    /// With nothing merged.
     public init() {}
 
     /// Counts a row that was not taken, and remembers the first hundred.
@@ -24,6 +25,7 @@ public struct MergeOutcome: Hashable, Sendable {
 
 /// A row of the server that was not taken.
 public struct RemoteRefusal: Hashable, Sendable {
+    /// What kind of row it is.
     public var entity: RemoteEntity
     /// As the server has it; empty where it has none.
     public var id: String

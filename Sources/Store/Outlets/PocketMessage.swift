@@ -13,7 +13,9 @@ public struct PocketMessage: Hashable, Sendable {
         case refused
     }
 
+    /// Its number in the queue.
     public var sequence: Int64
+    /// What is to be shown.
     public var announcement: Announcement
     /// When it was decided.
     public var since: Instant

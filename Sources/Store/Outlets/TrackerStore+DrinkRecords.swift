@@ -5,6 +5,7 @@ import TrackerCore
 public struct DrinkRecord: Hashable, Sendable {
     /// As it came.
     public var raw: [UInt8]
+    /// When it was received, by the clock of then.
     public var received: Instant
 }
 

@@ -6,8 +6,10 @@ import TrackerCore
 public struct StoredDrink: Hashable, Sendable {
     /// The row's number, for people to point at; never used again.
     public var number: Int64
+    /// The drink itself.
     public var drink: Drink
 
+    /// What the drink says.
     public subscript<Value>(dynamicMember path: KeyPath<Drink, Value>) -> Value { drink[keyPath: path] }
 
     /// - Throws: `UnreadableRow`.

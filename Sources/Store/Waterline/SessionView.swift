@@ -3,6 +3,7 @@ import TrackerCore
 
 /// A session with everything that counts in it.
 public struct SessionView: Hashable, Sendable {
+    /// The session itself.
     public var session: WaterlineSession
     /// Entered logs and the waters derived from bottle sips, in the order of time.
     public var logs: [LogEntry]
@@ -10,6 +11,7 @@ public struct SessionView: Hashable, Sendable {
     public var carryMl: Int
     /// N of the rule and the warning threshold in force (frozen once ended).
     public var everyNDrinks: Int
+    /// The warning threshold in force.
     public var warningThreshold: Int
 
     /// The engine's state over all logs.

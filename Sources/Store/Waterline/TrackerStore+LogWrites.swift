@@ -3,12 +3,19 @@ import TrackerCore
 
 /// What a new entry of a session says.
 public struct LogDraft: Hashable, Sendable {
+    /// Alcohol or water.
     public var kind: LogEntry.Kind
+    /// What kind of drink; `nil` for water.
     public var drinkType: DrinkType?
+    /// A drink's volume in US fluid ounces.
     public var sizeOz: Double?
+    /// Percent by volume, 0–100.
     public var abv: Double?
+    /// Standard drinks; `nil`: reckoned from volume and strength, or 1.
     public var standardDrinkEstimate: Double?
+    /// The preset it is logged by.
     public var presetID: String?
+    /// Water's volume in US fluid ounces.
     public var amountOz: Double?
 
     /// Something with alcohol: a preset's drink, with another estimate where one is given.

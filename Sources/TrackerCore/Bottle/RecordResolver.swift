@@ -52,7 +52,9 @@ public struct RecordResolver: Sendable {
     public struct Resolution: Hashable, Sendable {
         /// The record's own fields with the year found: what identifies the drink. `nil` where no year fits.
         public var wall: WallTime?
+        /// When it was; `nil` where no year fits.
         public var instant: Instant?
+        /// Which rule chose among several instants.
         public var rule: Rule
         /// `nil`: the record counts.
         public var doubt: Doubt?

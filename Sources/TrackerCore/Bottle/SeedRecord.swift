@@ -6,6 +6,7 @@
 /// The product reads records with `BottleProtocol`; this is the founding reading, kept beside it for its own vectors
 /// and for what an app written to it will do.
 public struct SeedRecord: Hashable, Sendable {
+    /// Its wall clock; the year is to be found.
     public var fields: RecordFields
     /// 0–255 ml, byte 7.
     public var amountMl: Int
@@ -41,10 +42,15 @@ public struct SeedRecord: Hashable, Sendable {
 public struct RecordFields: Hashable, Sendable {
     /// The record's own year (`calendar` dialect), or `nil` (`strict`).
     public var year: Int?
+    /// 1–12 where the date is possible.
     public var month: Int
+    /// 1–31 where the date is possible.
     public var day: Int
+    /// 0–23 where the time is possible.
     public var hour: Int
+    /// 0–59 where the time is possible.
     public var minute: Int
+    /// 0–59 where the time is possible.
     public var second: Int
 
     public init(year: Int?, month: Int, day: Int, hour: Int, minute: Int, second: Int) {

@@ -101,7 +101,9 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
 
 /// The radio's last word and the hint that stands until a poll succeeds.
 public struct ConnectionStatus: Hashable, Sendable {
+    /// The last change.
     public var state: ConnectionState
+    /// What to do about the last failed poll.
     public var hint: String?
 
     public init(state: ConnectionState = .disconnected, hint: String? = nil) {
@@ -135,10 +137,13 @@ public struct BottleStanding: Hashable, Sendable, Encodable {
     public var name: String
     /// The name that it shows on the air.
     public var advertisedName: String?
+    /// Its model in lower case, where it is known.
     public var model: String?
+    /// Charge of its battery, 0–100, as it said at that poll.
     public var batteryPercent: Int?
     /// Bottle's clock minus host's, seconds, at the last poll that saw both.
     public var clockDriftSeconds: Int?
+    /// End of the last poll, whole or not.
     public var lastPoll: Instant?
     /// The last poll that read the whole log.
     public var lastCompletePoll: Instant?

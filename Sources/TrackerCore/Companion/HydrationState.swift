@@ -1,18 +1,26 @@
 /// System A's value type with its own arithmetic, under its own names (tracker law A3, A4). What the product shows
 /// differs where this is wrong for it: see `GlassLabel`, `Percent` and `NextDrink`.
 public struct HydrationState: Hashable, Sendable, Codable {
+    /// What is to be drunk in a day.
     public var dailyGoalMl: Int
+    /// What one glass of the halo holds.
     public var glassSizeMl: Int
+    /// What was drunk today.
     public var totalMl: Int
+    /// When the last drink of today was.
     public var lastDrink: Instant?
+    /// Begin of the hours in which drinks are due.
     public var wake: TimeOfDay
+    /// End of these hours.
     public var sleep: TimeOfDay
     /// Oldest first.
     public var history: [Entry]
 
     /// A drink in the list.
     public struct Entry: Hashable, Sendable, Codable {
+        /// When it was.
         public var at: Instant
+        /// How much it was.
         public var ml: Int
 
         public init(at: Instant, ml: Int) {
@@ -68,9 +76,12 @@ public enum Percent {
 
 /// The halo's label `consumed/goal`: reads n/n exactly when the goal is met (K-A7).
 public struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
+    /// Glasses drunk: whole ones, until the goal is met.
     public var consumed: Int
+    /// Glasses of the goal, rounded up.
     public var goal: Int
 
+    /// From millilitres; a glass of less than 1 ml counts as 1 ml.
     public init(totalMl: Int, goalMl: Int, glassMl: Int) {
         let glass = max(1, glassMl)
         goal = ceilDivide(max(0, goalMl), glass)
@@ -78,6 +89,7 @@ public struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
         consumed = totalMl >= goalMl ? max(drunk, goal) : drunk
     }
 
+    /// `3/8`.
     public var description: String { "\(consumed)/\(goal)" }
 }
 
@@ -93,6 +105,7 @@ public enum Countdown {
 func ceilDivide(_ value: Int, _ by: Int) -> Int { value / by + (value % by > 0 ? 1 : 0) }
 
 extension TimeOfDay: Codable {
+    /// From `HH:mm`.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let time = TimeOfDay(text) else {

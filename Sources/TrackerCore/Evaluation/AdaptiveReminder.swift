@@ -3,7 +3,9 @@
 public struct AdaptiveReminder: Hashable, Sendable {
     /// Start inclusive, end exclusive.
     public var start: Instant
+    /// End of the window.
     public var end: Instant
+    /// Hours without a drink after which it speaks.
     public var intervalHours: Double
 
     public init(start: Instant, end: Instant, intervalHours: Double = 2) {

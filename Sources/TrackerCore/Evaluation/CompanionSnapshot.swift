@@ -1,17 +1,21 @@
 /// What the second screen gets (tracker law A12): system A's state, whether it alerts, and the countdown, `null` when
 /// there is none, so that no stale one stays on the watch (K-A17).
 public struct CompanionSnapshot: Hashable, Sendable, Codable {
+    /// System A's state of the day.
     public var state: HydrationState
+    /// Whether a drink is due now.
     public var isAlerting: Bool
     /// Seconds until the next drink is due, not below 0.
     public var timeUntilNext: Double?
 
+    /// From a state and its countdown.
     public init(state: HydrationState, nextDrink: NextDrink) {
         self.state = state
         isAlerting = nextDrink.isAlerting
         timeUntilNext = nextDrink.secondsLeft.map { max(0, $0) }
     }
 
+    /// Of one moment, with the hours of the halo.
     public init(now: Instant, intake: DayIntake, settings: Settings, nextDrink: NextDrink) {
         let hours = settings.intervalHours
         self.init(
@@ -70,6 +74,7 @@ extension HydrationState.Entry {
         try container.encode(ml, forKey: .ml)
     }
 
+    /// With `at` as seconds since 1970.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let seconds = try container.decode(Int64.self, forKey: .at)

@@ -1,6 +1,7 @@
 /// What the reminder engine remembers of one day. Keyed by the day, so that a process that slept through the boundary
 /// is right without having reset anything (K-B16).
 public struct EngineDay: Hashable, Sendable, Codable {
+    /// The day that it is of.
     public var dayKey: LocalDay
     /// Reminders that at least one sink accepted (K-B15): what the daily limit counts.
     public var remindersSent = 0
@@ -13,12 +14,14 @@ public struct EngineDay: Hashable, Sendable, Codable {
     public var lastDueAnchor: Instant?
     /// The last accepted adaptive firing.
     public var lastAdaptiveSlot: Instant?
+    /// How many words of being back on pace were accepted.
     public var backOnTrackSent = 0
     /// A drink brought the day back on pace, and nobody has been told yet. Not stored by older versions.
     public var recoveryIsDue: Bool?
     /// The day's total at the last evaluation: tells a drink from the mere passing of time.
     public var lastTotalMl = 0
 
+    /// The fresh state of a day.
     public init(dayKey: LocalDay) { self.dayKey = dayKey }
 
     /// This state if it is of that day, else that day's fresh one.

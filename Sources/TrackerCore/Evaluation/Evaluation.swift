@@ -4,11 +4,13 @@
 /// each decision to the sinks, and for each that at least one accepted call `accept` and save again. A process that
 /// dies in between offers the same decision, under the same id, at its next evaluation.
 public struct Evaluation: Sendable {
+    /// How things stand.
     public var snapshot: TrackerSnapshot
     /// Most important first; at most one hydration reminder.
     public var decisions: [TrackerNotification]
     /// Ids of notifications that should no longer be shown; closing one that is not shown does nothing.
     public var closes: [String]
+    /// The reminder engine's state to save, before anything was accepted.
     public var engineDay: EngineDay
     /// Of the active session; `nil` without one.
     public var waterlineReminders: WaterlineReminderState?

@@ -3,7 +3,9 @@
 public struct Explanation: Hashable, Sendable {
     /// Something that has to be so for a reminder to be told.
     public struct Condition: Hashable, Sendable, Encodable {
+        /// Which condition it is.
         public var name: ReminderGuard.Name
+        /// Whether it is so.
         public var holds: Bool
         /// How it stands, in a sentence.
         public var fact: String
@@ -13,15 +15,21 @@ public struct Explanation: Hashable, Sendable {
 
     /// One reminder, with everything that was asked before it.
     public struct Reminder: Hashable, Sendable {
+        /// Which kind of reminder.
         public var kind: NotificationKind
+        /// Its conditions, in the order in which they were asked.
         public var conditions: [Condition]
+        /// Whether it is told: all conditions hold.
         public var isTold: Bool { conditions.allSatisfy(\.holds) }
         /// What keeps it silent, the first that was asked first; none where it is told.
         public var deciding: [Condition] { conditions.filter { !$0.holds } }
     }
 
+    /// The moment that is explained.
     public var at: Instant
+    /// IANA id of the zone in force then.
     public var zone: String
+    /// One for each kind of reminder.
     public var reminders: [Reminder]
 
     /// Kinds that are reminders; the resident word of a running session is none.

@@ -1,32 +1,49 @@
 /// System B's payload (tracker law B7): where the day stands. Every copy that is retained or polled says
 /// `shouldNotify` false; only the one-shot channel carries a notification.
 public struct PaceSnapshot: Hashable, Sendable {
+    /// Version of the payload.
     public static let schema = 1
 
     /// The day that totals count, `2026-06-15`.
     public var dayKey: LocalDay
+    /// The moment that it is of.
     public var timestamp: Instant
+    /// Drunk on that day.
     public var dailyTotalMl: Int
+    /// The goal in force; a goal of nothing counts as the default.
     public var dailyGoalMl: Int
+    /// The day's last drink.
     public var lastDrinkTime: Instant?
+    /// What should have been drunk by then.
     public var expectedMl: Int
+    /// How far behind, in steps.
     public var urgency: Urgency
+    /// The same as surfaces show it (B6).
     public var displayUrgency: Urgency
     /// Never negative; 0 once the goal is met.
     public var deficitMl: Int
     /// Expected minus drunk; negative is ahead.
     public var paceBalanceMl: Int
+    /// Drunk / goal, 0…1.
     public var progress: Double
+    /// Drunk in whole percent of the goal; may be above 100.
     public var percent: Int
+    /// Whether the goal is met.
     public var isGoalAchieved: Bool
+    /// `350ml to catch up`, or what there is instead.
     public var statusText: String
+    /// What the one-shot channel carries beside it; `nil` everywhere else.
     public var notification: Notice?
 
     /// What the one-shot channel adds.
     public struct Notice: Hashable, Sendable {
+        /// Which kind of notification, as system B names it.
         public var type: String
+        /// Its heading.
         public var title: String
+        /// What it says below.
         public var body: String
+        /// Its id: one notification has one, however often it is offered.
         public var id: String
 
         public init(type: String, title: String, body: String, id: String) {
@@ -36,6 +53,7 @@ public struct PaceSnapshot: Hashable, Sendable {
             self.id = id
         }
 
+        /// Of a decision.
         public init(_ notification: TrackerNotification) {
             self.init(
                 type: notification.kind.payloadType, title: notification.title, body: notification.body,
@@ -43,6 +61,7 @@ public struct PaceSnapshot: Hashable, Sendable {
         }
     }
 
+    /// Of one moment of a day.
     public init(now: Instant, intake: DayIntake, settings: Settings, calendar: DayCalendar) {
         let goal = settings.goalMl > 0 ? settings.goalMl : Settings().goalMl
         let window = Pace.Window(now: now, calendar: calendar, wake: settings.wake, sleep: settings.sleep)

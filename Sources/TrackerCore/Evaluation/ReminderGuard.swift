@@ -24,7 +24,9 @@ public struct ReminderGuard: Hashable, Sendable {
         case openForLong, questionUnasked
     }
 
+    /// Which condition it is.
     public var name: Name
+    /// Whether it holds.
     public var holds: Bool
 
     public init(_ name: Name, _ holds: Bool) {

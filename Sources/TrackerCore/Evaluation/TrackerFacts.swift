@@ -1,5 +1,6 @@
 /// Everything the core needs to know to decide: gathered by the store, the same for every surface.
 public struct TrackerFacts: Sendable {
+    /// The person's settings.
     public var settings: Settings
     /// The zone in force: `day.zone`, or the system's.
     public var zone: Zone
@@ -10,9 +11,11 @@ public struct TrackerFacts: Sendable {
     public var engineDay: EngineDay?
     /// The active session, where there is one.
     public var waterline: WaterlineFacts?
+    /// The radio's last word.
     public var connection: ConnectionStatus
     /// The bottle that was polled last; `nil`: none ever.
     public var bottle: BottleStanding?
+    /// How the outbox stands.
     public var sync: SyncStatus
     /// What stands behind it.
     public var syncReport = SyncReport()

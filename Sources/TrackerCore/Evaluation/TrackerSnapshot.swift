@@ -1,25 +1,41 @@
 /// How the day stands: what every surface shows, and none computes for itself. In JSON the fields of system B's
 /// payload (B7) and of system A's (A12) stand beside each other, the session under `waterline`.
 public struct TrackerSnapshot: Hashable, Sendable, Encodable {
+    /// The day by its pace: system B's payload.
     public var pace: PaceSnapshot
+    /// What the second screen gets.
     public var companion: CompanionSnapshot
+    /// The halo's countdown.
     public var nextDrink: NextDrink
+    /// IANA id of the zone in force.
     public var zone: String
     /// `c/g` of the halo.
     public var glasses: GlassLabel
+    /// Drinks of the day.
     public var drinkCount: Int
+    /// Reminders of the day that a sink accepted.
     public var remindersSent: Int
+    /// Outside of the active hours.
     public var isQuiet: Bool
+    /// The active session; `nil` without one.
     public var waterline: WaterlineSnapshot?
+    /// The radio's last word.
     public var connection: ConnectionStatus
+    /// The bottle that was polled last; `nil`: none ever.
     public var bottle: BottleStanding?
+    /// How the outbox stands.
     public var sync: SyncStatus
+    /// What stands behind that.
     public var syncReport: SyncReport
     /// The amounts of the cup and of the quick-add buttons.
     public var cupMl: Int
+    /// The quick-add buttons, in millilitres.
     public var quickAddMl: [Int]
+    /// Whether a notification server answers.
     public var hasNotificationServer: Bool
+    /// Notifications not yet opened.
     public var unread: Int
+    /// `Good morning!`, by the time of day.
     public var greeting: String
     /// The last drink in relative words; `nil` when there was none today.
     public var lastDrinkAge: String?

@@ -1,8 +1,10 @@
 /// What the Waterline reminders remember of one session. Like `EngineDay`, it moves on when a sink accepted.
 public struct WaterlineReminderState: Hashable, Sendable, Codable {
+    /// The session that it is of.
     public var sessionID: String
     /// Where the time grid counts from: the start, or the last change of the interval.
     public var gridStart: Instant
+    /// Minutes between two points of the grid.
     public var gridIntervalMinutes: Int
     /// The last grid point dealt with.
     public var lastSlot: Instant?
@@ -10,14 +12,18 @@ public struct WaterlineReminderState: Hashable, Sendable, Codable {
     public var lastDrinkSeq = 0
     /// The value after everything that the warning has dealt with, and the newest entry in it.
     public var lastValueThousandths = 0
+    /// Insertion sequence of the newest entry in that value.
     public var lastValueSeq = 0
     /// "Keep Going" was chosen then.
     public var keepGoingAt: Instant?
+    /// The question whether the session was forgotten has been accepted.
     public var abandonedNotified = false
+    /// The session's resident word as it was accepted last.
     public var lastLiveText: String?
     /// Accepted notifications by id: the number in the next one's name.
     public var sent: [String: Int] = [:]
 
+    /// Of a session that begins.
     public init(session: WaterlineSession, intervalMinutes: Int) {
         sessionID = session.id
         gridStart = session.startTime
@@ -54,6 +60,7 @@ public struct WaterlineReminderState: Hashable, Sendable, Codable {
 
 /// Whether a session was forgotten (tracker law E3).
 public enum AbandonedSession {
+    /// Seconds after which an open session looks forgotten.
     public static let limitSeconds: Double = 12 * 3600
 
     /// Whole hours since the start, once more than 12 have passed since the start or since "Keep Going"; else `nil`.

@@ -1,5 +1,6 @@
 /// What the store knows of the active session.
 public struct WaterlineFacts: Hashable, Sendable {
+    /// The session itself.
     public var session: WaterlineSession
     /// Entries that were logged, in any order, without deleted ones and without derived ones.
     public var logs: [LogEntry]
@@ -7,6 +8,7 @@ public struct WaterlineFacts: Hashable, Sendable {
     public var sips: [Sip]
     /// Ids of derived entries that were taken out.
     public var excluded: Set<String>
+    /// What its reminders remember; `nil`: nothing yet.
     public var reminders: WaterlineReminderState?
 
     public init(

@@ -1,16 +1,28 @@
 /// The active session as surfaces show it (tracker law E5).
 public struct WaterlineSnapshot: Hashable, Sendable, Encodable {
+    /// The session's id.
     public var sessionId: String
+    /// When it began.
     public var startTime: Instant
+    /// Real seconds since then.
     public var elapsedSeconds: Double
+    /// The engine's value in drinks; may be negative.
     public var value: Double
+    /// Drinks since the last water.
     public var sinceWater: Int
+    /// Entries with alcohol.
     public var drinks: Int
+    /// Entries of water.
     public var waters: Int
+    /// Sum of the estimates.
     public var standardDrinks: Double
+    /// The value has reached the warning threshold.
     public var isWarning: Bool
+    /// What is said beside the gauge while it has.
     public var warningText: String?
+    /// Drinks until water is due; 0 is now.
     public var waterDueIn: Int
+    /// The same in words.
     public var waterDueText: String
     /// `nil` when reminders are off, or gone silent.
     public var nextReminderSeconds: Double?

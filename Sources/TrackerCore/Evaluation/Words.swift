@@ -27,20 +27,27 @@ public enum RelativeAge {
 
 /// The main view in words (tracker law A9).
 public struct MainView: Hashable, Sendable {
+    /// Heading of the main view.
     public static let title = "Hydration"
+    /// Heading of the list.
     public static let sectionTitle = "Today"
+    /// What stands in place of an empty list.
     public static let emptyList = "No drinks recorded yet"
+    /// What stands there during a poll.
     public static let polling = "Checking bottle..."
 
     /// The large text: a countdown, or what there is instead of one.
     public var headline: String
+    /// What the large text counts; `nil` where it counts nothing.
     public var caption: String?
     /// Paint the whole ring as a rainbow (K-A15).
     public var isRainbow: Bool
+    /// A poll is under way.
     public var isPolling: Bool
     /// The red line.
     public var error: String?
 
+    /// Of one moment.
     public init(_ snapshot: TrackerSnapshot) {
         isPolling = snapshot.connection.state == .polling
         error = snapshot.connection.hint ?? snapshot.connection.error

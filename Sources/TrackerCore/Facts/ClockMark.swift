@@ -3,6 +3,7 @@
 /// The wall clock may be set to anything at any time. The count since the computer was started goes on evenly through all of
 /// that: two marks of one start show by how much the wall clock was set between them.
 public struct ClockMark: Hashable, Sendable {
+    /// What it showed.
     public var wall: Instant
     /// Which start of the computer `uptime` counts from; `nil` where that is not known.
     public var boot: Int64?
@@ -80,6 +81,7 @@ public struct ClockMark: Hashable, Sendable {
 /// A bottle's clock was set to what this computer's clock said. Having shown nothing or another day, it is an echo of that clock
 /// from then on, and no witness for it; having shown the same day, it is one of its hours only.
 public struct ClockSetting: Hashable, Sendable {
+    /// The reading that the bottle was told.
     public var mark: ClockMark
     /// The last record of the journal then: what the journal got later may have been written by the clock that was set.
     public var lastRecord: Int64
@@ -96,6 +98,7 @@ public struct ClockSetting: Hashable, Sendable {
 /// A moment at which a bottle's clock was right to the minute. It counts without a zone, so what it shows after a journey, or in
 /// summer, follows from the offset that it was right for.
 public struct ClockAgreement: Hashable, Sendable {
+    /// When it was.
     public var at: Instant
     /// Seconds east of UTC.
     public var zoneOffset: Int

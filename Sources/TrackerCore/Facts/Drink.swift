@@ -2,17 +2,22 @@
 public struct Drink: Hashable, Sendable, Codable, Identifiable {
     /// What identifies it for ever: `Drink.bottleKey` for a bottle's record, an id made once for anything else.
     public var key: String
+    /// When it was drunk.
     public var at: Instant
     /// IANA id of the zone in force when it was stored.
     public var zone: String
     /// The day it belongs to, computed when it was stored.
     public var localDay: LocalDay
+    /// How much; 0 is kept and counts nowhere.
     public var ml: Int
+    /// Where it came from.
     public var source: DrinkSource
     /// Deleted drinks stay as tombstones, so that the next poll does not bring them back.
     public var isDeleted: Bool
+    /// When the row was last changed.
     public var updatedAt: Instant
 
+    /// The key.
     public var id: String { key }
 
     public init(
@@ -59,23 +64,35 @@ public struct Drink: Hashable, Sendable, Codable, Identifiable {
 
 /// Where a drink came from. An open set: imports keep names of other programs.
 public struct DrinkSource: RawRepresentable, Hashable, Sendable, Codable {
+    /// The word itself, as it stands in JSON.
     public var rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// A bottle's record.
     public static let bottle = DrinkSource(rawValue: "bottle")
+    /// The command line.
     public static let cli = DrinkSource(rawValue: "cli")
+    /// A page.
     public static let web = DrinkSource(rawValue: "web")
+    /// A notification's button.
     public static let notification = DrinkSource(rawValue: "notification")
+    /// A broker.
     public static let mqtt = DrinkSource(rawValue: "mqtt")
+    /// A program over HTTP.
     public static let http = DrinkSource(rawValue: "http")
+    /// A program over D-Bus.
     public static let dbus = DrinkSource(rawValue: "dbus")
+    /// A health file.
     public static let health = DrinkSource(rawValue: "health")
+    /// Water of a session, where that counts for the day.
     public static let session = DrinkSource(rawValue: "session")
 }
 
 /// One day's intake: a fold over its stored drinks, never over a batch (A6).
 public struct DayIntake: Hashable, Sendable {
+    /// The day.
     public var day: LocalDay
+    /// Sum of its drinks that count.
     public var totalMl: Int
     /// Drinks that count.
     public var count: Int

@@ -4,6 +4,7 @@ public struct DrinkLedger: Hashable, Sendable {
     /// By key; tombstones included.
     public private(set) var drinks: [String: Drink]
 
+    /// With these drinks.
     public init(_ drinks: [Drink] = []) {
         self.drinks = [:]
         ingest(drinks)

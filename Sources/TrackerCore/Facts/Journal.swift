@@ -9,9 +9,11 @@ public struct JournalEntry: Hashable, Sendable {
     public var raw: [UInt8]
     /// The record's wall clock with the resolved year; `nil` where the fields are no date (`raw` is the identity then).
     public var wall: WallTime?
+    /// The record's amount in the reading's width.
     public var amountMl: Int
     /// When we received it.
     public var received: Instant
+    /// What is made of it.
     public var verdict: Verdict
     /// How the bytes were read, for example `calendar/u16be`; `nil` where nobody says. The same bytes read in another way
     /// change their row instead of making a second one.
@@ -221,7 +223,9 @@ public struct UnsettledRecord: Hashable, Sendable {
     public var id: Int64
     /// The identity that its bottle was first seen under.
     public var bottle: String
+    /// The 13 bytes as received.
     public var raw: [UInt8]
+    /// When they were received, by the clock of then.
     public var received: Instant
     /// Why it has no date; `nil` where it has one.
     public var doubt: String?
@@ -246,12 +250,17 @@ public struct UnsettledRecord: Hashable, Sendable {
 
 /// What a poll leaves behind beside the drinks.
 public struct PollRecord: Hashable, Sendable {
+    /// The identity of the bottle that answered.
     public var bottle: String
+    /// The name that it showed on the air.
     public var name: String?
+    /// Its model in lower case, where it is known.
     public var model: String?
+    /// Charge of its battery, 0–100, as it said.
     public var batteryPercent: Int?
     /// Bottle's clock minus host's, seconds; `nil` where the bottle did not tell.
     public var clockDriftSeconds: Int?
+    /// When the poll was over, by the host's clock.
     public var endedAt: Instant
     /// Whether the whole log was read.
     public var complete: Bool

@@ -20,6 +20,7 @@ public struct WireEntry: Hashable, Sendable {
 
     /// Who received it from the bottle: the id of that store's owner's device.
     public var gateway: String
+    /// The record as it was journaled there.
     public var entry: JournalEntry
     /// The bottle's other identities, at most `namesLimit`.
     public var names: [String]
@@ -43,7 +44,9 @@ public struct WireEntry: Hashable, Sendable {
     public struct Edit: Hashable, Sendable {
         /// Its key, random: by it the correction counts once.
         public var key: String
+        /// The amount that counts instead.
         public var ml: Int
+        /// When it was instead.
         public var at: Instant
         /// The IANA id of the zone whose day it counts on.
         public var zone: String
@@ -58,6 +61,7 @@ public struct WireEntry: Hashable, Sendable {
 
     /// Why a text is no entry.
     public struct Malformed: Error, Hashable, CustomStringConvertible {
+        /// What is wrong, in a sentence.
         public var description: String
     }
 }

@@ -1,5 +1,6 @@
 /// Who changes something, and when: the store reads no clock and draws no random numbers.
 public struct WriteContext: Sendable {
+    /// The time of the change.
     public var now: Instant
     /// The zone that days are counted in (`day.zone`, or the host's).
     public var zone: Zone

@@ -12,7 +12,9 @@ public struct DrinkLine: Hashable, Sendable {
 
     /// Its place in the sequence of all changes: where a reader goes on.
     public var position: Int64
+    /// What happened to the drink.
     public var change: Change
+    /// The drink as it is now.
     public var drink: Drink
     /// The number of its row; never used again.
     public var number: Int64

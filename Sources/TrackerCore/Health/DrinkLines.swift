@@ -3,9 +3,11 @@ public struct DrinkLines: Sendable {
     /// How a line is written: comma-separated values, a JSON object a line, or InfluxDB's line protocol.
     public enum Format: String, Hashable, Sendable, CaseIterable { case csv, jsonl, influx }
 
+    /// How a line is written.
     public let format: Format
     private var zones = ZoneTable()
 
+    /// In that format.
     public init(_ format: Format) { self.format = format }
 
     /// What stands before the first line; empty where nothing does.

@@ -1,10 +1,12 @@
 /// Drinks as files that Apple Health importers, spreadsheets and programs read (tracker law D4): an opening, a piece for each
 /// drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table of zones.
 public struct HealthExport {
+    /// Which kind of file it is.
     public let format: HealthFiles.Format
     private var zones = ZoneTable()
     private var isFirst = true
 
+    /// In that format.
     public init(_ format: HealthFiles.Format) { self.format = format }
 
     /// The first line of our CSV.

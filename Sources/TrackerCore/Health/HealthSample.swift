@@ -1,6 +1,8 @@
 /// One amount of water as health files know it (tracker law D4).
 public struct HealthSample: Hashable, Sendable {
+    /// When it was drunk.
     public var at: Instant
+    /// How much.
     public var ml: Int
     /// Our own drink's key, where the sample carries one (`HKExternalUUID`).
     public var uuid: String?
@@ -8,7 +10,9 @@ public struct HealthSample: Hashable, Sendable {
     public var sourceName: String?
     /// Where, on which day and how the drink was counted, where the file says: our JSON does.
     public var zone: String?
+    /// The day it was counted on, where the file says.
     public var day: LocalDay?
+    /// Where it came from, where the file says.
     public var source: DrinkSource?
     /// The key of the drink that it was corrected from, where the file says: a bottle may still bring that one.
     public var original: String?
@@ -20,6 +24,7 @@ public struct HealthSample: Hashable, Sendable {
         self.sourceName = sourceName
     }
 
+    /// Of a drink, under its key.
     public init(_ drink: Drink) { self.init(at: drink.at, ml: drink.ml, uuid: drink.key, sourceName: HealthFiles.sourceName) }
 
     /// The key that the sample is stored under. Our own keeps its key, so that the bottle's next poll does not add it
@@ -41,7 +46,9 @@ public struct HealthSample: Hashable, Sendable {
 public struct HealthFileError: Problem, Hashable {
     /// 1-based line, where the trouble lies in one.
     public var line: Int?
+    /// What is wrong, in a sentence without the line.
     public var reason: String
+    /// For programs: one word in lowerCamelCase.
     public var code: String
 
     /// - Parameter code: where something particular can be done about it.
@@ -51,8 +58,11 @@ public struct HealthFileError: Problem, Hashable {
         self.code = code
     }
 
+    /// Always `damaged`: the file is not what it should be.
     public var category: ProblemCategory { .damaged }
+    /// The line, where it is known.
     public var values: [String: String] { line.map { ["line": String($0)] } ?? [:] }
+    /// The reason, with its line.
     public var sentence: String { (line.map { "Line \($0): " } ?? "") + reason }
 }
 
@@ -61,7 +71,9 @@ public enum HealthFiles {
     /// What our files are written as, and recognised as.
     public enum Format: String, Hashable, Sendable, CaseIterable { case appleHealth = "apple-health", csv, json }
 
+    /// Who we are in files that we write.
     public static let sourceName = "waterh-bench"
+    /// Apple Health's name of what they hold.
     public static let waterType = "HKQuantityTypeIdentifierDietaryWater"
 
     /// Ml in one of the unit, by the name that Apple's export gives it.

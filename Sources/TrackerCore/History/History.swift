@@ -1,7 +1,10 @@
 /// One day as history shows it: its total, and the goal that was in force at its end.
 public struct DayRecord: Hashable, Sendable, Codable {
+    /// The day.
     public var day: LocalDay
+    /// Sum of its drinks.
     public var totalMl: Int
+    /// The goal at its end.
     public var goalMl: Int
 
     public init(day: LocalDay, totalMl: Int, goalMl: Int) {
@@ -68,6 +71,7 @@ public struct History: Hashable, Sendable {
     private let totals: [LocalDay: Int]
     private let goals: GoalHistory
 
+    /// From each day's total and the goals over time.
     public init(totals: [LocalDay: Int], goals: GoalHistory) {
         self.totals = totals
         self.goals = goals

@@ -1,8 +1,10 @@
 /// One place of several, the first that shows it: they are the same to a person, who must not see anything twice.
 public struct FirstSink: NotificationSink {
+    /// The name of all of them together.
     public let name: String
     private let places: [any NotificationSink]
 
+    /// Under that name, the places in the order in which they are asked.
     public init(_ name: String, _ places: [any NotificationSink]) {
         self.name = name
         self.places = places

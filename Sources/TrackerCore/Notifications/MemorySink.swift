@@ -9,9 +9,11 @@ public final class MemorySink: NotificationSink {
         var shown: [String: TrackerNotification] = [:]
     }
 
+    /// Always `memory`.
     public let name = "memory"
     private let contents: Mutex<Contents>
 
+    /// Empty; refuses from the beginning where `accepts` is `false`.
     public init(accepts: Bool = true) { contents = Mutex(Contents(accepts: accepts)) }
 
     /// Whether it accepts what comes next.

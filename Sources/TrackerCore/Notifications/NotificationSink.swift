@@ -15,6 +15,7 @@ public protocol NotificationSink: Sendable {
 }
 
 extension NotificationSink {
+    /// Six seconds, where a sink says nothing else.
     public var limit: Duration { .seconds(6) }
     public func canShow() async -> Bool { true }
     public func close(id: String) async {}

@@ -2,7 +2,9 @@
 public enum NotificationTexts {
     /// The words of one notification.
     public struct Text: Hashable, Sendable {
+        /// The heading.
         public var title: String
+        /// What stands below; may be empty.
         public var body: String
 
         public init(_ title: String, _ body: String = "") {

@@ -1,13 +1,17 @@
 /// A decision to notify. The core decides; sinks deliver; what they accepted is reported back with
 /// `EngineDay.accept` or `WaterlineReminderState.accept`.
 public struct TrackerNotification: Hashable, Sendable {
+    /// Which kind of notification.
     public var kind: NotificationKind
     /// `<id>/<day or session>/<n>`: the same decision always has the same one, so that receivers can drop repetitions.
     public var notificationId: String
+    /// Its heading.
     public var title: String
     /// Empty where the text is discreet.
     public var body: String
+    /// How pressing it is.
     public var urgency: NotificationUrgency
+    /// Whether it makes a sound.
     public var sound: Bool
     /// The day, as totals count it, on which it was decided.
     public var dayKey: LocalDay
@@ -18,6 +22,7 @@ public struct TrackerNotification: Hashable, Sendable {
     /// What was due in the interval and adaptive engines at that moment: one word answers all of it, so that with
     /// `reminders.engine` = all the others do not follow a minute later.
     public var answeredAnchor: Instant?
+    /// The moment on a grid that it answers, where its kind has one.
     public var answeredSlot: Instant?
     /// Its words name nothing that was drunk, and its buttons do not either (US-036).
     public var isDiscreet: Bool

@@ -10,7 +10,9 @@ public enum Pace {
 
     /// The active hours of one date, as instants. The complement is quiet hours.
     public struct Window: Hashable, Sendable {
+        /// When it begins, itself included.
         public var start: Instant
+        /// When it ends, itself not included.
         public var end: Instant
 
         public init(start: Instant, end: Instant) {

@@ -13,7 +13,9 @@ public protocol Problem: Error, CustomStringConvertible {
 }
 
 extension Problem {
+    /// None, where a problem says nothing else.
     public var values: [String: String] { [:] }
+    /// The sentence.
     public var description: String { sentence }
 }
 

@@ -4,9 +4,12 @@ public struct Refusal: Problem, Hashable {
     public var rule: String
     /// The rule, for people.
     public var sentence: String
+    /// What the caller can do about it.
     public var category: ProblemCategory
+    /// What the sentence speaks of, by name.
     public var values: [String: String]
 
+    /// The rule's id.
     public var code: String { rule }
 
     public init(_ rule: String, _ sentence: String, category: ProblemCategory = .refused, values: [String: String] = [:]) {

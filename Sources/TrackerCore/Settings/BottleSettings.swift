@@ -5,14 +5,21 @@ public struct BottleSettings: Hashable, Sendable {
     public internal(set) var alias: String?
     /// IANA id of the zone of its clock; `nil` is the zone of days.
     public internal(set) var zone: String?
+    /// How byte 0 of a record is read.
     public internal(set) var recordDialect = RecordDialectSetting.calendar
     /// `nil` follows the dialect: `u8` when strict, `u16be` in calendar.
     public internal(set) var amountWidth: AmountWidth?
+    /// How long a bottle is looked for, 1–60 s.
     public internal(set) var scanTimeoutSeconds = 10.0
+    /// How long a connection may take, 1–60 s.
     public internal(set) var connectTimeoutSeconds = 5.0
+    /// How long to wait before a response is read (draft profile), 0–5 s.
     public internal(set) var readDelaySeconds = 0.5
+    /// When the connection is kept after a poll.
     public internal(set) var hold = BottleHold.watching
+    /// Whether it is polled outside of drinking hours.
     public internal(set) var pollWhenIdle = true
+    /// Older records are implausible, 1–360 days.
     public internal(set) var maxRecordAgeDays = 180
     /// Its light shows when a drink is due.
     public internal(set) var light = false
@@ -25,6 +32,7 @@ public struct BottleSettings: Hashable, Sendable {
     /// What every name of a bottle's setting begins with.
     public static let prefix = "bottle."
 
+    /// The width that is set, else that of the dialect.
     public var effectiveAmountWidth: AmountWidth { amountWidth ?? (recordDialect == .strict ? .u8 : .u16be) }
 }
 

@@ -34,7 +34,9 @@ public enum SettingValue: Hashable, Sendable, Encodable {
 
 /// Why a value was not taken. The setting keeps what it had.
 public struct SettingRefusal: Problem, Hashable {
+    /// The setting's name.
     public var name: String
+    /// What it should have become.
     public var given: String
     /// The rule that was broken, in words.
     public var rule: String
@@ -48,9 +50,13 @@ public struct SettingRefusal: Problem, Hashable {
         self.kept = kept
     }
 
+    /// `noSuchSetting`, or `settingRule`.
     public var code: String { kept == nil ? "noSuchSetting" : "settingRule" }
+    /// There is no such setting, or its rule said no.
     public var category: ProblemCategory { kept == nil ? .notFound : .refused }
+    /// Name, what was given, the rule, and what it stays.
     public var values: [String: String] { ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 } }
+    /// What the rule is, and what the setting stays.
     public var sentence: String {
         guard let kept else { return "\(name): \(rule)" }
         return "\(name) cannot be \"\(given)\": \(rule) It stays \(kept.isEmpty ? "unset" : kept)."

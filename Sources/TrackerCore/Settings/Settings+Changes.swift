@@ -110,9 +110,12 @@ extension Settings {
 public struct GoalForm: Hashable, Sendable {
     /// Glasses, 4–16; `nil` until touched.
     public var glasses: Int?
+    /// Begin of the active hours; `nil` until touched.
     public var wake: TimeOfDay?
+    /// End of the active hours; `nil` until touched.
     public var sleep: TimeOfDay?
 
+    /// With nothing touched.
     public init() {}
 
     /// The glasses to show for a goal, rounded down.

@@ -4,6 +4,7 @@ public struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     public struct Entity: Hashable, Sendable, Codable {
         /// `user`, `session`, `logEntry`, `preset`.
         public var kind: String
+        /// Its id within its kind.
         public var id: String
 
         public init(kind: String, id: String) {
@@ -22,10 +23,13 @@ public struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
 
     /// Position in the queue; ascending.
     public var id: Int64
+    /// What the change is about.
     public var entity: Entity
+    /// What is done with it.
     public var operation: Operation
     /// JSON.
     public var payload: String
+    /// When it was changed.
     public var updatedAt: Instant
     /// Failed attempts so far.
     public var attempts: Int
@@ -67,6 +71,7 @@ public struct Outbox: Hashable, Sendable {
     /// By id, ascending.
     public private(set) var items: [OutboxItem]
 
+    /// With these items, in the order of their ids.
     public init(_ items: [OutboxItem] = []) { self.items = items.sorted { $0.id < $1.id } }
 
     /// Adds a change. A newer upsert takes the place of the entity's last one in the queue, at its position, so that what

@@ -1,8 +1,11 @@
 /// When two devices changed the same thing (tracker law E8): the later one counts; in the same millisecond the greater
 /// device id. A deletion is a change like any other, with its own time.
 public struct WriteStamp: Hashable, Comparable, Sendable, Codable {
+    /// When it was changed.
     public var updatedAt: Instant
+    /// Id of the device that changed it.
     public var device: String
+    /// The change was a deletion.
     public var isDeleted: Bool
 
     public init(updatedAt: Instant, device: String, isDeleted: Bool = false) {

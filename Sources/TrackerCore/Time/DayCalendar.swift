@@ -1,9 +1,11 @@
 /// Days as the tracker counts them: they begin at the boundary hour on the wall clock of a zone (tracker law T).
 public struct DayCalendar: Hashable, Sendable {
+    /// Whose wall clock days follow.
     public var zone: Zone
     /// 0–6. 4 means that 03:59 still belongs to the evening before.
     public var boundaryHour: Int
 
+    /// Days of a zone that begin at that hour, 0–6.
     public init(zone: Zone, boundaryHour: Int = 4) {
         self.zone = zone
         self.boundaryHour = min(max(boundaryHour, 0), 6)

@@ -3,6 +3,7 @@
 /// Arithmetic is total: whatever would pass the ends of the number stays at the end. An instant may come from a file or
 /// a server, and no value of it may stop a program. What the programs take in lies in `supported`.
 public struct Instant: Hashable, Comparable, Sendable, Codable {
+    /// Since 1970-01-01T00:00:00Z; negative before it.
     public var milliseconds: Int64
 
     public init(milliseconds: Int64) {
@@ -45,12 +46,16 @@ extension Instant {
 
 /// An instant outside `Instant.supported`.
 public struct UnsupportedInstant: Problem, Hashable {
+    /// The instant that was given.
     public var instant: Instant
 
     public init(instant: Instant) { self.instant = instant }
 
+    /// Always `unsupportedTime`.
     public var code: String { "unsupportedTime" }
+    /// Always `invalid`.
     public var category: ProblemCategory { .invalid }
+    /// Which instants there can be.
     public var sentence: String {
         "\(instant) is outside the time that can be counted here: 1970-01-01T00:00:00Z to 2109-12-31T23:59:59Z."
     }

@@ -1,6 +1,7 @@
 /// A date of the proleptic Gregorian calendar, without a time and without a zone: the key of everything that happens
 /// "once per day" (tracker law T). Text form `2026-02-03`.
 public struct LocalDay: Hashable, Comparable, Sendable {
+    /// −299,999,999 to 299,999,999, so that every instant has a date.
     public let year: Int
     /// 1–12.
     public let month: Int
@@ -89,6 +90,7 @@ extension LocalDay: LosslessStringConvertible, Codable {
         self.init(year: bytes[0] == dash ? -year : year, month: month, day: day)
     }
 
+    /// From `2026-02-03`.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let day = LocalDay(text) else {

@@ -1,12 +1,16 @@
 /// A clock on the wall: a date and a time of day without a zone. Not validated; see `isPossible`.
 public struct WallTime: Hashable, Sendable, Codable {
+    /// With all its digits.
     public var year: Int
     /// 1–12.
     public var month: Int
     /// 1–31.
     public var day: Int
+    /// 0–23 where the time is possible.
     public var hour: Int
+    /// 0–59 where the time is possible.
     public var minute: Int
+    /// 0–59 where the time is possible.
     public var second: Int
 
     public init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {

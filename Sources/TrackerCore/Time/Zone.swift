@@ -140,8 +140,12 @@ public enum WallMoments: Hashable, Sendable {
 
 /// An id that the time zone database does not know.
 public struct UnknownZone: Problem, Hashable {
+    /// What was given.
     public var id: String
+    /// Always `unknownZone`.
     public var code: String { "unknownZone" }
+    /// Always `invalid`.
     public var category: ProblemCategory { .invalid }
+    /// What was given, and what would do.
     public var sentence: String { "There is no time zone named \"\(id)\". Use an IANA name such as Europe/Berlin." }
 }

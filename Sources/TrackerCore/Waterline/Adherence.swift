@@ -1,6 +1,8 @@
 /// How often water came within the rule "every N drinks" (tracker law E7).
 public struct Adherence: Hashable, Sendable, Codable {
+    /// Chances that were kept.
     public var met: Int
+    /// Chances that were not.
     public var missed: Int
 
     /// Each water that follows at least one drink is a chance met; each N drinks without water are one missed.

@@ -2,7 +2,9 @@
 public struct Sip: Hashable, Sendable {
     /// The drink's key.
     public var key: String
+    /// When it was drunk.
     public var at: Instant
+    /// How much.
     public var ml: Int
 
     public init(key: String, at: Instant, ml: Int) {
@@ -15,6 +17,7 @@ public struct Sip: Hashable, Sendable {
 /// Bottle sips as water entries (tracker law X1): a pure function of the sips, recomputed at each ingest, so that late
 /// and out-of-order records land in place.
 public struct BottleWater: Hashable, Sendable {
+    /// Entries made of the sips, by time.
     public var logs: [LogEntry]
     /// Ml still short of the next water; dies with the session.
     public var carryMl: Int

@@ -1,15 +1,21 @@
 /// A drink that is logged in one action (tracker law E2).
 public struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
+    /// Made once.
     public var id: String
+    /// Whose preset it is.
     public var userID: String
+    /// What the person calls it.
     public var name: String
+    /// What kind of drink it is.
     public var drinkType: DrinkType
     /// A cocktail has no size of its own (K-E5).
     public var sizeOz: Double?
     /// Percent by volume.
     public var abv: Double?
+    /// How many standard drinks it is.
     public var standardDrinkEstimate: Double
 
+    /// With its estimate rounded to 3 decimals.
     public init(
         id: String, userID: String, name: String, drinkType: DrinkType, sizeOz: Double? = nil, abv: Double? = nil,
         standardDrinkEstimate: Double
@@ -36,9 +42,13 @@ public struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
 
     /// The picker's sizes: label, ounces where there are any, standard drinks (at 5, 12 and 40 percent).
     public struct PickerSize: Hashable, Sendable {
+        /// What kind of drink it is.
         public var drinkType: DrinkType
+        /// What the picker calls it.
         public var label: String
+        /// Its volume in US fluid ounces, where it has one.
         public var sizeOz: Double?
+        /// How many standard drinks it is.
         public var standardDrinkEstimate: Double
     }
 

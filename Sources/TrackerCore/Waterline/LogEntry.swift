@@ -5,23 +5,32 @@ public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
 
     /// Made once; a derived entry has its session and its sip in it.
     public var id: String
+    /// The session that it belongs to.
     public var sessionID: String
+    /// When it was had.
     public var timestamp: Instant
+    /// Alcohol or water.
     public var kind: Kind
+    /// What kind of drink; `nil` for water.
     public var drinkType: DrinkType?
+    /// A drink's volume in US fluid ounces, where it is known.
     public var sizeOz: Double?
     /// Percent by volume, 0–100.
     public var abv: Double?
     /// Standard drinks, rounded to 3 decimals; 1.0 where an alcohol entry has none.
     public var standardDrinkEstimate: Double?
+    /// The preset it was logged by, where it was one.
     public var presetID: String?
     /// Water's volume.
     public var amountOz: Double?
+    /// Where it was made.
     public var source: LogSource
+    /// When it was last changed.
     public var updatedAt: Instant
     /// Insertion sequence, from 1 upwards: settles entries of the same millisecond, and tells what the reminders have not seen yet.
     public var seq: Int
 
+    /// With its estimate rounded to 3 decimals.
     public init(
         id: String, sessionID: String, timestamp: Instant, kind: Kind, drinkType: DrinkType? = nil, sizeOz: Double? = nil,
         abv: Double? = nil, standardDrinkEstimate: Double? = nil, presetID: String? = nil, amountOz: Double? = nil,
@@ -58,14 +67,21 @@ public enum DrinkType: String, Hashable, Sendable, Codable, CaseIterable { case 
 
 /// Where an entry was made. An open set; the founding names are kept on import.
 public struct LogSource: RawRepresentable, Hashable, Sendable, Codable {
+    /// The word itself, as it stands in JSON.
     public var rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The command line.
     public static let cli = LogSource(rawValue: "cli")
+    /// A page.
     public static let web = LogSource(rawValue: "web")
+    /// A notification's button.
     public static let notification = LogSource(rawValue: "notification")
+    /// A broker.
     public static let mqtt = LogSource(rawValue: "mqtt")
+    /// A program over HTTP.
     public static let http = LogSource(rawValue: "http")
+    /// A program over D-Bus.
     public static let dbus = LogSource(rawValue: "dbus")
     /// Derived from a bottle's sips: recomputed, never edited.
     public static let bottle = LogSource(rawValue: "bottle")

@@ -3,10 +3,12 @@
 public struct TimeGrid: Hashable, Sendable {
     /// The session's start, or when the interval was changed.
     public var start: Instant
+    /// Minutes between two points, at least 1.
     public var intervalMinutes: Int
     /// The session's start: what silence is measured from when nothing is logged.
     public var sessionStart: Instant
 
+    /// An interval of less than a minute counts as one.
     public init(start: Instant, intervalMinutes: Int, sessionStart: Instant) {
         self.start = start
         self.intervalMinutes = max(1, intervalMinutes)

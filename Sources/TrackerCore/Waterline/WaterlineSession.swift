@@ -1,9 +1,14 @@
 /// A session: from its start until it is ended (tracker law E2, E3). At most one is active.
 public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
+    /// Made once.
     public var id: String
+    /// Whose session it is.
     public var userID: String
+    /// When it began.
     public var startTime: Instant
+    /// When it ended; `nil` while it is active.
     public var endTime: Instant?
+    /// What it came to; `nil` while it is active.
     public var computedSummary: SessionSummary?
     /// N of the rule when the session ended.
     public var ruleN: Int?
@@ -56,8 +61,11 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
         case drinkSize
         case drinkStrength
 
+        /// The case's name.
         public var code: String { rawValue }
+        /// Always `refused`.
         public var category: ProblemCategory { .refused }
+        /// The rule, in a sentence.
         public var sentence: String {
             switch self {
             case .noActiveSession: "There is no active session. Start one first."
@@ -88,16 +96,22 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
 
 /// What a session came to (tracker law E6).
 public struct SessionSummary: Hashable, Sendable, Codable {
+    /// Entries with alcohol.
     public var drinks: Int
+    /// Sum of the estimates.
     public var standardDrinks: Double
+    /// Entries of water.
     public var waters: Int
+    /// Their volume in US fluid ounces.
     public var waterOz: Double
     /// Real seconds.
     public var durationSeconds: Double
     /// `nil` when there was no chance to keep the rule.
     public var adherencePercent: Int?
+    /// The engine's value at the end; may be negative.
     public var finalValue: Double
 
+    /// From the entries of a session that ran from `start` to `end`.
     public init(logs: [LogEntry], start: Instant, end: Instant, everyNDrinks: Int, warningThreshold: Int) {
         let state = WaterlineState.computeState(logs, warningThreshold: warningThreshold)
         let kinds = logs.sorted(by: WaterlineState.isEarlier).map(\.kind)

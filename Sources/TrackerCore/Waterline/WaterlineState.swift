@@ -4,9 +4,13 @@ public struct WaterlineState: Hashable, Sendable {
     public var valueThousandths: Int
     /// Drinks since the last water.
     public var sinceWater: Int
+    /// Entries with alcohol.
     public var drinks: Int
+    /// Entries of water.
     public var waters: Int
+    /// Sum of the estimates in thousandths.
     public var standardThousandths: Int
+    /// The value has reached the warning threshold.
     public var isWarning: Bool
 
     /// The value in drinks; may be negative.

@@ -1,6 +1,8 @@
 /// The one local user (tracker law E2, E8): made on first run.
 public struct WaterlineUser: Hashable, Sendable, Codable, Identifiable {
+    /// Made once.
     public var id: String
+    /// When it was made.
     public var createdAt: Instant
     /// Only where an import brought one.
     public var appleUserId: String?

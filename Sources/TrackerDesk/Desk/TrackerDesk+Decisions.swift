@@ -70,6 +70,7 @@ extension TrackerDesk {
 /// What was offered to sinks, and who has shown it.
 public struct Telling: Sendable {
     let offer: Offer
+    /// In the order in which they were decided.
     public internal(set) var banners: [Banner] = []
 
     /// Something that a person sees: decisions with equal words are one.
@@ -78,12 +79,14 @@ public struct Telling: Sendable {
         /// The sinks that have shown it, by name.
         public let shownBy: [String]
 
+        /// What the person saw.
         public var notification: TrackerNotification { offered.shown }
     }
 
     /// When something next changes by the mere passing of time.
     public var nextChange: Instant { offer.evaluation.nextChange }
 
+    /// The same as an answer of a check.
     public var report: CheckReport {
         let unseen = banners.filter(\.shownBy.isEmpty).map(\.notification)
         var state = offer.evaluation.snapshot

@@ -97,12 +97,16 @@ private struct WireLines {
 
 /// How much went out.
 public struct JournalExportReport: Hashable, Sendable, Encodable {
+    /// Entries that went out.
     public let entries: Int
 }
 
 /// What came in, and the day's new state.
 public struct JournalImportReport: Hashable, Sendable, Encodable {
+    /// Entries that are new here.
     public let added: Int
+    /// Entries that were here already.
     public let known: Int
+    /// How the day stands now.
     public let state: TrackerSnapshot
 }

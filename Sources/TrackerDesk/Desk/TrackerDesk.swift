@@ -9,7 +9,9 @@ import TrackerCore
 /// surface hands both in. Each method answers with a report, which is the JSON of every surface, or throws a `Problem`.
 /// Each method that changes something runs by itself what follows a commit (tracker law B8), so no surface can forget it.
 public struct TrackerDesk: Sendable {
+    /// The store that everything is done with.
     public let store: TrackerStore
+    /// Who does it, and when.
     public let context: WriteContext
     /// Whether a notification would reach somebody: `notifications` in the state.
     public let canNotify: Bool
@@ -18,6 +20,7 @@ public struct TrackerDesk: Sendable {
     /// Takes what a person has to know beside an answer, a sentence each.
     let remark: @Sendable (String) -> Void
 
+    /// For one request; `remark` hears what a person should know beside the answer.
     public init(_ store: TrackerStore, _ context: WriteContext, canNotify: Bool = false, remark: @escaping @Sendable (String) -> Void = { _ in }) {
         self.store = store
         self.context = context
@@ -37,7 +40,9 @@ public struct TrackerDesk: Sendable {
         self.init(store, WriteContext(now: now, zone: zone, source: source, isAsked: isAsked, makeID: makeID), canNotify: canNotify, remark: remark)
     }
 
+    /// The time of the request.
     public var now: Instant { context.now }
+    /// The zone of its days.
     public var zone: Zone { context.zone }
 
     /// The day that runs now.

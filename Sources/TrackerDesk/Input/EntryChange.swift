@@ -4,6 +4,7 @@ import TrackerCore
 public struct EntryChange: Hashable, Sendable {
     /// A drink's amount.
     public var ml: Int?
+    /// When it was.
     public var at: Instant?
     /// Standard drinks of an entry with alcohol.
     public var estimate: Double?

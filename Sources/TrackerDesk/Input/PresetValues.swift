@@ -2,8 +2,11 @@ import TrackerCore
 
 /// What a preset is to be; whatever is `nil` stays, or takes its default.
 public struct PresetValues: Hashable, Sendable {
+    /// What the person calls it, 1 to 64 characters.
     public var name: String?
+    /// What kind of drink it is.
     public var type: DrinkType?
+    /// Its volume in US fluid ounces.
     public var sizeOz: Double?
     /// Percent by volume.
     public var abv: Double?

@@ -4,6 +4,7 @@ import TrackerCore
 public struct ZoneChoice: Hashable, Sendable {
     /// By a flag, the environment or the configuration.
     public let named: Zone?
+    /// The machine's zone.
     public let machine: Zone
 
     /// - Throws: `UnknownZone`.

@@ -2,10 +2,12 @@ import TrackerCore
 
 /// One day of the history.
 public struct DayReport: Hashable, Sendable, Encodable {
+    /// The day.
     public let day: LocalDay
     /// `nil` for days to come.
     public let record: DayRecord?
 
+    /// A day, with its record where there is one.
     public init(_ day: LocalDay, _ record: DayRecord?) {
         self.day = day
         self.record = record
@@ -25,14 +27,19 @@ public struct DayReport: Hashable, Sendable, Encodable {
 
 /// A day with its drinks, oldest first.
 public struct DayDrinksReport: Hashable, Sendable, Encodable {
+    /// The day.
     public let day: DayReport
+    /// Its drinks, oldest first.
     public let drinks: [DrinkReport]
 }
 
 /// The bars of a week.
 public struct WeekReport: Hashable, Sendable, Encodable {
+    /// Seven days, in order.
     public let days: [DayReport]
+    /// Their sum.
     public let totalMl: Int
+    /// Days in a row that met their goal (tracker law D3).
     public let streak: Int
 }
 
@@ -40,13 +47,17 @@ public struct WeekReport: Hashable, Sendable, Encodable {
 public struct MonthReport: Hashable, Sendable, Encodable {
     /// `2026-06`.
     public let month: String
+    /// The month's days, in order.
     public let days: [DayReport]
+    /// Those of them that met their goal.
     public let metDays: Int
 }
 
 /// Days in a row that met their goal.
 public struct StreakReport: Hashable, Sendable, Encodable {
+    /// Days in a row that met their goal (tracker law D3).
     public let streak: Int
+    /// The record of today.
     public let record: DayRecord
 
     enum CodingKeys: String, CodingKey { case streak, today, todayClass }

@@ -5,6 +5,7 @@ import TrackerCore
 
 /// A drink of the day.
 public struct DrinkReport: Hashable, Sendable, Encodable {
+    /// The drink with its row.
     public let drink: StoredDrink
 
     public init(_ drink: StoredDrink) { self.drink = drink }
@@ -25,7 +26,9 @@ public struct DrinkReport: Hashable, Sendable, Encodable {
 
 /// What a change of one drink answers: the drink, and how the day stands now.
 public struct DrinkOutcome: Hashable, Sendable, Encodable {
+    /// The drink as it is now.
     public let drink: DrinkReport
+    /// How the day stands now.
     public let state: TrackerSnapshot
 
     /// As it is stored, or was.
@@ -36,12 +39,15 @@ public struct DrinkOutcome: Hashable, Sendable, Encodable {
 public struct UndoOutcome: Hashable, Sendable, Encodable {
     /// What was taken back, in words.
     public let undone: String
+    /// How the day stands now.
     public let state: TrackerSnapshot
 }
 
 /// What emptying the day answers.
 public struct ResetOutcome: Hashable, Sendable, Encodable {
+    /// The drinks that were taken out.
     public let deleted: [DrinkReport]
+    /// How the day stands now.
     public let state: TrackerSnapshot
 }
 

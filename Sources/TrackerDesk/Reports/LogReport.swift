@@ -2,6 +2,7 @@ import TrackerCore
 
 /// One entry of a session.
 public struct LogReport: Hashable, Sendable, Encodable {
+    /// The entry.
     public let log: LogEntry
 
     public init(_ log: LogEntry) { self.log = log }

@@ -2,10 +2,12 @@ import TrackerCore
 
 /// A notification, and whether anybody could see it.
 public struct NotificationReport: Hashable, Sendable, Encodable {
+    /// The decision.
     public let notification: TrackerNotification
     /// Somebody could see it: it counts as told.
     public let isShown: Bool
 
+    /// A decision, and whether somebody could see it.
     public init(_ notification: TrackerNotification, isShown: Bool) {
         self.notification = notification
         self.isShown = isShown
@@ -29,7 +31,9 @@ public struct NotificationReport: Hashable, Sendable, Encodable {
 
 /// What a check answers.
 public struct CheckReport: Hashable, Sendable, Encodable {
+    /// What was decided, most important first.
     public let notifications: [NotificationReport]
+    /// How the day stands.
     public let state: TrackerSnapshot
     /// What nobody could see: not counted, it comes again.
     public let unseen: [TrackerNotification]

@@ -2,6 +2,7 @@ import TrackerCore
 
 /// A drink that is logged in one action.
 public struct PresetReport: Hashable, Sendable, Encodable {
+    /// The preset.
     public let preset: DrinkPreset
 
     public init(_ preset: DrinkPreset) { self.preset = preset }
@@ -21,5 +22,6 @@ public struct PresetReport: Hashable, Sendable, Encodable {
 
 /// All presets, in the order they were made.
 public struct PresetList: Hashable, Sendable, Encodable {
+    /// In the order in which they were made.
     public let presets: [PresetReport]
 }

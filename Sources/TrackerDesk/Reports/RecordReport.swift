@@ -3,6 +3,7 @@ import TrackerCore
 
 /// A record as the bottle sent it, and what was made of it.
 public struct RecordReport: Hashable, Sendable, Encodable {
+    /// The record's row.
     public let record: JournalRow
 
     public init(_ record: JournalRow) { self.record = record }
@@ -28,6 +29,7 @@ public struct RecordReport: Hashable, Sendable, Encodable {
 
 /// Bytes that are no record.
 public struct JunkReport: Hashable, Sendable, Encodable {
+    /// The bytes' row.
     public let junk: QuarantinedBytes
 
     public init(_ junk: QuarantinedBytes) { self.junk = junk }
@@ -47,17 +49,22 @@ public struct JunkReport: Hashable, Sendable, Encodable {
 
 /// What the bottle delivered and nobody counts.
 public struct JournalReport: Hashable, Sendable, Encodable {
+    /// Records that are kept and not counted.
     public let records: [RecordReport]
+    /// Bytes that are no record.
     public let junk: [JunkReport]
     /// How many records wait, by the reason that they wait for.
     public let doubts: [Doubt]
     /// Pieces of bytes that are no record, and how many of them are no longer kept.
     public let junkReceived: Int
+    /// Further bytes, of which only the number is kept.
     public let junkNotKept: Int
 
     /// Why records wait, and how many wait for that.
     public struct Doubt: Hashable, Sendable {
+        /// The reason's word.
         public let reason: String
+        /// How many records wait for it.
         public let count: Int
     }
 
@@ -80,6 +87,8 @@ public struct ResolveOutcome: Hashable, Sendable, Encodable {
     public let resolved: Int
     /// Records that stand otherwise now.
     public let changed: Int
+    /// Records that still wait.
     public let waiting: Int
+    /// How the day stands now.
     public let state: TrackerSnapshot
 }

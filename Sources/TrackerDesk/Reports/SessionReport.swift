@@ -3,6 +3,7 @@ import TrackerCore
 
 /// A Waterline session with its entries.
 public struct SessionReport: Hashable, Sendable, Encodable {
+    /// The session with what counts in it.
     public let view: SessionView
 
     public init(_ view: SessionView) { self.view = view }
@@ -32,12 +33,15 @@ public struct SessionReport: Hashable, Sendable, Encodable {
 public struct SessionStart: Hashable, Sendable, Encodable {
     /// `false`: one was running already.
     public let started: Bool
+    /// The session that began.
     public let session: SessionReport
 }
 
 /// What a new entry of a session answers: the session's new state.
 public struct LogOutcome: Hashable, Sendable, Encodable {
+    /// The new entry.
     public let log: LogEntry
+    /// How the session stands now.
     public let session: SessionReport
 
     public func encode(to encoder: any Encoder) throws { try session.encode(to: encoder) }
@@ -45,5 +49,6 @@ public struct LogOutcome: Hashable, Sendable, Encodable {
 
 /// Past sessions, newest first.
 public struct SessionList: Hashable, Sendable, Encodable {
+    /// Newest first.
     public let sessions: [SessionReport]
 }

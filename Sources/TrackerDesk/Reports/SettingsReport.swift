@@ -4,10 +4,13 @@ import TrackerCore
 public struct SettingsReport: Hashable, Sendable, Encodable {
     /// A setting's name and what is in force.
     public struct Line: Hashable, Sendable {
+        /// The setting's name.
         public let name: String
+        /// What it is.
         public let value: SettingValue
     }
 
+    /// In the order in which they were asked for.
     public let lines: [Line]
     /// Values that stand in the store and no longer fit their rule: the default is in force.
     public let refused: [SettingRefusal]
@@ -26,6 +29,7 @@ public struct SettingsReport: Hashable, Sendable, Encodable {
 public struct BottleSettingsReport: Hashable, Sendable, Encodable {
     /// The bottle, as it was named.
     public let bottle: String
+    /// Names and what is in force for that bottle.
     public let settings: SettingsReport
     /// Names of those that are the bottle's own; the others are the store's.
     public let own: [String]
@@ -35,7 +39,9 @@ public struct BottleSettingsReport: Hashable, Sendable, Encodable {
 public struct SetupReport: Hashable, Sendable, Encodable {
     /// Nobody was welcomed before.
     public let isFirst: Bool
+    /// All settings, as they are now.
     public let settings: SettingsReport
+    /// All presets, as they are now.
     public let presets: [PresetReport]
     /// How the question after notifications went, in the surface's words.
     public let notifications: String

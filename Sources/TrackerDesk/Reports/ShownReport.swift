@@ -4,9 +4,11 @@ import TrackerCore
 public struct ShownReport: Hashable, Sendable, Encodable {
     /// One notification that somebody saw.
     public struct Line: Hashable, Sendable, Encodable {
+        /// The decision's id.
         public var id: String
         /// The id of its kind: what takes the place of what.
         public var kind: String
+        /// When somebody saw it.
         public var sentAt: Instant
         /// Where it was seen: `desktop`, `output`, `mqtt` …
         public var sinks: [String]
@@ -22,5 +24,6 @@ public struct ShownReport: Hashable, Sendable, Encodable {
         }
     }
 
+    /// Newest first.
     public var notifications: [Line]
 }

@@ -3,6 +3,7 @@ import TrackerCore
 
 /// A token given out, without the token itself.
 public struct TokenReport: Hashable, Sendable, Encodable {
+    /// What is known of it.
     public let record: TokenRecord
 
     public init(_ record: TokenRecord) { self.record = record }
@@ -20,17 +21,22 @@ public struct TokenReport: Hashable, Sendable, Encodable {
 
 /// All tokens ever given out, oldest first.
 public struct TokenList: Hashable, Sendable, Encodable {
+    /// Oldest first.
     public let tokens: [TokenReport]
 }
 
 /// A token, once.
 public struct NewToken: Hashable, Sendable, Encodable {
+    /// By which it can be taken back.
     public let id: String
+    /// What its owner calls it.
     public let label: String
+    /// The token itself: it is shown this once.
     public let token: String
 }
 
 /// How many tokens were revoked.
 public struct Revocation: Hashable, Sendable, Encodable {
+    /// How many were taken back.
     public let revoked: Int
 }

@@ -2,7 +2,9 @@ import TrackerCore
 
 /// Why each reminder is told at one moment, or not, and how the day stands then.
 public struct WhyReport: Sendable, Encodable {
+    /// Each reminder with its conditions.
     public let explanation: Explanation
+    /// How the day stood then.
     public let state: TrackerSnapshot
 
     enum CodingKeys: String, CodingKey { case state }

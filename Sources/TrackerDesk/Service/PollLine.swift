@@ -2,16 +2,25 @@ import TrackerCore
 
 /// One poll that is over.
 public struct PollLine: Hashable, Sendable, Encodable {
+    /// When it was over.
     public var at: Instant
+    /// The bottle's identity; `nil` where none was found.
     public var bottle: String?
     /// `done`, or the failure's code.
     public var result: String
+    /// What came of it, for a person.
     public var sentence: String
+    /// Records that came, each once.
     public var received: Int
+    /// Those that are new.
     public var new: Int
+    /// Those that were known.
     public var duplicates: Int
+    /// Those whose date is in doubt.
     public var suspect: Int
+    /// Those that the bottle was told to forget.
     public var acknowledged: Int
+    /// How long it took.
     public var seconds: Double
 
     public init(

@@ -10,6 +10,7 @@ public struct ServiceDoor: Sendable {
         case once
     }
 
+    /// How the polling stands.
     public var status: @Sendable () async -> ServiceStatus
     /// Polls as soon as may be.
     public var pollNow: @Sendable () async -> Void
@@ -17,6 +18,7 @@ public struct ServiceDoor: Sendable {
     public var recentPolls: @Sendable () async -> [PollLine]
     /// Sends one command in the words of the command line; answers with the bottle's answer in words.
     public var send: @Sendable ([String]) async throws -> String
+    /// Hears that somebody looks at the day.
     public var look: @Sendable (Look) async -> Void
 
     public init(

@@ -2,6 +2,7 @@ import TrackerCore
 
 /// How the polling stands, right now.
 public struct ServiceStatus: Hashable, Sendable, Encodable {
+    /// The program's version.
     public var version: String
     /// `idle`, `connected` where the bottle's connection is kept, or what the poll under way does: `scanning`, `connecting`, `polling`.
     public var stage: String

@@ -12,6 +12,7 @@ public struct RecordedAnswers: Hashable, Sendable {
         case strict
     }
 
+    /// Whether the recording answers instead of the model, or beside it.
     public let mode: Mode
     /// Values in answer to a request, for each time it was made.
     private var answers: [[UInt8]: [[[UInt8]]]] = [:]

@@ -4,10 +4,12 @@ import BottleProtocol
 public struct BottleFlash: Hashable, Sendable, Codable {
     /// A record in the ring; numbers grow and are never used twice, so that an acknowledgement drops what was sent and nothing else.
     public struct Stored: Hashable, Sendable, Codable {
+        /// Its number, from 1, never used twice.
         public let number: UInt64
         /// 26 hex digits.
         private let raw: String
 
+        /// A record of 13 bytes under its number.
         public init(number: UInt64, raw: [UInt8]) {
             self.number = number
             self.raw = raw.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
@@ -32,6 +34,7 @@ public struct BottleFlash: Hashable, Sendable, Codable {
 
     /// Oldest first.
     public private(set) var records: [Stored] = []
+    /// The number that the next record will have.
     public private(set) var nextNumber: UInt64 = 1
     /// Records that were pushed out by newer ones before anybody fetched them.
     public private(set) var overwritten = 0
@@ -47,13 +50,19 @@ public struct BottleFlash: Hashable, Sendable, Codable {
         var ml: UInt16
     }
 
+    /// The daily goal that is set in it.
     public var goalMl: UInt16 = 2500
+    /// What it counts as drunk today.
     public var amountMl: UInt16 = 0
     /// Day of the bottle's clock to which `amountMl` belongs.
     public var amountDay: Int64 = 0
+    /// Water that is in it.
     public var levelMl: UInt16 = BottleFlash.fullMl
+    /// Charge of its battery, 0–100.
     public var batteryPercent: UInt8 = 97
+    /// The data byte of its charging entry: 0 no, 1 charging, 2 full.
     public var charging: UInt8 = 0
+    /// Number of its language.
     public var language: UInt8 = 0
     /// °C, Vita.
     public var temperatureC: Int8 = 21
@@ -63,6 +72,7 @@ public struct BottleFlash: Hashable, Sendable, Codable {
     public var reminder: [UInt8] = ReminderSetting.standard.encoded
     /// Four bytes, see `ReminderLight`.
     public var light: [UInt8] = [0, 0, 0, 0]
+    /// A host has been confirmed by its button.
     public var isRegistered = false
     /// The bottle's clock minus the host's, milliseconds; `nil` while the clock is lost.
     public var clockOffset: Int64? = 0
@@ -72,6 +82,7 @@ public struct BottleFlash: Hashable, Sendable, Codable {
     /// A full bottle on the app's scale (protocol law P2.2, type 08).
     public static let fullMl: UInt16 = 530
 
+    /// A bottle as it leaves the factory: full of water, its log empty.
     public init() {}
 
     /// A log filled beforehand, oldest first; of more than `capacity` records the oldest are gone.

@@ -13,6 +13,7 @@ public enum OfferedProfiles: String, CaseIterable, Sendable {
     /// One profile alone.
     public init(_ profile: BottleProfile) { self = profile == .draft ? .draft : .retail }
 
+    /// Those tables, the draft one first where it shows both.
     public var profiles: [BottleProfile] {
         switch self {
         case .both: [.draft, .retail]
@@ -26,7 +27,9 @@ public enum OfferedProfiles: String, CaseIterable, Sendable {
 
 /// Who the bottle is: what never changes while it lives.
 public struct BottleIdentity: Hashable, Sendable {
+    /// Which tables it shows.
     public var profile: OfferedProfiles
+    /// What it is, and so what it measures.
     public var model: BottleModel
     /// Advertised name.
     public var name: String

@@ -2,6 +2,7 @@ import BottleProtocol
 
 /// A clock on the wall in milliseconds since 2000-01-01T00:00:00, without a zone: what the bottle's clock counts in.
 public struct LocalTime: Hashable, Comparable, Sendable, Codable {
+    /// Since 2000-01-01T00:00:00 on that clock.
     public var milliseconds: Int64
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 

@@ -6,6 +6,7 @@ public struct BottleFaultWord: Sendable {
         case number(WritableKeyPath<BottleFaults, Int>, ClosedRange<Int>)
     }
 
+    /// The word.
     public let name: String
     /// The word as it is written, with a number where it takes one.
     public let example: String
@@ -24,6 +25,7 @@ public struct BottleFaultWord: Sendable {
     private static let percent = 0...100
     private static let milliseconds = 0...600_000
 
+    /// Every word, in the order in which they are listed.
     public static var all: [BottleFaultWord] {
         [
             BottleFaultWord("drop", \.drop, percent, 5, "that many percent of the notifications never leave"),

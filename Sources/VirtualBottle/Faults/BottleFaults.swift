@@ -61,10 +61,12 @@ public struct BottleFaults: Hashable, Sendable {
     /// A third characteristic notifies every 5 s.
     public var keepAlive = false
 
+    /// A bottle that does nothing wrong.
     public init() {}
 
     /// A word that does not exist, or a number that it can not take.
     public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Which word it is, and what is wrong with it.
         public let description: String
     }
 

@@ -31,10 +31,12 @@ public struct BytePattern: Hashable, Sendable {
 }
 
 extension BytePattern: Codable, CustomStringConvertible {
+    /// The text that it is read from.
     public var description: String {
         bytes.map { $0.map { Octets([$0]).description } ?? "??" }.joined() + (takesRest ? "*" : "")
     }
 
+    /// From that text.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let pattern = BytePattern(try container.decode(String.self)) else {

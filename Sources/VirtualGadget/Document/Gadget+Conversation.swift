@@ -5,8 +5,10 @@ import Bluetooth
 extension Gadget {
     /// One connection: the order of its exchanges is the state that the gadget goes through.
     public struct Conversation: Hashable, Sendable, Codable {
+        /// In order.
         public var exchanges: [Exchange]
 
+        /// In that order.
         public init(_ exchanges: [Exchange] = []) { self.exchanges = exchanges }
     }
 
@@ -24,6 +26,7 @@ extension Gadget {
 
     /// A request with everything that came of it.
     public struct Exchange: Hashable, Sendable, Codable {
+        /// What kind of request it is.
         public var request: Request
         /// Of the value or descriptor that was asked for; `nil` for `connect`.
         public var handle: UInt16?
@@ -52,6 +55,7 @@ extension Gadget {
         /// Since the request, in milliseconds.
         public var afterMs: Int
 
+        /// A value, or an error, and how long it took.
         public init(value: Octets? = nil, error: UInt8? = nil, afterMs: Int = 0) {
             self.value = value
             self.error = error
@@ -63,6 +67,7 @@ extension Gadget {
     public struct Value: Hashable, Sendable, Codable {
         /// Of the characteristic's value.
         public var handle: UInt16
+        /// What was sent.
         public var value: Octets
         /// Since the request, in milliseconds.
         public var afterMs: Int

@@ -13,7 +13,9 @@ extension Gadget {
         public var end: UInt16
         /// `true` for a secondary service, which is found only through services that include it; `nil`: it is a primary one.
         public var secondary: Bool?
+        /// How it is known.
         public var source: Source
+        /// Services that it includes.
         public var includes: [Include]
         /// In order of their handles.
         public var characteristics: [Characteristic]
@@ -38,6 +40,7 @@ extension Gadget {
         public var handle: UInt16
         /// First and last handle of the service that is included.
         public var start: UInt16
+        /// Its last handle.
         public var end: UInt16
         /// Of the included service; `nil`: the declaration does not say (128 bits do not fit there).
         public var uuid: BluetoothUUID?
@@ -60,6 +63,7 @@ extension Gadget {
         public var handle: UInt16
         /// As declared; what was seen of it where `source` is `seen`.
         public var properties: CharacteristicProperties
+        /// How it is known.
         public var source: Source
         /// As it was last read; `nil`: it never was.
         public var value: Octets?
@@ -81,6 +85,7 @@ extension Gadget {
 
         /// Where a host subscribes (2902).
         public var configuration: UInt16? { descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle }
+        /// It sends values by itself.
         public var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
     }
 
@@ -88,7 +93,9 @@ extension Gadget {
     public struct Descriptor: Hashable, Sendable, Codable {
         /// `nil`: unknown; only its handle was seen.
         public var uuid: BluetoothUUID?
+        /// Its handle.
         public var handle: UInt16
+        /// How it is known.
         public var source: Source
         /// As it was last read; `nil`: it never was.
         public var value: Octets?

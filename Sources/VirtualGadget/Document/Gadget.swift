@@ -42,6 +42,7 @@ public struct Gadget: Hashable, Sendable {
     /// What the capture does not show, a sentence each.
     public var gaps: [String] = []
 
+    /// The version that this project writes, and the newest that it reads.
     public static let currentVersion = 1
 
     public init(
@@ -69,6 +70,7 @@ extension Gadget: Codable {
         case address, addressType, name, mtu, advertisement, scanResponse, services, conversations, rules, gaps
     }
 
+    /// From the document; a newer version is refused.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         version = try container.decode(Int.self, forKey: .version)

@@ -1,8 +1,10 @@
 /// Bytes that stand in a document as hex digits: `"0102ff"`. Blanks between them are fine when it is read.
 public struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
+    /// The bytes themselves.
     public var bytes: [UInt8]
 
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
+    /// `[0x01, 0x02]`.
     public init(arrayLiteral elements: UInt8...) { bytes = elements }
 
     /// From pairs of hex digits; `nil` for anything else.
@@ -40,6 +42,7 @@ extension Octets: CustomStringConvertible {
 }
 
 extension Octets: Codable {
+    /// From hex digits.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)

@@ -41,7 +41,9 @@ public struct GadgetMachine: Sendable {
     private static let stall = Duration.seconds(30)
     private static let mostUnknown = 1000
 
+    /// What it answers from.
     public let gadget: Gadget
+    /// How closely it keeps to the recording.
     public let mode: Mode
     /// What to publish on the link before the first event.
     public let application: GATTApplication
