@@ -36,6 +36,18 @@ import TrackerCore
         }
     }
 
+    /// The first of them used to count, whatever a proxy before us had believed.
+    @Test(arguments: [("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", "")])
+    func aRequestNamesItsHostOnce(first: String, second: String) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let client = try RawHTTP(port: house.port)
+            client.send("POST /api/v1/drinks HTTP/1.1\r\nHost: \(first)\r\nhOST: \(second)\r\nOrigin: http://localhost\r\nContent-Type: application/json\r\nContent-Length: 11\r\nConnection: close\r\n\r\n{\"ml\": 250}")
+            let reply = try RawHTTP.reply(try await client.read { _ in false })
+            #expect(reply.status == 400 && reply.code == "severalHosts", "\(reply.status) \(reply.body)")
+            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
+        }
+    }
+
     @Test func fromBeyondThisMachineNobodyLooksWithoutBeingLetIn() async throws {
         try await ServedHousehold.serve { house async throws in
             let proxied = ["X-Forwarded-For": "203.0.113.9"]

@@ -36,6 +36,8 @@ struct Door: RouterMiddleware {
     }
 
     private func admit(_ request: Request, _ visit: inout Visit) throws {
+        // The first `Host` became the authority. Which of several a proxy before us believed nobody knows (RFC 9112, 3.2).
+        guard request.headers[values: .host].isEmpty else { throw HTTPProblem(.badRequest, "severalHosts", "The request names its host more than once.") }
         let authority = request.head.authority ?? ""
         let isBehindProxy = request.headers.contains { [.xForwardedFor, .xForwardedHost, .forwarded, .xRealIP, .via].contains($0.name) }
         let isLoopback = !isBehindProxy && (isPrivate || visit.remote.map(Self.isLoopback) == true)
@@ -124,6 +126,7 @@ struct Door: RouterMiddleware {
 }
 
 extension HTTPField.Name {
+    static let host = Self("Host")!
     static let xForwardedFor = Self("X-Forwarded-For")!
     static let forwarded = Self("Forwarded")!
     static let xForwardedHost = Self("X-Forwarded-Host")!
