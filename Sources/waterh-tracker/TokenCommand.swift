@@ -13,10 +13,19 @@ struct TokenCommand: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "new", abstract: "Make a token and show it, once.")
         @OptionGroup var options: StoreOptions
         @Option(help: "What it is for.") var label = "cli"
+        @Option(help: "What it is good for: read (look), log (drinks and sessions), control (settings and the bottle, too), admin (everything).") var scope = Scope.log
 
         func run(_ desk: Desk) throws {
-            let new = try desk.tracker.makeToken(label: label)
-            try desk.say(new) { [new.token, "It is shown only now. Revoke it with: waterh-tracker token revoke \(new.id.prefix(8))"] }
+            let new = try desk.tracker.makeToken(label: label, scope: scope)
+            try desk.say(new) {
+                [new.token, "It is shown only now. Whoever has it may \(scope.words); with more or less: --scope \(Self.others(than: scope))",
+                    "Revoke it with: waterh-tracker token revoke \(new.id.prefix(8))"]
+            }
+        }
+
+        private static func others(than scope: Scope) -> String {
+            let names = Scope.allCases.filter { $0 != scope }.map(\.rawValue)
+            return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
         }
     }
 
@@ -30,7 +39,7 @@ struct TokenCommand: ParsableCommand {
             let tokens = list.tokens.map(\.record)
             try desk.say(list) {
                 tokens.isEmpty ? ["No tokens."] : tokens.map {
-                    "\($0.id.prefix(8))  \(desk.dateTime($0.createdAt))  \($0.label)\($0.revokedAt == nil ? "" : "  revoked")"
+                    "\($0.id.prefix(8))  \(desk.dateTime($0.createdAt))  \($0.scope.padded(7))  \($0.label)\($0.revokedAt == nil ? "" : "  revoked")"
                 }
             }
         }
@@ -53,3 +62,5 @@ struct TokenCommand: ParsableCommand {
         }
     }
 }
+
+extension Scope: ExpressibleByArgument {}

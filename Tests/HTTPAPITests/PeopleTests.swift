@@ -3,6 +3,7 @@ import Foundation
 import Store
 import Testing
 import TrackerCore
+import TrackerDesk
 
 /// Several people behind one server: what opens one's day opens nobody else's.
 @Suite struct PeopleTests {

@@ -132,7 +132,7 @@ import TrackerDesk
     @Test func aTokenIsInItsAnswerAndNowhereElse() async throws {
         try await ServedHousehold.serve { house async throws in
             let made = try await house.ask("POST", "/api/v1/tokens", #"{"label": "x"}"#, headers: house.page.merging(["Idempotency-Key": "tk"]) { $1 })
-            #expect(made.json["token"] != nil)
+            #expect(made.json["token"] != nil && made.json["scope"] as? String == "log", "without a scope it is good for no more than its use, which is to log")
             let known = try #require(try house.store.request("tk"))
             #expect(known.answer == nil)
         }

@@ -1,3 +1,5 @@
+import TrackerDesk
+
 /// What a caller may do, and with whose day. A token is one store's, and opens that person's day only.
 struct Rights: Sendable {
     /// What somebody was let in by.

@@ -12,9 +12,9 @@ enum AccountRoutes {
             return .json(try ask.person.desk().tokens())
         }
         table.write(.post, "tokens", needs: .admin, way: .secret) { _, desk, fields in
-            let (label, scope) = (try fields.text("label") ?? "http", try fields.scope("scope") ?? .control)
+            let (label, scope) = (try fields.text("label") ?? "http", try fields.scope("scope") ?? .log)
             try fields.finish()
-            return .json(try desk.makeToken(label: String(label.prefix(64)), scope: scope.rawValue), status: .created)
+            return .json(try desk.makeToken(label: String(label.prefix(64)), scope: scope), status: .created)
         }
         table.write(.delete, "tokens/:token", needs: .admin) { ask, desk, fields in
             try fields.finish()
@@ -66,7 +66,7 @@ enum AccountRoutes {
             throw HTTPProblem(.tooManyRequests, "tooManyTries", "Too many tries: wait \(seconds) seconds.", headers: [.retryAfter: "\(seconds)"])
         case .letIn(let grant):
             guard let person = household.person(grant.person) else { throw wrongCode }
-            let made = try person.desk().makeToken(label: grant.label, scope: grant.scope.rawValue)
+            let made = try person.desk().makeToken(label: grant.label, scope: grant.scope)
             let paired = Paired(
                 scope: grant.scope.rawValue, token: wantsToken ? made.token : nil, person: person.name, page: household.page(of: person.name))
             var answer = Answer.json(paired)

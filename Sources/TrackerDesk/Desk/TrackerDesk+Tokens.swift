@@ -8,12 +8,12 @@ extension TrackerDesk {
     /// Makes a token of 256 random bits. It is in this answer and nowhere else: the store keeps its fingerprint.
     /// - Parameters:
     ///   - label: what it is for.
-    ///   - scope: what it is good for: `read`, `log`, `control` or `admin`.
-    public func makeToken(label: String, scope: String = "control") throws -> NewToken {
+    ///   - scope: what it is good for.
+    public func makeToken(label: String, scope: Scope) throws -> NewToken {
         try change {
             let token = "wt_" + Self.secret()
-            let record = try store.addToken(token, label: label, scope: scope, context)
-            return NewToken(id: record.id, label: label, token: token)
+            let record = try store.addToken(token, label: label, scope: scope.rawValue, context)
+            return NewToken(id: record.id, label: label, scope: scope, token: token)
         }
     }
 

@@ -8,12 +8,13 @@ public struct TokenReport: Hashable, Sendable, Encodable {
 
     public init(_ record: TokenRecord) { self.record = record }
 
-    enum CodingKeys: String, CodingKey { case id, label, createdAt, isRevoked }
+    enum CodingKeys: String, CodingKey { case id, label, scope, createdAt, isRevoked }
 
     public func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(record.id, forKey: .id)
         try keys.encode(record.label, forKey: .label)
+        try keys.encode(record.scope, forKey: .scope)
         try keys.encode(record.createdAt.description, forKey: .createdAt)
         try keys.encode(record.revokedAt != nil, forKey: .isRevoked)
     }
@@ -31,6 +32,8 @@ public struct NewToken: Hashable, Sendable, Encodable {
     public let id: String
     /// What its owner calls it.
     public let label: String
+    /// What it is good for.
+    public let scope: Scope
     /// The token itself: it is shown this once.
     public let token: String
 }

@@ -1,0 +1,25 @@
+/// What a token is good for. Each includes the ones before it.
+public enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
+    /// Look.
+    case read
+    /// Log, change and delete drinks; run a session.
+    case log
+    /// Settings, presets, the bottle.
+    case control
+    /// Let others in, and purge.
+    case admin
+
+    public static func < (left: Scope, right: Scope) -> Bool { left.rank < right.rank }
+
+    /// What who has it may do, in words.
+    public var words: String {
+        switch self {
+        case .read: "look"
+        case .log: "look, and log, change and delete drinks and sessions"
+        case .control: "log, and change settings, presets and the bottle"
+        case .admin: "do everything: let others in, and delete everything, too"
+        }
+    }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
