@@ -105,9 +105,9 @@ struct DemoService: Sendable {
         }
     }
 
-    /// Half past six of a day that has not begun: who opens the page sees all of it.
+    /// Half past six of the next day: who opens the page sees all of it. Before four in the morning that is half past six of this one.
     private static func nextMorning(_ now: Instant, _ zone: Zone) -> Instant {
-        var wall = zone.wall(at: now.advanced(seconds: 86_400))
+        var wall = zone.wall(at: now.advanced(seconds: 86_400 - 4 * 3600))
         (wall.hour, wall.minute, wall.second) = (6, 30, 0)
         switch zone.moments(of: wall) {
         case .once(let instant), .repeated(let instant, _), .skipped(let instant, _): return instant

@@ -40,7 +40,7 @@ import Testing
         // Behind by less than a reminder is worth: 833 ml are expected.
         #expect(try await tracker("log 810 --now 2026-06-15T11:59").exitCode == 0)
         let rounded = try await decided("pace", "why --now 2026-06-15T12:00")
-        #expect(!rounded.isTold && rounded.by == ["deficitLargeEnough"] && rounded.facts.contains("23 ml behind; told is from 50 ml on"), "\(rounded)")
+        #expect(!rounded.isTold && rounded.by == ["deficitLargeEnough"] && rounded.facts.contains("23 ml behind; a reminder comes from 50 ml on"), "\(rounded)")
         // One a day: amber at two, and then red is held back.
         #expect(try await tracker("settings set reminders.maxPerDay 1").exitCode == 0)
         #expect(try await tracker("check --show --now 2026-06-15T14:00").output.contains("Hydration"))

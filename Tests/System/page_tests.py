@@ -9,6 +9,7 @@ import argparse
 import sys
 import unittest
 
+import suite
 from pages import browser
 from pages.bottle import Bottle
 from pages.history import History
@@ -32,26 +33,35 @@ def main():
     options = parser.parse_intermixed_args()
     browser.configure(options)
     loader = unittest.TestLoader()
-    suite = unittest.TestSuite()
+    chosen = unittest.TestSuite()
     for case in SUITES:
         for name in loader.getTestCaseNames(case):
             full = f"{case.__name__}.{name}"
             if not options.only or any(full == word or case.__name__ == word or name == word for word in options.only):
-                suite.addTest(case(name))
-    if suite.countTestCases() == 0:
+                chosen.addTest(case(name))
+    if chosen.countTestCases() == 0:
         sys.exit(f"page_tests: no test is called {' '.join(options.only)}")
     try:
-        result = unittest.TextTestRunner(verbosity=2).run(suite)
-        failed = [case for case, _ in result.failures + result.errors]
-        # A browser on a busy machine is slow now and then: what fails once and then passes is named, what fails twice is wrong.
-        if failed and len(failed) <= 5:
-            again = unittest.TextTestRunner(verbosity=2).run(unittest.TestSuite(type(case)(case._testMethodName) for case in failed))
-            if again.wasSuccessful():
-                print("page_tests: flaky: " + ", ".join(f"{type(case).__name__}.{case._testMethodName}" for case in failed), file=sys.stderr)
-                failed = []
+        failed = run(chosen)
+        # As everywhere in the suite: what is red runs once more, green then it is flaky, and flaky in two runs in a row is red.
+        if 0 < len(failed) <= suite.MOST_AGAIN and not options.only:
+            entry = suite.blank("pages") | {"failed": {name: [] for name in failed}}
+            suite.remember("pages", suite.again(entry, lambda name: not run(unittest.TestSuite([type(failed[name])(failed[name]._testMethodName)]))))
+            failed = entry["failed"]
+            for name in entry["flaky"]:
+                print(f"flaky: {name}", flush=True)
+        elif not failed and not options.only:
+            suite.remember("pages", set())
     finally:
         browser.close()
     sys.exit(1 if failed else 0)
+
+
+def run(tests):
+    """What failed, by its name."""
+    result = unittest.TextTestRunner(verbosity=2).run(tests)
+    cases = [getattr(case, "test_case", case) for case, _ in result.failures + result.errors]
+    return {f"{type(case).__name__}.{case._testMethodName}": case for case in cases}
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 import { h, icon, setText, show } from './dom.js';
 import { clock } from './format.js';
 import { home, pathOf as bare } from './home.js';
-import { live, on, start } from './live.js';
+import { live, on, start, welcoming } from './live.js';
 import { notices } from './notices.js';
 import { people } from './people.js';
 import { watchQueue } from './queue.js';
@@ -46,6 +46,8 @@ const pathOf = () => {
   return pages[path] ? path : '/';
 };
 
+const showWelcome = () => welcoming(pathOf() === '/welcome' && live.state?.service?.setupDone === false);
+
 async function openPage({ isFirst = false } = {}) {
   turn += 1;
   const mine = turn;
@@ -69,6 +71,7 @@ async function openPage({ isFirst = false } = {}) {
   // Waterline's name stays out of the window's title: others see it (US-036).
   document.title = ['today', 'waterline'].includes(page.name) ? t.title : `${t.pages[page.name]} · ${t.title}`;
   leave = view(root, { go }) ?? null;
+  showWelcome();
   if (isFirst) return;
   scrollTo(0, 0);
   main.focus({ preventScroll: true });
@@ -112,8 +115,13 @@ on('state', ({ service }) => {
   show(links.get('/waterline'), isShown);
   if (!isShown && pathOf() === '/waterline') go('/');
   // The first visit, once: whoever skips it is not asked again on this page.
-  if (service?.setupDone === false && !live.isFromMemory && !isWelcomed && pathOf() === '/') go('/welcome');
+  if (service?.setupDone === false && !live.isFromMemory && !isWelcomed && pathOf() === '/') {
+    // Not even for a moment how far behind a goal they are that nobody has set.
+    main.replaceChildren();
+    go('/welcome');
+  }
   if (service) isWelcomed = true;
+  showWelcome();
 });
 
 addEventListener('waterh-unpaired', () => { if (location.pathname !== '/pair') location.assign(`/pair?to=${encodeURIComponent(location.pathname)}`); });

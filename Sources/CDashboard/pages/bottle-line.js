@@ -6,12 +6,10 @@ import { ask, live, on } from './live.js';
 import { said, t } from './texts.js';
 import { act } from './ui.js';
 
-/** How far the bottle's clock is off, in words. */
-export const drift = (seconds) => {
-  if (seconds === null || seconds === undefined) return t.unknown;
-  if (seconds === 0) return t.clockRight;
-  return t.clockOff(Math.abs(seconds), seconds > 0);
-};
+/** Whether it is known how far the bottle's clock is off. Where time flies, in a demonstration, the bottle's does not. */
+export const knowsDrift = (state) => Number.isFinite(state.bottle?.clockDriftSeconds) && !(state.service?.speed > 1);
+
+const drift = (seconds) => (seconds === 0 ? t.clockRight : t.clockOff(Math.abs(seconds), seconds > 0));
 
 /** An address is nobody's name: then the one that it shows on the air, where it shows one. */
 export const bottleName = (bottle) => (/^([0-9A-F]{2}:){5}[0-9A-F]{2}$/i.test(bottle.name) ? bottle.advertisedName ?? bottle.name : bottle.name);
@@ -60,7 +58,7 @@ export function bottleLine() {
     const bottle = state.bottle;
     setText(name, bottle ? bottleName(bottle) : t.noBottle);
     setText(facts, bottle
-      ? [bottle.batteryPercent === null ? null : t.battery(bottle.batteryPercent), bottle.clockDriftSeconds === null ? null : drift(bottle.clockDriftSeconds)]
+      ? [bottle.batteryPercent === null ? null : t.battery(bottle.batteryPercent), knowsDrift(state) ? drift(bottle.clockDriftSeconds) : null]
         .filter(Boolean).join(' · ')
       : t.noBottleHint);
     const last = service?.lastPoll ?? bottle?.lastPoll;

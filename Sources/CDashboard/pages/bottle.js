@@ -1,6 +1,6 @@
 // The bottle: how it is, what can be asked of it, how the last polls went, and why a reminder came or did not.
 import { get } from './api.js';
-import { bottleLine, bottleName, drift } from './bottle-line.js';
+import { bottleLine, bottleName, knowsDrift } from './bottle-line.js';
 import { commands } from './commands.js';
 import { moment, number } from './format.js';
 import { h, setText, show } from './dom.js';
@@ -28,9 +28,9 @@ export function bottle(root) {
   const stop = on('state', (state) => {
     const { bottle: it, service } = state;
     facts.replaceChildren(...[
-      fact(t.name, it ? bottleName(it) : t.noBottle), fact(t.model, it?.model), fact(t.advertised, it?.advertisedName),
+      fact(t.name, it ? bottleName(it) : t.noBottle), fact(t.model, it?.model && it.model[0].toUpperCase() + it.model.slice(1)), fact(t.advertised, it?.advertisedName),
       fact(t.batteryLabel, it && (it.batteryPercent === null ? t.unknown : `${it.batteryPercent} %`)),
-      fact(t.clockLabel, it && drift(it.clockDriftSeconds)),
+      fact(t.clockLabel, it && (knowsDrift(state) ? t.clockFact(it.clockDriftSeconds) : t.unknown)),
       fact(t.stored, it?.storedRecords ?? service?.storedRecords),
       fact(t.lastComplete, it?.lastCompletePoll && moment(it.lastCompletePoll)),
       fact(t.stage, service && (t.stages[service.stage] ?? service.stage)),
@@ -51,11 +51,14 @@ export function bottle(root) {
   function showPolls(answer) {
     const list = answer.polls ?? answer;
     noPolls.hidden = list.length > 0;
-    polls.replaceChildren(...list.slice(0, 20).map((poll) => h('li', { 'data-result': poll.result, class: ['done', 'ok'].includes(poll.result) ? null : 'is-failed' },
-      h('time', { datetime: new Date(poll.at * 1000).toISOString() }, moment(poll.at)),
-      h('span', { class: 'row-text' }, h('span', {}, said(poll.sentence) || poll.result),
-        h('small', {}, [poll.bottle, poll.received ? t.pollCounts(poll.received, poll.new, poll.duplicates) : null, poll.suspect ? t.suspects(poll.suspect) : null,
-          poll.seconds ? t.seconds(number(poll.seconds)) : null].filter(Boolean).join(' · '))))));
+    polls.replaceChildren(...list.slice(0, 20).map((poll) => {
+      const isDone = ['done', 'ok'].includes(poll.result);
+      const counts = [poll.received ? t.pollCounts(poll.received, poll.new, poll.duplicates) : isDone && t.nothingNew, poll.suspect ? t.suspects(poll.suspect) : null].filter(Boolean).join(' · ');
+      const rest = [poll.bottle, isDone ? null : counts, poll.seconds ? t.seconds(number(poll.seconds)) : null].filter(Boolean).join(' · ');
+      return h('li', { 'data-result': poll.result, class: isDone ? null : 'is-failed' },
+        h('time', { datetime: new Date(poll.at * 1000).toISOString() }, moment(poll.at)),
+        h('span', { class: 'row-text' }, h('span', {}, isDone ? counts : said(poll.sentence) || poll.result), h('small', {}, rest)));
+    }));
   }
 
   return () => {

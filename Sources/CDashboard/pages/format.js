@@ -53,6 +53,7 @@ export const moment = (value) => {
 };
 
 const numbers = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { maximumFractionDigits: 3 });
+const tenths = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 export const number = (value) => numbers.format(value);
 /** An amount of drink in the units that the person reads (`hydration.units`); what the API has are millilitres. */
 export function ml(value) {
@@ -60,6 +61,9 @@ export function ml(value) {
   if (units === 'oz') return `${number(Math.round(value / ML_PER_OZ * 10) / 10)} oz`;
   return units === 'l' ? `${number(value / 1000)} l` : `${number(value)} ml`;
 }
+
+/** The same where there is no room for more: litres, or whole ounces, without their unit. */
+export const mlShort = (value) => (live.state?.units === 'oz' ? number(Math.round(value / ML_PER_OZ)) : tenths.format(value / 1000));
 
 /** `3h 25m`, as the summary says it (tracker law E6). */
 export const duration = (seconds) => {

@@ -31,6 +31,7 @@ let shows = false;
 let looks = false;
 /** The page was left: it may lie in the browser's back-forward cache, and becomes hidden only now. */
 let isLeft = false;
+let isWelcoming = false;
 let pause = 1000;
 const seenNotices = new Set();
 
@@ -61,6 +62,7 @@ export function acceptState(state, { isRemembered = false } = {}) {
     remembered.state = { heard: live.heard, state: { ...state, waterline: null } };
   }
   tell('state', state);
+  listenAnew();
 }
 
 export function acceptSession(session) {
@@ -100,7 +102,15 @@ function failed(error) {
 }
 
 /** Whether somebody sees a notification that comes here: only what can be seen counts as told (tracker law B4). */
-const showsNotices = () => !document.hidden || globalThis.Notification?.permission === 'granted';
+const showsNotices = () => Boolean(live.state) && !isWelcoming && (!document.hidden || globalThis.Notification?.permission === 'granted');
+
+const listenAnew = () => { if (source && shows !== showsNotices()) listen(); };
+
+/** The first visit is before somebody's eyes, who is asked for a goal there: nobody tells them meanwhile that they are behind it. */
+export function welcoming(isSo) {
+  isWelcoming = isSo;
+  listenAnew();
+}
 
 function listen() {
   clearTimeout(retry);

@@ -80,11 +80,11 @@ function zones() {
 
 const isFlag = (entry) => typeof entry.default === 'boolean';
 
-/** The choices that the rule names: `It must be one of pace, interval, adaptive, all.` */
+/** The choices that the rule names: `It must be one of pace, interval, adaptive, all.`, `It must be ml, l or oz, or unset.` */
 function choicesOf(entry, value) {
   if (Array.isArray(entry.values)) return entry.values;
   const rule = entry.rule ?? '';
-  const patterns = [/^It must be one of ([\d., ]*\d)(?: [a-z]+)?\.$/, /^It must be one of (.+)\.$/, /^It must be (\w+ or \w+), or unset/];
+  const patterns = [/^It must be one of ([\d., ]*\d)(?: [a-z]+)?\.$/, /^It must be one of (.+)\.$/, /^It must be ((?:\w+, )*\w+ or \w+), or unset/];
   const listed = patterns.map((pattern) => pattern.exec(rule)?.[1]).find(Boolean);
   if (!listed) return null;
   const words = listed.split(/, | or /);

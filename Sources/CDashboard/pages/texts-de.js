@@ -2,6 +2,10 @@
 const eins = (anzahl, einzahl, mehrzahl) => `${anzahl} ${anzahl === 1 ? einzahl : mehrzahl}`;
 const zahl = (wert) => new Intl.NumberFormat('de').format(wert);
 const vonZiel = (state) => (state.units === 'ml' || !state.units ? `${zahl(state.dailyTotalMl)} von ${zahl(state.dailyGoalMl)} ml` : state.amountText.replaceAll('.', ',').replace(' / ', ' von '));
+/** `1,250 ml` und `8.5 oz` des Dienstes, wie man sie hier schreibt; auch `1.2L`. */
+const menge = (text) => text.replace(/[.,]/g, (zeichen) => (zeichen === ',' ? '.' : ',')).replace(/(\d)(ml|L|l|oz)$/, '$1 $2');
+const anAus = (wort) => (wort === 'on' ? 'an' : 'aus');
+const farbe = (wort) => ({ amber: 'gelb', red: 'rot', blue: 'blau' })[wort] ?? wort;
 const liter = (ml) => `${new Intl.NumberFormat('de', { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(ml / 1000)} L`;
 
 export default {
@@ -23,7 +27,7 @@ export default {
   kept: 'Auf diesem Gerät aufgehoben, bis der Dienst antwortet.',
   sources: { bottle: 'Flasche', cli: 'Kommandozeile', web: 'Seite', http: 'Seite', notification: 'Mitteilung', mqtt: 'MQTT', dbus: 'Schreibtisch', health: 'Health' },
   bottle: 'Flasche', noBottle: 'Noch keine Flasche', noBottleHint: 'waterh-gateway adopt macht eine zu deiner.',
-  battery: (prozent) => `Akku ${prozent} %`, clockRight: 'Uhr richtig', clockOff: (sekunden, gehtVor) => `Uhr geht ${sekunden} s ${gehtVor ? 'vor' : 'nach'}`,
+  battery: (prozent) => `Akku ${prozent} %`, clockRight: 'Uhr richtig', clockFact: (sekunden) => (sekunden === 0 ? 'richtig' : `geht ${Math.abs(sekunden)} s ${sekunden > 0 ? 'vor' : 'nach'}`), clockOff: (sekunden, gehtVor) => `Uhr geht ${sekunden} s ${gehtVor ? 'vor' : 'nach'}`,
   lastPoll: (wann) => `Letzte Abfrage ${wann}`, nextPoll: (wann) => `nächste ${wann}`,
   stale: (zeit) => `Stand von ${zeit}, der Dienst antwortet nicht.`, away: 'Der Dienst antwortet nicht.',
   waiting: (anzahl) => `${eins(anzahl, 'Eingabe wartet', 'Eingaben warten')} auf den Dienst.`,
@@ -151,7 +155,7 @@ export default {
 
   condition: 'Zustand', model: 'Modell', advertised: 'Name im Funk', batteryLabel: 'Akku', clockLabel: 'Uhr', stored: 'Einträge in der Flasche', lastComplete: 'Letzte ganze Abfrage', stage: 'Dienst', serviceVersion: 'Version',
   stages: { idle: 'wartet', scanning: 'sucht die Flasche', connecting: 'verbindet', polling: 'liest', connected: 'verbunden' },
-  polls: 'Letzte Abfragen', noPolls: 'Noch keine Abfragen', pollCounts: (alle, neu, bekannt) => `${eins(alle, 'Eintrag', 'Einträge')}, ${neu ?? 0} neu, ${bekannt ?? 0} bekannt`, suspects: (anzahl) => `${anzahl} zweifelhaft`,
+  polls: 'Letzte Abfragen', nothingNew: 'nichts Neues', noPolls: 'Noch keine Abfragen', pollCounts: (alle, neu, bekannt) => `${eins(alle, 'Eintrag', 'Einträge')}, ${neu ?? 0} neu, ${bekannt ?? 0} bekannt`, suspects: (anzahl) => `${anzahl} zweifelhaft`,
   doubtful: (anzahl) => `${eins(anzahl, 'Eintrag zählt', 'Einträge zählen')} für niemanden: waterh-tracker journal list zeigt sie.`,
   askBottle: 'Die Flasche bitten', asking: 'Die Flasche wird gefragt …', commandDone: 'Getan.', goalMl: 'Ziel, ml', mode: 'Art', from: 'Von', to: 'Bis', minutes: 'Minuten', colour: 'Farbe', fill: 'Sie ist jetzt',
   commands: {
@@ -183,13 +187,72 @@ export default {
   sentences: [
     [/^Good morning!$/, 'Guten Morgen!'], [/^Good afternoon!$/, 'Guten Tag!'], [/^Good evening!$/, 'Guten Abend!'], [/^Good night!$/, 'Gute Nacht!'],
     [/^until next drink$/, 'bis zum nächsten Glas'], [/^Outside drinking hours$/, 'Außerhalb der Trinkzeiten'], [/^Goal reached! 🎉$/, 'Ziel erreicht! 🎉'], [/^On track ✓$/, 'Im Takt ✓'],
-    [/^(.+) behind target$/, '$1 hinter dem Takt'], [/^(\d+)ml to catch up$/, '$1 ml aufzuholen'], [/^(\d+)oz to catch up$/, '$1 oz aufzuholen'], [/^(\d+)\.?(\d*)l to catch up$/, (_, whole, rest) => `${rest ? `${whole},${rest}` : whole} l aufzuholen`], [/^(\d+)\.(\d)L to catch up$/, '$1,$2 L aufzuholen'],
+    [/^(.+) behind target$/, (_, rest) => `${menge(rest)} im Rückstand`], [/^(\d+)ml to catch up$/, '$1 ml aufzuholen'], [/^(\d+)oz to catch up$/, '$1 oz aufzuholen'], [/^(\d+)\.?(\d*)l to catch up$/, (_, whole, rest) => `${rest ? `${whole},${rest}` : whole} l aufzuholen`], [/^(\d+)\.(\d)L to catch up$/, '$1,$2 L aufzuholen'],
     [/^just now$/, 'gerade eben'], [/^(\d+) min ago$/, 'vor $1 min'], [/^(\d+) h ago$/, 'vor $1 h'], [/^1 day ago$/, 'vor 1 Tag'], [/^(\d+) days ago$/, 'vor $1 Tagen'],
     [/^Bottle not found$/, 'Flasche nicht gefunden'], [/^Could not find bottle\. Make sure it's nearby\.$/, 'Die Flasche war nicht zu finden. Ist sie in der Nähe?'], [/^Bluetooth is off$/, 'Bluetooth ist aus'],
     [/^Bluetooth permission denied$/, 'Bluetooth ist nicht erlaubt'], [/^No Bluetooth adapter$/, 'Kein Bluetooth-Adapter'], [/^Failed to connect$/, 'Verbindung gescheitert'], [/^Unexpected bottle response$/, 'Unerwartete Antwort der Flasche'],
     [/^Bottle did not answer$/, 'Die Flasche hat nicht geantwortet'], [/^Connection lost$/, 'Verbindung verloren'], [/^The clocks disagree$/, 'Die Uhren widersprechen sich'],
     [/^Water due in: 1 drink$/, 'Wasser fällig in: 1 Getränk'], [/^Water due in: (\d+) drinks$/, 'Wasser fällig in: $1 Getränken'], [/^Water due now$/, 'Wasser ist jetzt dran'], [/^Drink water to return to center$/, 'Trink Wasser, um zur Mitte zurückzukehren'],
     [/^Hydration Reminder$/, 'Erinnerung ans Trinken'], [/^Time to Drink!$/, 'Zeit zu trinken!'], [/^Goal Reached! 💧$/, 'Ziel erreicht! 💧'], [/^Time for water$/, 'Zeit für Wasser'], [/^Time for a break$/, 'Zeit für eine Pause'],
+    [/^Time to hydrate! You're (.+) behind pace\.$/, (_, rest) => `Trink etwas! Du liegst ${menge(rest)} zurück.`],
+    [/^You're falling behind! Drink (.+) to catch up\.$/, (_, rest) => `Du fällst zurück! Trink ${menge(rest)}, um aufzuholen.`],
+    [/^Stay hydrated - grab your water bottle\.$/, 'Nimm deine Flasche und trink einen Schluck.'],
+    [/^You need about (.+) per hour to hit your goal\. Tap to log!$/, (_, rest) => `Etwa ${menge(rest)} in der Stunde, und du erreichst dein Ziel. Tippe, um etwas einzutragen!`],
+    [/^Good job! You've hit your daily hydration goal\.$/, 'Gut gemacht! Dein Tagesziel ist erreicht.'], [/^Back on Track$/, 'Wieder im Takt'], [/^Nice work - you're back on pace\.$/, 'Gut so: du liegst nicht mehr zurück.'],
+    [/^You've had (\d+) drinks? — time for water$/, (_, anzahl) => `Schon ${eins(Number(anzahl), 'Getränk', 'Getränke')} – Zeit für Wasser`],
+    [/^Your Waterline is high — drink water to return to center$/, 'Deine Waterline steht hoch – trink Wasser, um zur Mitte zurückzukehren'],
+    [/^Your session has been running for (\d+) hours\. End it\?$/, 'Dein Abend läuft seit $1 Stunden. Beenden?'],
+    [/^Not this store's bottle$/, 'Nicht die Flasche dieses Tagebuchs'], [/^There is nothing to undo\.$/, 'Es gibt nichts zurückzunehmen.'],
+    // Warum: was gilt, und was es ändern würde.
+    [/^Reminders are (on|off) \((.+)\)\.$/, (_, wort, name) => `Erinnerungen sind ${anAus(wort)} (${name}).`],
+    [/^Switch (\S+) (on|off)\.$/, (_, name, wort) => `${name} ${wort === 'on' ? 'einschalten' : 'ausschalten'}.`],
+    [/^(.+) of (.+): the goal is (reached|not reached yet)\.$/, (_, ist, ziel, wort) => `${menge(ist)} von ${menge(ziel)}: das Ziel ist ${wort === 'reached' ? 'erreicht' : 'noch nicht erreicht'}.`],
+    [/^A higher goal, a drink taken back, or the next day\.$/, 'Ein höheres Ziel, ein zurückgenommenes Getränk, oder der nächste Tag.'],
+    [/^([\d.,]+ (?:ml|l|oz)) more\.$/, (_, rest) => `Noch ${menge(rest)}.`],
+    [/^It is (\S+); reminders come from (\S+) to (\S+) \((.+)\)\.$/, 'Es ist $1; Erinnerungen kommen von $2 bis $3 ($4).'],
+    [/^Quiet hours, from (\S+) on\.$/, 'Die Ruhe ab $1.'], [/^Active hours, from (\S+) on\.$/, 'Die Trinkzeiten ab $1.'],
+    [/^reminders\.engine is (\S+)\.$/, 'reminders.engine ist $1.'], [/^Another reminders\.engine\.$/, 'Ein anderes reminders.engine.'], [/^reminders\.engine as (\S+), or as all\.$/, 'reminders.engine auf $1, oder auf all.'],
+    [/^No number of reminders a day is set \((.+)\)\.$/, 'Die Zahl der Erinnerungen am Tag ist nicht begrenzt ($1).'], [/^reminders\.dailyLimit on\.$/, 'reminders.dailyLimit einschalten.'],
+    [/^(\d+) of (\d+) reminders of this day were told \((.+)\)\.$/, '$1 von $2 Erinnerungen dieses Tages sind gekommen ($3).'], [/^(\d+) more that are told\.$/, 'Noch $1 Erinnerungen.'],
+    [/^A higher reminders\.maxPerDay, or the next day\.$/, 'Ein höheres reminders.maxPerDay, oder der nächste Tag.'],
+    [/^Nothing that matters more is told at the same moment\.$/, 'Nichts Wichtigeres kommt im selben Augenblick.'], [/^Something that matters more is told at the same moment\.$/, 'Etwas Wichtigeres kommt im selben Augenblick.'],
+    [/^Something that matters more\.$/, 'Etwas Wichtigeres.'], [/^A moment at which nothing else is told\.$/, 'Ein Augenblick, in dem sonst nichts kommt.'],
+    [/^(.+) were drunk, (.+) were expected by now: on pace\.$/, (_, ist, soll) => `${menge(ist)} getrunken, ${menge(soll)} bis jetzt erwartet: im Takt.`],
+    [/^(.+) were drunk, (.+) were expected by now: (.+) behind \((\S+)\)\.$/, (_, ist, soll, rest, wort) => `${menge(ist)} getrunken, ${menge(soll)} bis jetzt erwartet: ${menge(rest)} zurück (${farbe(wort)}).`],
+    [/^A drink of (.+)\.$/, (_, rest) => `${menge(rest)} trinken.`], [/^A drink\.$/, 'Etwas trinken.'], [/^Time without a drink\.$/, 'Zeit, in der nichts getrunken wird.'],
+    [/^Nothing was told since the day was on pace\.$/, 'Seit der Tag im Takt war, kam keine Erinnerung.'], [/^A (?:reminder|word|warning|question) that is told\.$/, 'Wenn sie gekommen ist.'],
+    [/^The last reminder of this day said (\S+); now it is (\S+)\.$/, (_, zuletzt, jetzt) => `Die letzte Erinnerung des Tages war ${farbe(zuletzt)}; jetzt ist es ${farbe(jetzt)}.`],
+    [/^Only once the day was on pace again, it comes again\.$/, 'Sie kommt erst wieder, wenn der Tag einmal im Takt war.'], [/^It comes again in red, or once the day was on pace again\.$/, 'Sie kommt wieder, wenn es rot wird, oder wenn der Tag einmal im Takt war.'],
+    [/^(.+) behind; a reminder comes from (.+) on \((.+)\)\.$/, (_, rest, ab, name) => `${menge(rest)} zurück; eine Erinnerung kommt ab ${menge(ab)} (${name}).`],
+    [/^A drink, or a higher reminders\.minDeficitMl\.$/, 'Etwas trinken, oder ein höheres reminders.minDeficitMl.'], [/^Time without a drink, or a lower reminders\.minDeficitMl\.$/, 'Zeit, in der nichts getrunken wird, oder ein niedrigeres reminders.minDeficitMl.'],
+    [/^That was not told yet\.$/, 'Das wurde noch nicht gesagt.'], [/^That was told already: once for each drink\.$/, 'Das wurde schon gesagt: einmal für jedes Getränk.'], [/^The next drink\.$/, 'Das nächste Getränk.'],
+    [/^The last drink was at (\S+); a reminder comes every (\S+) h without a drink, from (\S+) to (\S+) \((.+)\)\.$/, (_, zuletzt, stunden, von, bis, name) => `Zuletzt getrunken um ${zuletzt}; eine Erinnerung kommt nach je ${menge(stunden)} h ohne Getränk, von ${von} bis ${bis} (${name}).`],
+    [/^Nothing was drunk today; a reminder comes every (\S+) h without a drink, from (\S+) to (\S+) \((.+)\)\.$/, (_, stunden, von, bis, name) => `Heute wurde noch nichts getrunken; eine Erinnerung kommt nach je ${menge(stunden)} h ohne Getränk, von ${von} bis ${bis} (${name}).`],
+    [/^No drink until (\S+)\.$/, 'Bis $1 nichts trinken.'], [/^No drink until then\.$/, 'Bis dahin nichts trinken.'], [/^The next day's hours\.$/, 'Die Trinkzeiten des nächsten Tages.'],
+    [/^That was told already: once every (\S+) h\.$/, (_, stunden) => `Das wurde schon gesagt: einmal in ${menge(stunden)} h.`], [/^The next (\S+) h without a drink\.$/, (_, stunden) => `Die nächsten ${menge(stunden)} h ohne Getränk.`],
+    [/^That was not told on this day\.$/, 'Das wurde an diesem Tag noch nicht gesagt.'], [/^That was told on this day already, or reminders were off when the goal was reached\.$/, 'Das wurde an diesem Tag schon gesagt, oder Erinnerungen waren aus, als das Ziel erreicht wurde.'], [/^The next day\.$/, 'Der nächste Tag.'],
+    [/^A drink brought the day back on pace after a reminder\.$/, 'Nach einer Erinnerung hat ein Getränk den Tag in den Takt gebracht.'], [/^No drink has brought the day back on pace since a reminder that nobody was told so\.$/, 'Seit der letzten Erinnerung hat kein Getränk den Tag in den Takt gebracht, ohne dass es gesagt wurde.'],
+    [/^The word is told, or the day falls behind again\.$/, 'Wenn es gesagt ist, oder der Tag wieder zurückfällt.'], [/^A reminder, and then a drink that makes up for it\.$/, 'Eine Erinnerung, und dann ein Getränk, das aufholt.'],
+    [/^reminders\.backOnTrack is (on|off)\.$/, (_, wort) => `reminders.backOnTrack ist ${anAus(wort)}.`],
+    [/^A drink is due since (\S+)\.$/, 'Seit $1 ist ein Glas dran.'], [/^The next drink is due at (\S+)\.$/, 'Das nächste Glas ist um $1 dran.'], [/^The goal is reached: nothing more is due\.$/, 'Das Ziel ist erreicht: nichts ist mehr dran.'],
+    [/^It is (\S+); drinks are spaced from (\S+) to (\S+)\.$/, 'Es ist $1; die Gläser verteilen sich von $2 bis $3.'], [/^Those hours\.$/, 'Diese Stunden.'],
+    [/^No Waterline session runs\.$/, 'Es läuft kein Waterline-Abend.'], [/^Start one\.$/, 'Einen beginnen.'], [/^A session runs since (\S+)\.$/, 'Ein Abend läuft seit $1.'], [/^End it\.$/, 'Ihn beenden.'],
+    [/^Reminders by time are (on|off) \((.+)\)\.$/, (_, wort, name) => `Erinnerungen nach Zeit sind ${anAus(wort)} (${name}).`],
+    [/^They come every (\d+) min \((.+)\); the (first|last) one (?:is|was) at (\S+?)(, and was not told|, and was told or passed in silence)?\.$/, (_, minuten, name, welche, zeit, ende) =>
+      `Sie kommen alle ${minuten} min (${name}); die ${welche === 'first' ? 'erste kommt' : 'letzte war'} um ${zeit}${ende ? (ende.includes('not') ? ' und wurde nicht gesagt' : ' und wurde gesagt oder still übergangen') : ''}.`],
+    [/^The next one is at (\S+)\.$/, 'Die nächste um $1.'],
+    [/^Something was logged in the 90 minutes before\.$/, 'In den 90 Minuten davor wurde etwas eingetragen.'], [/^Nothing was logged for 90 minutes: the session may be over\.$/, 'Seit 90 Minuten wurde nichts eingetragen: der Abend ist vielleicht vorbei.'],
+    [/^90 minutes without an entry\.$/, '90 Minuten ohne Eintrag.'], [/^An entry\.$/, 'Ein Eintrag.'],
+    [/^A drink was logged since the last reminder\.$/, 'Seit der letzten Erinnerung wurde ein Getränk eingetragen.'], [/^No drink was logged since the last reminder\.$/, 'Seit der letzten Erinnerung wurde kein Getränk eingetragen.'],
+    [/^(\d+) drinks? since the last water; one is due after (\d+) \((.+)\)\.$/, (_, anzahl, alle, name) => `${eins(Number(anzahl), 'Getränk', 'Getränke')} seit dem letzten Wasser; nach ${alle} ist eines dran (${name}).`],
+    [/^A water\.$/, 'Ein Wasser.'], [/^(\d+) more drinks?\.$/, (_, anzahl) => `Noch ${eins(Number(anzahl), 'Getränk', 'Getränke')}.`],
+    [/^The value came to the warning's threshold since the last look\.$/, 'Der Wert hat seit dem letzten Blick die Schwelle der Warnung erreicht.'], [/^The value did not come to the warning's threshold since the last look\.$/, 'Der Wert hat seit dem letzten Blick die Schwelle der Warnung nicht erreicht.'],
+    [/^A value that is below it, and then drinks\.$/, 'Ein Wert darunter, und dann Getränke.'],
+    [/^The value is (\S+); the warning begins at (\d+) \((.+)\)\.$/, (_, wert, ab, name) => `Der Wert ist ${menge(wert)}; die Warnung beginnt bei ${ab} (${name}).`],
+    [/^Drinks without water, or a lower waterline\.warningThreshold\.$/, 'Getränke ohne Wasser, oder ein niedrigeres waterline.warningThreshold.'],
+    [/^The session runs since (\S+?)(?: and was told to go on at (\S+))?; after 12 h it is asked about\.$/, (_, seit, weiter) => `Der Abend läuft seit ${seit}${weiter ? ` und sollte um ${weiter} weitergehen` : ''}; nach 12 h wird nach ihm gefragt.`],
+    [/^Let it go on, or end it\.$/, 'Ihn weiterlaufen lassen, oder beenden.'], [/^12 h\.$/, '12 Stunden.'], [/^It was not asked about yet\.$/, 'Nach ihm wurde noch nicht gefragt.'], [/^It was asked about already\.$/, 'Nach ihm wurde schon gefragt.'],
+    [/^Let it go on: then it is asked again after 12 h\.$/, 'Ihn weiterlaufen lassen: dann wird nach 12 h wieder gefragt.'],
     [/^It must be (?:a whole number|a number) from (\S+) to (\S+)(.*)\.$/, 'Es muss eine Zahl von $1 bis $2$3 sein.'],
   ],
 };

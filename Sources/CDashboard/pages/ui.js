@@ -8,7 +8,7 @@ const toasts = () => document.getElementById('toasts');
 /** For screen readers only; what the eye sees changes by itself. */
 export const announce = (text) => setText(spoken(), text);
 
-/** A short message at the page's foot, with one action at most. It stays while it has the focus or the pointer. */
+/** A short message over the page, with one action at most. It stays while one of its buttons has the focus or the pointer. */
 export function toast(text, { action, onaction, isProblem = false, seconds = 6 } = {}) {
   const close = () => { clearTimeout(timer); note.remove(); };
   const note = h('div', { class: isProblem ? 'toast problem' : 'toast', role: isProblem ? 'alert' : null },

@@ -1,6 +1,6 @@
 // Seven bars with each day's goal line. Swiped, or moved with the arrow keys, to the week before or after.
 import { get, query } from './api.js';
-import { addDays, dayLong, dayShort, ml, weekday } from './format.js';
+import { addDays, dayLong, dayShort, ml, mlShort, weekday } from './format.js';
 import { h, setText, setVariables } from './dom.js';
 import { t } from './texts.js';
 import { card, complain, iconButton } from './ui.js';
@@ -48,7 +48,7 @@ export function week(choose) {
       class: 'bar', 'data-day': each.day, 'data-class': each.class ?? 'future', 'aria-label': isFuture ? null : words, type: isFuture ? null : 'button',
       onclick: isFuture ? undefined : () => choose(each.day, { isByHand: true }),
     },
-    h('span', { class: 'bar-amount', 'aria-hidden': 'true' }, isFuture || each.totalMl === 0 ? '' : (each.totalMl / 1000).toFixed(1)),
+    h('span', { class: 'bar-amount', 'aria-hidden': 'true' }, isFuture || each.totalMl === 0 ? '' : mlShort(each.totalMl)),
     h('span', { class: 'bar-field', 'aria-hidden': 'true' }, !isFuture && h('span', { class: 'bar-fill' }), each.goalMl && h('span', { class: 'bar-goal' })),
     h('span', { class: 'bar-day', 'aria-hidden': 'true' }, weekday(each.day)));
     if (each.day === today) element.classList.add('is-today');

@@ -36,19 +36,23 @@ export function welcome(root, { go }) {
     }
   }
 
-  // What was chosen before stays the beginning: whoever opens this page again must not lose it.
+  // What was chosen before stays the beginning: whoever opens this page again must not lose it. What was typed meanwhile stays, too.
+  const touched = new Set();
+  root.addEventListener('input', (event) => touched.add(event.target));
   get('/settings').then((values) => {
-    goal.value = values['hydration.goalMl'];
-    every.value = values['waterline.waterEveryNDrinks'];
-    threshold.value = values['waterline.warningThreshold'];
-    reminders.checked = values['waterline.timeReminders'];
-    interval.value = String(values['waterline.intervalMinutes']);
-    units.value = values['waterline.units'];
+    const begin = (input, name) => { if (!touched.has(input) && values[name] !== undefined) input.value = String(values[name]); };
+    begin(goal, 'hydration.goalMl');
+    begin(every, 'waterline.waterEveryNDrinks');
+    begin(threshold, 'waterline.warningThreshold');
+    begin(interval, 'waterline.intervalMinutes');
+    begin(units, 'waterline.units');
+    if (!touched.has(reminders) && values['waterline.timeReminders'] !== undefined) reminders.checked = values['waterline.timeReminders'];
   }).catch(() => {});
 
   const waterlineParts = [
     card(t.waterlineDefaults, {}, h('p', {}, t.welcome), h('p', { class: 'guardrail' }, t.guardrail),
-      h('div', { class: 'goal-fields' }, field(t.settings['waterline.waterEveryNDrinks'][0], every), field(t.settings['waterline.warningThreshold'][0], threshold),
+      h('div', { class: 'goal-fields' }, field(t.settings['waterline.waterEveryNDrinks'][0], every, { hint: t.settings['waterline.waterEveryNDrinks'][1] }),
+        field(t.settings['waterline.warningThreshold'][0], threshold, { hint: t.settings['waterline.warningThreshold'][1] }),
         field(t.settings['waterline.intervalMinutes'][0], interval), field(t.settings['waterline.units'][0], units),
         field(t.settings['waterline.timeReminders'][0], reminders, { className: 'field flag' }))),
   ];

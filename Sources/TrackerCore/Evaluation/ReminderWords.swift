@@ -41,7 +41,7 @@ struct ReminderWords {
         case .noOtherWord:
             return (
                 holds ? "Nothing that matters more is told at the same moment." : "Something that matters more is told at the same moment.",
-                holds ? "A word that matters more." : "That word was told.")
+                holds ? "Something that matters more." : "A moment at which nothing else is told.")
         case .behindPace, .onPace:
             let isBehind = pace.urgency > .onTrack
             return (
@@ -56,7 +56,7 @@ struct ReminderWords {
                 holds ? "A reminder that is told." : next)
         case .deficitLargeEnough:
             return (
-                "\(ml(pace.deficitMl)) behind; told is from \(ml(settings.minDeficitMl)) on (reminders.minDeficitMl).",
+                "\(ml(pace.deficitMl)) behind; a reminder comes from \(ml(settings.minDeficitMl)) on (reminders.minDeficitMl).",
                 holds ? "A drink, or a higher reminders.minDeficitMl." : "Time without a drink, or a lower reminders.minDeficitMl.")
         case .drinkDue: return drinkDue
         case .drinkUntold:
@@ -66,7 +66,7 @@ struct ReminderWords {
             let range = "\(time(hydration.adaptive.start)) to \(time(hydration.adaptive.end))"
             let last = hydration.lastDrink.map { "The last drink was at \(time($0))" } ?? "Nothing was drunk today"
             let next = hydration.adaptive.nextFiring(after: hydration.now, lastDrink: hydration.lastDrink).map { "No drink until \(time($0))." } ?? "The next day's hours."
-            return ("\(last); told is every \(hours) without one, from \(range) (adaptive.intervalHours).", holds ? "A drink." : next)
+            return ("\(last); a reminder comes every \(hours) without a drink, from \(range) (adaptive.intervalHours).", holds ? "A drink." : next)
         case .pauseUntold:
             return (
                 holds ? "That was not told yet." : "That was told already: once every \(Amounts.decimal(settings.adaptiveIntervalHours)) h.",
@@ -110,7 +110,7 @@ struct ReminderWords {
         case .gridPointCome, .gridPointUntold:
             let next = time(session.grid.nextPoint(after: session.now))
             let point = session.grid.point(at: session.now).map { "the last one was at \(time($0))" } ?? "the first one is at \(next)"
-            let told = found.name == .gridPointCome ? "" : holds ? ", and was not told" : ", and is dealt with"
+            let told = found.name == .gridPointCome ? "" : holds ? ", and was not told" : ", and was told or passed in silence"
             return ("They come \(every) (waterline.intervalMinutes); \(point)\(told).", holds ? "A reminder that is told." : "The next one is at \(next).")
         case .stillLogging:
             return (

@@ -1,5 +1,5 @@
 """The bottle's page: why, polls, and commands with the bottle's own answer."""
-from .browser import PageCase
+from .browser import PageCase, tracker
 
 
 class Bottle(PageCase):
@@ -14,6 +14,39 @@ class Bottle(PageCase):
         self.type(".why-form input", "23:00")
         self.button("Explain")
         self.until(lambda: "22:00" in self.text("[data-kind=pace] .why-fact"), lambda: f"quiet hours: {self.text('[data-kind=pace] .why-fact')}")
+
+    def test_why_and_notifications_speak_german_too(self):
+        self.open("/pair", "input.code")
+        self.script("localStorage.setItem('waterh.language', '\"de\"')")
+        self.open("/bottle", ".why details")
+        # Quiet hours, a day far behind, one just behind, the goal; with and without a session.
+        seen = set()
+        for drink, session in ((None, False), (1000, True), (300, True), (2000, False)):
+            if drink:
+                tracker("log", drink)
+            if session and not tracker("status")["waterline"]:
+                tracker("session", "start")
+            if session:
+                tracker("drink")
+            for at in ("03:00", "09:00", "14:30", "23:30"):
+                found = self.driver.execute_async_script("""
+                    const [at, done] = arguments;
+                    (async () => {
+                      const { said } = await import('/texts.js');
+                      const why = await (await fetch(`/api/v1/why?at=${encodeURIComponent(at)}`)).json();
+                      const all = why.reminders.flatMap((each) => each.conditions).flatMap((each) => [each.fact, each.change]);
+                      return [all.length, all.filter((each) => said(each) === each)];
+                    })().then(done, (error) => done([0, [String(error)]]));""", at)
+                self.assertGreater(found[0], 40)
+                seen |= set(found[1])
+        # What names a setting and its value is the same in both.
+        self.assertEqual({each for each in seen if not each.startswith("reminders.engine")}, set())
+        words = ["You're falling behind! Drink 1.2L to catch up.", "Time to hydrate! You're 150ml behind pace.", "Stay hydrated - grab your water bottle.", "1,333 ml behind target",
+                 "Good job! You've hit your daily hydration goal.", "Nice work - you're back on pace.", "You've had 2 drinks — time for water", "Your Waterline is high — drink water to return to center"]
+        german = self.driver.execute_async_script("const [words, done] = arguments; import('/texts.js').then(({ said }) => done(words.map(said)))", words)
+        self.assertEqual([each for each, said in zip(words, german) if each == said], [])
+        self.assertIn("1,2 L", german[0])
+        self.assertEqual(german[3], "1.333 ml im Rückstand", "thousands have a point in German")
 
     def test_every_command_stands_with_its_answer(self):
         self.open("/bottle", ".command")

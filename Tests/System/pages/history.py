@@ -60,6 +60,15 @@ class History(PageCase):
         self.says(".day-sum", "2,500 ml of 2,500 ml")
         self.until(lambda: len(self.all(".day-card .drinks li")) == 2, "its two drinks")
 
+    def test_bars_are_labelled_in_the_units_of_the_person(self):
+        tracker("log", 1500)
+        self.show()
+        label = lambda: self.text(".is-today .bar-amount")
+        self.until(lambda: label() == "1.5", lambda: f"litres: {label()}")
+        tracker("settings", "set", "hydration.units", "oz")
+        self.show()
+        self.until(lambda: label() == "51", lambda: f"ounces: {label()}")
+
     def test_an_edit_of_another_day_moves_its_bar(self):
         ago = 1 if self.today.weekday() > 0 else 0
         tracker("log", 300, "--at", f"{self.day(ago)}T12:00" if ago else "13:00")

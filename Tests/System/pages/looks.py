@@ -65,6 +65,29 @@ class Looks(PageCase):
             self.check("a dialog")
             self.axe("a dialog with an error")
 
+    def test_a_message_is_in_nobodys_way(self):
+        for width, height in ((320, 640), (360, 740), (768, 1024), (1280, 900)):
+            with self.subTest(width=width):
+                self.emulate(width, height)
+                self.open("/", ".quick .chip")
+                before = self.total()
+                self.click(".vessel")
+                self.totals(before + 250)
+                self.wait(".toast")
+                # What is under a finger at the middle of each control, in the part of the page that is seen.
+                covered = self.script("""
+                    return [...document.querySelectorAll('.quick .chip, .vessel, #nav a, .segments button, .bottle-line button')].filter(e => e.checkVisibility()).filter(e => {
+                      const box = e.getBoundingClientRect(), [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+                      const top = y < innerHeight && document.elementFromPoint(x, y);
+                      return top && top.closest('.toast');
+                    }).map(e => e.textContent);""")
+                self.assertEqual(covered, [])
+                # And its words, which are no control, take no tap from what lies under them.
+                under = self.script("const box = document.querySelector('.toast span').getBoundingClientRect(); return !!document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2)?.closest('.toast')")
+                self.assertFalse(under)
+                self.button("Undo", ".toast")
+                self.totals(before)
+
     def test_german_fits_too(self):
         self.open("/pair", "input.code")
         self.script("localStorage.setItem('waterh.language', '\"de\"')")

@@ -42,6 +42,23 @@ class Notices(PageCase):
         self.until(lambda: (self.text(".amount") or "").startswith("20 ml"), "the state")
         self.assertEqual(self.script("return shown"), [])
 
+    def test_nobody_is_told_that_they_are_behind_before_the_welcome(self):
+        tracker("purge", "--yes")
+        self.hour(14)
+        self.before_each_page("""
+            window.said = [];
+            addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
+              for (const each of document.querySelectorAll('.behind, .headline')) if (each.checkVisibility() && each.textContent) said.push(each.textContent);
+            }).observe(document.body, {childList: true, subtree: true, characterData: true}));""")
+        self.show(ready=".page-welcome")
+        # A state that comes later brings none either.
+        tracker("log", 10)
+        self.until(lambda: self.script("return JSON.parse(localStorage.getItem('waterh.state')).state.dailyTotalMl") == 10, "the state")
+        self.assertEqual(self.script("return [shown, said]"), [[], []])
+        self.assertEqual(tracker("status")["remindersSent"], 0)
+        self.button("Skip")
+        self.wait(REMINDER)
+
     def test_its_action_logs_one_cup(self):
         tracker("settings", "set", "hydration.cupMl", 330)
         self.show()

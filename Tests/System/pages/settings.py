@@ -101,6 +101,7 @@ class Settings(PageCase):
         self.button("Close", "dialog:has(input.secret)")
         open_tokens = lambda: [each["label"] for each in tracker("token", "list")["tokens"] if not each["isRevoked"]]
         self.assertIn("kitchen script", open_tokens())
+        self.assertIn("look and log", self.script("return document.querySelector(`[aria-label='Revoke: kitchen script']`).closest('li').textContent"), "what it is good for is not told")
         self.click("[aria-label='Revoke: kitchen script']")
         self.button("Revoke", "dialog")
         self.until(lambda: "kitchen script" not in open_tokens(), "revoked")
@@ -114,6 +115,25 @@ class Settings(PageCase):
         self.button("Reset today", "[data-group=account]")
         self.button("Reset today", "dialog")
         self.totals(0)
+
+    def test_what_is_typed_in_the_welcome_stays_when_the_settings_come_late(self):
+        self.before_each_page("""
+            const real = fetch;
+            window.fetch = async (path, options) => {
+              if (String(path).endsWith('/settings')) await new Promise((go) => { window.release = go; });
+              return real(path, options);
+            };""")
+        tracker("purge", "--yes")
+        tracker("settings", "set", "waterline.intervalMinutes", 30)
+        self.open("/welcome", ".page-welcome")
+        self.type("main input[type=number]", "2200")
+        self.until(lambda: self.script("return typeof window.release") == "function", "the settings are asked for")
+        self.script("window.release()")
+        interval = lambda: self.script("return document.querySelector('main select').value")
+        self.until(lambda: interval() == "30", "the settings came")
+        self.button("Skip")
+        self.wait(".vessel")
+        self.assertEqual(self.setting("hydration.goalMl"), 2200)
 
     def test_purge_wants_its_word_and_the_first_visit_follows(self):
         tracker("log", 500)
