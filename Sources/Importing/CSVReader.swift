@@ -21,10 +21,11 @@ final class CSVReader: FormatReader {
     }
 
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
-        for byte in bytes {
-            if byte == UInt8(ascii: "\n") { line += 1 }
-            guard fields.take(byte, separator: header.separator) else { continue }
-            try row()
+        var rest = bytes
+        while !rest.isEmpty {
+            let isRow = fields.take(&rest, separator: header.separator)
+            line += fields.countLineBreaks()
+            if isRow { try row() }
         }
         guard fields.count <= Self.rowLimit else {
             throw HealthFileError(line: rowLine, reason: "It is longer than \(Self.rowLimit >> 20) MB: a quoted field does not end, or this is no CSV.")
@@ -50,7 +51,7 @@ final class CSVReader: FormatReader {
                 throw HealthFileError(
                     line: rowLine, reason: "It has \(fields.count) columns where the first line has \(header.columns.count). Is the file cut?")
             }
-            guard fields.allSatisfy({ String(validating: $0, as: UTF8.self) != nil }) else {
+            guard fields.allSatisfy(Self.isText) else {
                 throw HealthFileError(line: rowLine, reason: "It is not text in UTF-8. Save the file as UTF-8.")
             }
             var sample = try SampleFields.sample(
@@ -59,6 +60,11 @@ final class CSVReader: FormatReader {
             sample.sourceName = try header.source.flatMap { try SampleFields.name(fields[$0], "source", line: rowLine) }
             try deliver(sample)
         }
+    }
+
+    /// Most is ASCII, which is seen without making a text of it.
+    private static func isText(_ field: UnsafeRawBufferPointer) -> Bool {
+        field.allSatisfy { $0 < 0x80 } || String(validating: field, as: UTF8.self) != nil
     }
 
     /// The first line: which separator, and which column is what.
@@ -77,9 +83,13 @@ final class CSVReader: FormatReader {
             let end = head.firstIndex(of: UInt8(ascii: "\n"))
             if end == nil, !isLast, head.count < 10_000 { return nil }
             let text = head[..<(end ?? head.endIndex)].prefix(10_000)
-            separator = Array(",;\t".utf8).max { left, right in text.count { $0 == left } < text.count { $0 == right } } ?? UInt8(ascii: ",")
+            let separator = Array(",;\t".utf8).max { left, right in text.count { $0 == left } < text.count { $0 == right } } ?? UInt8(ascii: ",")
+            self.separator = separator
             var row = RowBuffer()
-            for byte in text { _ = row.take(byte, separator: separator) }
+            Array(text).withUnsafeBytes { bytes in
+                var rest = bytes
+                while !rest.isEmpty { _ = row.take(&rest, separator: separator) }
+            }
             row.endField()
             columns = row.withFields { $0.map { String(decoding: $0, as: UTF8.self).lowercased() } }
             guard let date = columns.firstIndex(of: "startdate"), let value = columns.firstIndex(of: "value_ml") else {
@@ -106,9 +116,41 @@ private struct RowBuffer {
     var isEmpty: Bool { !hasContent }
     var count: Int { bytes.count + ends.count }
 
+    /// Line breaks since they were counted last, those in quotes too.
+    private var lineBreaks = 0
+
+    /// Takes what is there, up to a row's end: of a run without a meaning of its own all at once.
+    /// - Returns: whether the row ends where `rest` begins now.
+    mutating func take(_ rest: inout UnsafeRawBufferPointer, separator: UInt8) -> Bool {
+        while !rest.isEmpty {
+            let run = rest.prefix { isQuoted ? $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\n") : isPlain($0, separator) }
+            if !run.isEmpty {
+                bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: run))
+                if !isQuoted { (isQuoteOpen, hasContent) = (false, true) }
+            }
+            guard run.endIndex < rest.endIndex else {
+                rest = UnsafeRawBufferPointer(rebasing: rest[rest.endIndex...])
+                return false
+            }
+            let byte = rest[run.endIndex]
+            rest = UnsafeRawBufferPointer(rebasing: rest[(run.endIndex + 1)...])
+            if take(byte, separator) { return true }
+        }
+        return false
+    }
+
+    private func isPlain(_ byte: UInt8, _ separator: UInt8) -> Bool {
+        byte != separator && byte != UInt8(ascii: "\n") && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\r")
+    }
+
+    mutating func countLineBreaks() -> Int {
+        defer { lineBreaks = 0 }
+        return lineBreaks
+    }
+
     /// - Returns: whether the row ends here.
-    @inline(__always)
-    mutating func take(_ byte: UInt8, separator: UInt8) -> Bool {
+    private mutating func take(_ byte: UInt8, _ separator: UInt8) -> Bool {
+        if byte == UInt8(ascii: "\n") { lineBreaks += 1 }
         if isQuoted {
             if byte == UInt8(ascii: "\"") {
                 isQuoted = false

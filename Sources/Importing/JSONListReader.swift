@@ -3,12 +3,11 @@ import TrackerCore
 
 /// A list of objects with `startDate` and `value_ml`, or an object with such a list under `drinks`.
 ///
-/// This finds the list's entries; what is in them, and whether everything around them is JSON, Foundation says, a few
-/// hundred entries at a time.
+/// This finds the list's entries. What is in them, and whether everything around them is JSON, Foundation says; an entry as plain as ours are
+/// (`HealthEntry.plain`) needs no Foundation.
 final class JSONListReader: FormatReader {
     /// One entry, and everything around the list, may be that long.
     private static let limit = 1 << 20
-    private static let batchBytes = 1 << 16
 
     private enum Place { case before, list, after }
 
@@ -26,22 +25,32 @@ final class JSONListReader: FormatReader {
     /// Everything but the entries.
     private var outside: [UInt8] = []
     private var entry: [UInt8] = []
-    private var batch: [[UInt8]] = []
-    private var batched = 0
-    /// Entries handed to the decoder.
+    /// Entries so far.
     private var count = 0
     private let decoder = JSONDecoder()
 
     init(deliver: @escaping (HealthSample) throws -> Void) { self.deliver = deliver }
 
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
-        for byte in bytes { try take(byte) }
-        guard entry.count <= Self.limit else { throw HealthFileError(reason: "Entry \(count + batch.count + 1) of the list is longer than \(Self.limit >> 20) MB.") }
+        var rest = bytes
+        while let byte = rest.first {
+            // Of an entry's texts, most of a file, all at once up to what may end them.
+            if isInString, !isEscaped, place == .list {
+                let run = rest.prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+                if !run.isEmpty {
+                    entry.append(contentsOf: UnsafeRawBufferPointer(rebasing: run))
+                    rest = UnsafeRawBufferPointer(rebasing: rest[run.endIndex...])
+                    continue
+                }
+            }
+            try take(byte)
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
+        }
+        guard entry.count <= Self.limit else { throw HealthFileError(reason: "Entry \(count + 1) of the list is longer than \(Self.limit >> 20) MB.") }
         guard outside.count <= Self.limit else { throw HealthFileError(reason: "The JSON has more than \(Self.limit >> 20) MB beside its list of drinks.") }
     }
 
     func finish() throws {
-        try decodeBatch()
         guard (try? JSONSerialization.jsonObject(with: Data(outside))) != nil else {
             throw HealthFileError(reason: "This is not whole JSON. Is the file cut?")
         }
@@ -77,7 +86,7 @@ final class JSONListReader: FormatReader {
             }
         case UInt8(ascii: "]"), UInt8(ascii: "}"):
             if place == .list, depth == listDepth {
-                if !entry.isEmpty || count + batch.count > 0 { try endEntry() }
+                if !entry.isEmpty || count > 0 { try endEntry() }
                 place = .after
             }
             depth -= 1
@@ -93,73 +102,18 @@ final class JSONListReader: FormatReader {
         if place == .list { entry.append(byte) } else { outside.append(byte) }
     }
 
+    /// What the entry says becomes a sample.
     private func endEntry() throws {
-        guard !entry.isEmpty else { throw HealthFileError(reason: "Entry \(count + batch.count + 1) of the list is missing between two commas.") }
-        batched += entry.count
-        batch.append(entry)
-        entry.removeAll(keepingCapacity: true)
-        if batched >= Self.batchBytes { try decodeBatch() }
-    }
-
-    // MARK: - Reading them
-
-    private func decodeBatch() throws {
-        defer { (batch, batched) = ([], 0) }
-        guard !batch.isEmpty else { return }
-        let text = Data([UInt8(ascii: "[")] + batch.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")])
-        guard let entries = try? decoder.decode([Entry].self, from: text), entries.count == batch.count else { throw culprit() }
-        for entry in entries {
-            count += 1
-            do {
-                try deliver(try entry.sample(&fields))
-            } catch let error as HealthFileError {
-                throw HealthFileError(reason: "Entry \(count) of the list: \(error.reason)")
-            }
-        }
-    }
-
-    /// Which entry of the batch is no JSON object.
-    private func culprit() -> HealthFileError {
-        for (index, entry) in batch.enumerated() where (try? decoder.decode([Entry].self, from: Data([0x5B] + entry + [0x5D])))?.count != 1 {
-            return HealthFileError(reason: "Entry \(count + index + 1) of the list is no whole JSON object. Is the file cut?")
-        }
-        return HealthFileError(reason: "The entries from \(count + 1) on are no whole JSON. Is the file cut?")
-    }
-}
-
-/// An entry as it stands; what is wrong with it is said when it becomes a sample.
-private struct Entry: Decodable {
-    enum Key: String, CodingKey { case startDate, valueMl = "value_ml", uuid, source, zone, day, drinkSource, original }
-
-    /// The number, or what stands in its place.
-    private var value: Double?
-    private var shownValue = "nothing"
-    private var texts: [Key: String] = [:]
-    private var noText: Key?
-
-    init(from decoder: any Decoder) throws {
-        let object = try decoder.container(keyedBy: Key.self)
-        for key in [Key.startDate, .uuid, .source, .zone, .day, .drinkSource, .original] {
-            do { texts[key] = try object.decodeIfPresent(String.self, forKey: key) } catch { noText = key }
+        guard !entry.isEmpty else { throw HealthFileError(reason: "Entry \(count + 1) of the list is missing between two commas.") }
+        defer { entry.removeAll(keepingCapacity: true) }
+        count += 1
+        guard let found = entry.withUnsafeBytes({ HealthEntry.plain($0) }) ?? (try? decoder.decode(HealthEntry.self, from: Data(entry))) else {
+            throw HealthFileError(reason: "Entry \(count) of the list is no whole JSON object. Is the file cut?")
         }
         do {
-            value = try object.decodeIfPresent(Double.self, forKey: .valueMl)
-        } catch {
-            shownValue = (try? object.decode(Bool.self, forKey: .valueMl)).map { "\($0)" }
-                ?? (try? object.decode(String.self, forKey: .valueMl)).map { _ in "a text" } ?? "a list or an object"
+            try deliver(try found.sample(&fields))
+        } catch let error as HealthFileError {
+            throw HealthFileError(reason: "Entry \(count) of the list: \(error.reason)")
         }
-    }
-
-    func sample(_ fields: inout SampleFields) throws(HealthFileError) -> HealthSample {
-        if let noText { throw HealthFileError(reason: "Its \(noText.rawValue) is no text.") }
-        guard let date = texts[.startDate] else { throw HealthFileError(reason: "It has no startDate.") }
-        guard let value else { throw HealthFileError(reason: "Its value_ml is \(shownValue), not a number.") }
-        var sample = try SampleFields.sample(date: date, value: value)
-        sample.uuid = try texts[.uuid].flatMap { text throws(HealthFileError) in try SampleFields.name(text, "uuid") }
-        sample.sourceName = try texts[.source].flatMap { text throws(HealthFileError) in try SampleFields.name(text, "source") }
-        sample.original = try texts[.original].flatMap { text throws(HealthFileError) in try SampleFields.name(text, "original") }
-        let source = try texts[.drinkSource].flatMap { text throws(HealthFileError) in try SampleFields.name(text, "drinkSource") }
-        try fields.place(&sample, zone: texts[.zone], day: texts[.day], source: source)
-        return sample
     }
 }

@@ -77,16 +77,19 @@ struct SampleFields {
 
     // MARK: - Parts
 
-    /// `2026-10-25 02:30:00 +0200`, read at once; anything else that `Instant(iso:)` takes.
+    /// `2026-10-25 02:30:00 +0200` and `2026-10-25T02:30:00+02:00`, read at once; anything else that `Instant(iso:)` takes.
     private static func instant(_ text: Text) -> Instant? {
-        guard text.count == 25, text[10] == UInt8(ascii: " "), text[19] == UInt8(ascii: " "), text[4] == UInt8(ascii: "-"),
-            text[7] == UInt8(ascii: "-"), text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
-            text[20] == UInt8(ascii: "+") || text[20] == UInt8(ascii: "-"),
+        let isISO = text.count == 25 && text[10] == UInt8(ascii: "T") && text[22] == UInt8(ascii: ":")
+        let isSpaced = text.count == 25 && text[10] == UInt8(ascii: " ") && text[19] == UInt8(ascii: " ")
+        let sign = isISO ? 19 : 20
+        guard isISO || isSpaced, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
+            text[sign] == UInt8(ascii: "+") || text[sign] == UInt8(ascii: "-"),
             let year = digits(text[0..<4]), let month = digits(text[5..<7]), let day = digits(text[8..<10]), let hour = digits(text[11..<13]),
-            let minute = digits(text[14..<16]), let second = digits(text[17..<19]), let offset = digits(text[21..<25]),
-            let date = LocalDay(year: year, month: month, day: day), hour < 24, minute < 60, second < 60, offset / 100 <= 18, offset % 100 < 60
+            let minute = digits(text[14..<16]), let second = digits(text[17..<19]),
+            let offsetHours = digits(text[(sign + 1)..<(sign + 3)]), let offsetMinutes = digits(text[23..<25]),
+            let date = LocalDay(year: year, month: month, day: day), hour < 24, minute < 60, second < 60, offsetHours <= 18, offsetMinutes < 60
         else { return text.count <= 40 ? Instant(iso: String(decoding: text, as: UTF8.self)) : nil }
-        let east = (offset / 100 * 3600 + offset % 100 * 60) * (text[20] == UInt8(ascii: "-") ? -1 : 1)
+        let east = (offsetHours * 3600 + offsetMinutes * 60) * (text[sign] == UInt8(ascii: "-") ? -1 : 1)
         return Instant(seconds: Int64(date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second - east))
     }
 

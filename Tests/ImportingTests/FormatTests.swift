@@ -27,7 +27,7 @@ import TrackerCore
     @Test(arguments: [
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": true}]", "value_ml is true"),
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": \"200\"}]", "Entry 1"), ("[{\"startDate\": 5, \"value_ml\": 1}]", "startDate is no text"),
-        ("[{\"value_ml\": 1}]", "no startDate"), ("[1]", "Entry 1"), ("[{}, ]", "Entry 2"), ("[,]", "Entry 1"), ("{\"drinks\": {}}", "must be a list"),
+        ("[{\"value_ml\": 1}]", "no startDate"), ("[1]", "Entry 1"), ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1}, ]", "Entry 2"), ("[,]", "Entry 1"), ("{\"drinks\": {}}", "must be a list"),
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1}", "whole JSON"), ("[] []", "whole JSON"), ("[}", "whole JSON"), ("[{\"a\": nul}]", "Entry 1"),
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1, \"zone\": \"Mars/Olympus\"}]", "Mars/Olympus"),
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1, \"zone\": \"UTC\", \"day\": \"2026-11-25\"}]", "is not the day"),
@@ -69,5 +69,42 @@ import TrackerCore
         for text in ["startDate,value_ml\n0000-01-01 10:00:00 +0000,100\n", "startDate,value_ml\n9999-01-01 10:00:00 +0000,100\n"] {
             #expect(throws: HealthFileError.self) { try HealthReader.samples(text) }
         }
+    }
+
+    /// An entry that is read at once says what Foundation would say of it, and so does each that is not plain enough.
+    @Test(arguments: [
+        ("{\"startDate\": \"2026-11-20T10:00:00+01:00\", \"endDate\": \"2026-11-20T10:00:00+01:00\", \"value_ml\": 200, \"uuid\": \"a1\"}", 200),
+        ("{\"startDate\":\"2026-11-20T09:00:00Z\",\"value_ml\":200.0,\"uuid\":\"a1\"}", 200), ("{\"value_ml\":2e2,\"startDate\":\"2026-11-20T09:00Z\",\"uuid\":\"a\\u0031\"}", 200),
+        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"more\":{\"uuid\":[\"}\"]},\"none\":null}", 200),
+        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":0200}", nil),
+        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\" \"value_ml\":200}", nil), ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200}}", nil),
+        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"uuid\":\"a\u{1}\",\"value_ml\":200}", nil), ("{\"startDate\":\"2026-11-20T10:00:00+19:00\",\"value_ml\":200}", nil),
+        ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil), ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
+    ] as [(String, Int?)]) func plainEntriesAndOthersAreAlike(entry: String, ml: Int?) throws {
+        let found = try? HealthReader.samples("[" + entry + "]")
+        #expect(found == ml.map { [HealthSample(at: Self.sample.at, ml: $0, uuid: "a1")] }, "\(String(describing: found))")
+    }
+
+    /// Wherever a file is cut into chunks, it says the same.
+    @Test(arguments: [
+        "\"startDate\",value_ml,\"uuid\",note\r\n2026-11-20 10:00:00 +0100,200,\"a\"\"1\",\"two\nlines, \"\"quoted\"\"\"\r\n\r\n2026-11-20 10:00:00 +0100,1,\"ä\",\n",
+        "[{\"startDate\": \"2026-11-20T10:00:00+01:00\", \"value_ml\": 200, \"uuid\": \"a\\\"1\", \"note\": \"[{,\\\\\"}, {\"value_ml\": 1, \"startDate\": \"2026-11-20T10:00:00+01:00\", \"uuid\": \"ä\"}]",
+    ]) func chunksMakeNoDifference(text: String) throws {
+        let bytes = Array(text.utf8)
+        for size in 1...bytes.count {
+            var samples: [HealthSample] = []
+            let reader = HealthReader { samples.append($0) }
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                try bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { try reader.feed($0) }
+            }
+            try reader.finish()
+            #expect(samples.map(\.ml) == [200, 1] && samples.map(\.uuid) == ["a\"1", "ä"], "\(size)")
+        }
+    }
+
+    /// A line is counted on inside of quotes.
+    @Test func aWrongRowBehindQuotedLinesIsNamedByItsLine() {
+        let text = "startDate,value_ml,note\n2026-11-20 10:00:00 +0100,200,\"a\n\n2\"\n2026-11-20 10:00:00 +0100,x,b\n"
+        #expect { try HealthReader.samples(text) } throws: { ($0 as? HealthFileError)?.line == 5 }
     }
 }
