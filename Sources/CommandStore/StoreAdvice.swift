@@ -38,6 +38,8 @@ enum StoreAdvice {
         case "cannotOpen": "Check that the directory exists and that you may write in it, or name another with --store."
         case "busy": "Try again; if it stays so, see which process has it open with: fuser \(path)"
         case "damaged": "Nothing was changed. Copy the file away, then try: sqlite3 \(path) .recover | sqlite3 repaired.sqlite"
+        case "perhapsKept": "Check the disk (dmesg, free space), and see whether it is there before you repeat it: waterh-tracker status"
+        case "isMounted": "Nothing was changed. Mount the folder that it lies in instead of the file, or copy the file and name the copy with --store."
         case "inputOutput": "Check the disk (dmesg, free space); what was stored before is intact."
         default: "Run: waterh-tracker check --doctor --store \(path)"
         }

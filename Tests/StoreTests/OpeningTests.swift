@@ -59,6 +59,19 @@ import TrackerCore
         #expect(try TrackerStore(path: scratch.path).append([entry(hour: 3)]) == [.stored])
     }
 
+    /// A container's volume of one file: its log would lie beside another name than everybody else's. A folder may be mounted.
+    @Test func aFileThatIsMountedByItselfIsKnownFromTheKernelsList() {
+        let mounts = """
+            22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+            301 22 254:0 /home/me/w.sqlite /data/w.sqlite rw,relatime - ext4 /dev/vda rw
+            302 22 254:0 /home/me/a\\040b /data/a\\040b\\134c.sqlite rw,relatime - ext4 /dev/vda rw
+            303 22 254:0 /home/me/folder /data/folder rw,relatime - ext4 /dev/vda rw
+            304 22
+            """
+        #expect(StoreFile.isMounted("/data/w.sqlite", in: mounts) && StoreFile.isMounted("/data/a b\\c.sqlite", in: mounts))
+        for other in ["/data/folder/w.sqlite", "/home/me/w.sqlite", "/data/w.sqlite2", "/data/a", ""] { #expect(!StoreFile.isMounted(other, in: mounts), "\(other)") }
+    }
+
     @Test func anEmptyFileBecomesAStore() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path))
         #expect(failure() == nil)

@@ -61,10 +61,25 @@ struct StoreFile {
     /// SQLite keeps its log and its locks beside a name: two programs that know one file by two names do not see each other, and what one
     /// commits is lost. Without the other name open nothing happens; nobody can know that.
     func refuseOtherNames(_ given: String) throws {
+        if exists, let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8), Self.isMounted(path, in: mounts) {
+            throw StoreError(
+                .cannotOpen, "The store's file is mounted by itself, without the folder that it lies in: its log would be kept beside this name, where who uses the other one does not look",
+                at: given, code: "isMounted")
+        }
         guard hasOtherNames else { return }
         throw StoreError(
             .cannotOpen, "The store's file has another name too (a hard link), and two programs that use one name each would lose what they write",
             at: given, code: "hasOtherNames")
+    }
+
+    /// Whether a mount is just that file (a container's volume of one file).
+    /// - Parameter mounts: the kernel's list, in which the fifth word of a line is the place (proc_pid_mountinfo(5)).
+    static func isMounted(_ file: String, in mounts: String) -> Bool {
+        let name = file.replacing("\\", with: #"\134"#).replacing(" ", with: #"\040"#).replacing("\t", with: #"\011"#).replacing("\n", with: #"\012"#)
+        return mounts.split(separator: "\n").contains { line in
+            let words = line.split(separator: " ", maxSplits: 5)
+            return words.count > 4 && words[4] == name
+        }
     }
 
     /// Makes the file, empty, and the folders above it: for its owner alone, because it says when somebody drinks.

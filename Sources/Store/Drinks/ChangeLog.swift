@@ -124,7 +124,7 @@ extension TrackerStore {
             guard let session = try SessionTable.find(log.sessionID, db) else { return }
             try db.execute(sql: """
                 UPDATE log_entry SET timestamp = coalesce(?, timestamp), standardDrinkEstimate = ?, amountOz = ?, deleted = ?,
-                    updatedAt = ?, deviceId = ? WHERE seq = ?
+                    updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?
                 """, arguments: [
                     before?.timestamp, before?.estimate ?? log.standardDrinkEstimate, before?.amountOz ?? log.amountOz,
                     before?.deleted ?? true, context.now.milliseconds,

@@ -62,15 +62,21 @@ extension TrackerStore {
             for _ in 0..<Self.restoreAttempts {
                 let state = try Self.state(db)
                 if let kept { try ReplacedStore.write(kept, db) }
-                var isReplaced = false
-                defer { if let kept, !isReplaced { unlink(kept) } }
-                try db.inTransaction(.immediate) {
-                    // What another program stored meanwhile is not in the file that is kept: once more.
-                    guard try kept == nil || Self.state(db) == state else { return .rollback }
-                    try Self.replaceRows(db)
-                    isReplaced = true
-                    return .commit
+                var (isReplaced, mayBeReplaced) = (false, false)
+                defer { if let kept, !mayBeReplaced { unlink(kept) } }
+                do {
+                    try db.inTransaction(.immediate) {
+                        // What another program stored meanwhile is not in the file that is kept: once more.
+                        guard try kept == nil || Self.state(db) == state else { return .rollback }
+                        try Self.replaceRows(db)
+                        isReplaced = true
+                        return .commit
+                    }
+                } catch let error as DatabaseError {
+                    mayBeReplaced = StoreError.mayStand(after: error)
+                    throw error
                 }
+                mayBeReplaced = isReplaced
                 if isReplaced { return }
             }
             throw StoreError(.busy, "Other programs write it without a pause", at: path)

@@ -103,7 +103,10 @@ enum StoreOpening {
         // before a power cut would be lost although `append` had returned (promise 1).
         configuration.prepareDatabase { db in
             try refuseForeign(db, path: path)
-            _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+            // To its end: the answer comes before the change is on the disk, and what goes wrong then would be told to nobody.
+            guard try String.fetchAll(db, sql: "PRAGMA journal_mode = WAL") == ["wal"] else {
+                throw StoreError(.cannotOpen, "The store cannot have a log beside it here", at: path)
+            }
             try db.execute(sql: "PRAGMA synchronous = FULL")
             if let beforeStatement { db.trace(options: .statement) { [unowned db] _ in beforeStatement(db) } }
         }

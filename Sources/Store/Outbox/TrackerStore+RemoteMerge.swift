@@ -81,6 +81,7 @@ extension TrackerStore {
                         if try take(row, entity, context.now, db) {
                             outcome.taken += 1
                             if case .text(let session) = row["sessionId"] { sessions.insert(session) }
+                            if entity == .logEntry { try countWater(id, context, db) }
                         } else {
                             outcome.kept += 1
                         }

@@ -29,7 +29,7 @@ enum SessionTable {
         try db.execute(sql: """
             UPDATE session SET startTime = :start, endTime = :end, isActive = :active, sealed = :sealed, ruleN = :ruleN,
                 bottleWater = coalesce(:mode, bottleWater), waterOz = coalesce(:oz, waterOz),
-                threshold = coalesce(:threshold, threshold), computedSummary = :summary, updatedAt = :now,
+                threshold = coalesce(:threshold, threshold), computedSummary = :summary, updatedAt = max(:now, updatedAt + 1),
                 deviceId = :device
             WHERE id = :id
             """, arguments: [

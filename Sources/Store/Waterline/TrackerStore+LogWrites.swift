@@ -76,7 +76,7 @@ extension TrackerStore {
             try session.checkEdit(log, now: context.now)
             try ChangeLog.remember([try .log(log.seq, db)], "edit of a \(log.kind == .water ? "water" : "drink")", context, db)
             try db.execute(sql: """
-                UPDATE log_entry SET timestamp = ?, standardDrinkEstimate = ?, amountOz = ?, updatedAt = ?, deviceId = ?
+                UPDATE log_entry SET timestamp = ?, standardDrinkEstimate = ?, amountOz = ?, updatedAt = max(?, updatedAt + 1), deviceId = ?
                 WHERE seq = ?
                 """, arguments: [
                     log.timestamp.milliseconds, log.standardDrinkEstimate, log.amountOz, context.now.milliseconds,
@@ -96,7 +96,7 @@ extension TrackerStore {
             try ChangeLog.remember(
                 [try .log(log.seq, db)], "deletion of a \(log.kind == .water ? "water" : "drink")", context, db)
             try db.execute(
-                sql: "UPDATE log_entry SET deleted = 1, updatedAt = ?, deviceId = ? WHERE seq = ?",
+                sql: "UPDATE log_entry SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
                 arguments: [context.now.milliseconds, try ProfileTable.findOrMake(db, context).deviceID, log.seq])
             try finish(log.id, .deleteLogEntry, session, context, db)
         }
@@ -118,7 +118,7 @@ extension TrackerStore {
     /// Session water as a drink of the day, where `hydration.countSessionWater` asks for it (tracker law X1). Once
     /// counted it follows its entry, whatever the setting says by then. Waters derived from sips are never counted:
     /// the sips are.
-    private func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
+    func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
         let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id])
         let settings = Settings.restored(from: try SettingTable.texts(db)).settings
         guard let row, let drink = try SessionTable.log(row).hydrationDrink(

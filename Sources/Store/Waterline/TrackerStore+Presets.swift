@@ -39,7 +39,7 @@ extension TrackerStore {
                 name: preset.name, sizeOz: preset.sizeOz, abv: preset.abv, estimate: preset.standardDrinkEstimate,
                 except: preset.id, db)
             try db.execute(sql: """
-                UPDATE preset SET name = ?, drinkType = ?, sizeOz = ?, abv = ?, standardDrinkEstimate = ?, updatedAt = ?,
+                UPDATE preset SET name = ?, drinkType = ?, sizeOz = ?, abv = ?, standardDrinkEstimate = ?, updatedAt = max(?, updatedAt + 1),
                     deviceId = ? WHERE id = ? AND deleted = 0
                 """, arguments: [
                     preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv, preset.standardDrinkEstimate,
@@ -55,7 +55,7 @@ extension TrackerStore {
         try write { db in
             let profile = try ProfileTable.findOrMake(db, context)
             try db.execute(
-                sql: "UPDATE preset SET deleted = 1, updatedAt = ?, deviceId = ? WHERE id = ? AND deleted = 0",
+                sql: "UPDATE preset SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE id = ? AND deleted = 0",
                 arguments: [context.now.milliseconds, profile.deviceID, id])
             guard db.changesCount == 1 else { throw PresetTable.unknown(id) }
             try db.execute(

@@ -98,7 +98,7 @@ public struct Outbox: Hashable, Sendable {
     public func next(at now: Instant) -> OutboxItem? {
         var held = Set<OutboxItem.Entity>()
         for item in items {
-            if !held.contains(item.entity), item.parkedReason == nil, item.notBefore.map({ $0 <= now }) ?? true { return item }
+            if !held.contains(item.entity), item.parkedReason == nil, !item.waits(at: now) { return item }
             held.insert(item.entity)
         }
         return nil
@@ -150,6 +150,15 @@ public struct Outbox: Hashable, Sendable {
 
     /// 1, 2, 4 … 300 s.
     public static func backOffSeconds(afterFailures failures: Int) -> Double {
-        failures <= 0 ? 0 : failures >= 10 ? 300 : min(300, Double(1 << (failures - 1)))
+        failures <= 0 ? 0 : failures >= 10 ? longestWait : min(longestWait, Double(1 << (failures - 1)))
+    }
+
+    fileprivate static let longestWait: Double = 300
+}
+
+extension OutboxItem {
+    /// Whether a failure lets it wait. A time further ahead than any wait comes from a clock that was ahead, and has been set back since.
+    fileprivate func waits(at now: Instant) -> Bool {
+        notBefore.map { $0 > now && now.seconds(to: $0) <= Outbox.longestWait } ?? false
     }
 }

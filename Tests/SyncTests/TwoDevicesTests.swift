@@ -1,0 +1,102 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+
+/// What two devices make of one session: what one has seen and changed stays changed, and the day follows its entries.
+@Suite struct TwoDevicesTests {
+    let store: TrackerStore
+    let session: String
+
+    init() throws {
+        store = try TrackerStore(inMemory: nil)
+        try store.changeSettings([("sync.url", "http://127.0.0.1:9"), ("hydration.countSessionWater", "true")], Self.context(1000))
+        session = try store.startSession(Self.context(1000)).session.id
+    }
+
+    private static func context(_ seconds: Int64) -> WriteContext {
+        WriteContext(now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+    }
+
+    /// The other device's row of an entry: how many of them were taken.
+    private func arrives(_ id: String, _ fields: String, at milliseconds: Int, on seconds: Int64) throws -> Int {
+        let json = """
+            [{"id": "\(id)", "sessionId": "\(session)", "timestamp": 1001000, "source": "phone", "updatedAt": \(milliseconds), "deviceId": "~phone", \(fields)}]
+            """
+        return try store.merge(.logEntry, json: json, Self.context(seconds)).taken
+    }
+
+    private func counted() throws -> [Int] { try store.allDrinks().map(\.ml) }
+
+    /// The session's entry was gone, and its water still counted in the day.
+    @Test func aWaterOfTheDayFollowsItsEntryAlsoWhereAnotherDeviceChangesIt() throws {
+        let id = try store.addLog(.water(oz: 12), Self.context(1001)).id
+        #expect(try counted() == [355])
+        #expect(try arrives(id, #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
+        #expect(try counted() == [237])
+        #expect(try arrives(id, #""type": "water", "amountOz": 8, "deleted": 1"#, at: 1_004_000, on: 1005) == 1)
+        #expect(try counted() == [])
+        #expect(try arrives(id, #""type": "water", "amountOz": 16, "deleted": 0"#, at: 1_006_000, on: 1007) == 1)
+        #expect(try counted() == [473])
+    }
+
+    @Test func aWaterOfAnotherDeviceCountsInTheDayWhereSessionWaterDoes() throws {
+        #expect(try arrives("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
+        #expect(try arrives("gone", #""type": "water", "amountOz": 8, "deleted": 1"#, at: 1_002_000, on: 1003) == 1)
+        #expect(try arrives("beer", #""type": "alcohol", "standardDrinkEstimate": 1, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
+        #expect(try counted() == [237])
+        #expect(try arrives("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1004) == 0)
+        #expect(try counted() == [237])
+    }
+
+    /// A deletion that had ended well was undone by the next look at the server, where another device's clock, or this one's before it was set
+    /// back, was ahead when it wrote what we had seen.
+    @Test(arguments: ["delete", "edit", "undo"]) func whatWasSeenHereAndChangedStaysChangedWhosesoeverClockIsAhead(change: String) throws {
+        let id = try store.addLog(.drink(estimate: 1), Self.context(1001)).id
+        let theirs = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
+        #expect(try arrives(id, theirs, at: 4_600_000, on: 1003) == 1)
+        switch change {
+        case "delete": try store.deleteLog(id, Self.context(1004))
+        case "edit": _ = try store.editLog(id, estimate: 0.5, Self.context(1004))
+        default: _ = try store.undo(Self.context(1004))
+        }
+        func estimates() throws -> [Double?] { try #require(try store.activeSession(at: Instant(seconds: 1010))).logs.map(\.standardDrinkEstimate) }
+        let after = try estimates()
+        #expect(after == (change == "edit" ? [0.5] : []))
+        #expect(try arrives(id, theirs, at: 4_600_000, on: 1005) == 0, "the server's row is the one that was seen")
+        #expect(try estimates() == after)
+        let told = try #require(try store.outbox().items.last { $0.entity.id == id }).payload
+        #expect(told.contains(#""updatedAt":4600001"#), "\(told)")
+    }
+
+    @Test func aPresetAndASessionThatWereSeenHereAndChangedStayChanged() throws {
+        let preset = try store.addPreset(name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, Self.context(1001))
+        let theirs = """
+            [{"id": "\(preset.id)", "userId": "\(preset.userID)", "name": "Porter", "drinkType": "beer", "standardDrinkEstimate": 2, "position": 1,
+              "deleted": 0, "updatedAt": 4600000, "deviceId": "~phone"}]
+            """
+        #expect(try store.merge(.preset, json: theirs, Self.context(1002)).taken == 1)
+        try store.deletePreset(preset.id, Self.context(1003))
+        #expect(try store.merge(.preset, json: theirs, Self.context(1004)).taken == 0)
+        #expect(try !store.presets().contains { $0.id == preset.id })
+
+        let active = """
+            [{"id": "\(session)", "userId": "\(preset.userID)", "startTime": 1000000, "endTime": null, "isActive": true, "updatedAt": 4600000, "deviceId": "~phone"}]
+            """
+        #expect(try store.merge(.session, json: active, Self.context(1005)).taken == 1)
+        _ = try store.endSession(Self.context(1006))
+        #expect(try store.merge(.session, json: active, Self.context(1007)).taken == 0)
+        #expect(try store.activeSession(at: Instant(seconds: 1008)) == nil)
+    }
+
+    /// A server was away while this computer's clock was a year ahead: what waited would have waited for that year.
+    @Test func noEntryWaitsLongerThanAFailureLetsItWait() throws {
+        let year: Int64 = 365 * 86_400
+        let item = try #require(try store.outbox().next(at: Instant(seconds: 1000 + year)))
+        try store.finishSending(item, .unreachable, at: Instant(seconds: 1000 + year))
+        #expect(try store.outbox().next(at: Instant(seconds: 1000 + year)) != item)
+        #expect(try store.outbox().next(at: Instant(seconds: 1100))?.id == item.id)
+        #expect(try store.outbox().nextAttempt(at: Instant(seconds: 1100)) == Instant(seconds: 1100))
+    }
+}
