@@ -102,23 +102,8 @@ import Testing
 
 /// What the service takes up while it runs: zones, settings, files.
 @Suite struct ServiceOnTheMoveTests {
-    /// Whether this machine lets us have mounts of our own.
-    private static let namespace: [String]? = {
-        for words in [["--mount", "--propagation", "private"], ["--map-root-user", "--mount", "--propagation", "private"]] {
-            guard let unshare = Program(system: "unshare") else { return nil }
-            let trial = Process()
-            trial.executableURL = URL(fileURLWithPath: unshare.path)
-            trial.arguments = words + ["mount", "-t", "tmpfs", "trial", "/mnt"]
-            trial.standardError = FileHandle.nullDevice
-            guard (try? trial.run()) != nil else { return nil }
-            trial.waitUntilExit()
-            if trial.terminationStatus == 0 { return words }
-        }
-        return nil
-    }()
-
     /// The machine travels: `/etc/localtime` leads elsewhere while the service runs, and `TZ` says nothing.
-    @Test(.enabled(if: namespace != nil, "no mounts of our own on this machine"))
+    @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
     func theRunningServiceFollowsTheMachinesZone() async throws {
         let pair = try await Pair(["--profile", "draft"])
         let etc = pair.folder.url("etc")
@@ -128,7 +113,7 @@ import Testing
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/usr/share/zoneinfo/\(zone)")
         }
         // A copy of /etc stands in for it, in a mount of the service's own.
-        let words = try #require(Self.namespace)
+        let words = try #require(MountNamespace.words)
         let copy = try await #require(Program(system: "sh")).run(["-c", "cp -a /etc \"$0\" 2>&1 || true", etc.path])
         #expect(copy.exitCode == 0)
         try travel(to: "Asia/Tokyo")
