@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import sysconfig
@@ -159,6 +160,19 @@ def copyright_text():
     return "\n".join(parts)
 
 
+def schema(products):
+    """The steps that a store of these programs has had, by name: an older package refuses to follow a later one's."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = os.path.join(folder, "store.sqlite")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("WATERH")} | {"HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_RUNTIME_DIR": folder}
+        output(os.path.join(products, "waterh-tracker"), "log", "100", "--store", store, timeout=60, env=environment)
+        database = sqlite3.connect(store)
+        try:
+            return [row[0] for row in database.execute("SELECT name FROM migration ORDER BY name")]
+        finally:
+            database.close()
+
+
 def share_tree(products, share):
     """What every Linux has below PREFIX/share."""
     with tempfile.TemporaryDirectory() as folder:
@@ -172,6 +186,7 @@ def share_tree(products, share):
         put(os.path.join(share, "waterh/captures", os.path.basename(capture)), source=capture)
     for day in sorted(glob.glob(os.path.join(ROOT, "hardware/scenarios/*"))):
         put(os.path.join(share, "waterh/scenarios", os.path.basename(day)), source=day)
+    put(os.path.join(share, "waterh/schema"), "".join(step + "\n" for step in schema(products)))
     put(os.path.join(share, "waterh/waterh.lua"), output(os.path.join(products, "waterh-replay"), "dissector", timeout=60))
     doc = os.path.join(share, "doc/waterh")
     put(os.path.join(doc, "README.md.gz"), zipped(read(os.path.join(ROOT, "README.md"))))
@@ -275,8 +290,10 @@ def debian(products, out):
         text = control(folder)
         put(os.path.join(folder, "DEBIAN/control"), text)
         put(os.path.join(folder, "DEBIAN/conffiles"), "/etc/waterh/waterh.toml\n")
-        for name in ("postinst", "prerm", "postrm"):
-            put(os.path.join(folder, "DEBIAN", name), source=os.path.join(HERE, "debian", name), mode=0o755)
+        for name in ("preinst", "postinst", "prerm", "postrm"):
+            script = read(os.path.join(HERE, "debian", name))
+            script = script.replace("@VERSION@", version()).replace("@SCHEMA@", " ".join(read(os.path.join(folder, "usr/share/waterh/schema")).split()))
+            put(os.path.join(folder, "DEBIAN", name), script, mode=0o755)
         sums = output("sh", "-c", "find . -type f ! -path './DEBIAN/*' ! -path './etc/*' -printf '%P\\0' | LC_ALL=C sort -z | xargs -0 md5sum", cwd=folder)
         put(os.path.join(folder, "DEBIAN/md5sums"), sums)
         settle(folder)

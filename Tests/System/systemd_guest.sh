@@ -1,0 +1,154 @@
+#!/bin/bash
+# Inside the bench machine, under a real systemd: the life of the package, as systemd_tests.py begins it. One line for each thing that has to hold.
+# usage: systemd_guest.sh FOLDER      with waterh.deb, older.deb, later.deb (a step that waterh.deb does not know), and tomorrow.sqlite
+set -u
+folder=$1
+unit=waterh-gateway.service
+store=/var/lib/waterh/waterh.sqlite
+export DEBIAN_FRONTEND=noninteractive
+failed=0
+
+check() { # WHAT COMMAND…: says whether the command holds, and shows what it said where it does not.
+    local what=$1 said
+    shift
+    if said=$("$@" 2>&1); then echo "ok      $what"; else
+        failed=$((failed + 1))
+        echo "FAILED  $what"
+        printf '%s\n' "$said" | tail -n 25 | sed 's/^/        /'
+    fi
+}
+within() { # SECONDS COMMAND…: tries again until it holds.
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.3; done
+}
+now() { cut -d' ' -f1 /proc/uptime; }
+took() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f s", b - a }'; }
+install() { apt-get install -y -q --no-install-recommends --allow-downgrades "$@"; }
+answers() { curl -fsS -m 5 http://127.0.0.1:8077/healthz; }
+shows() { systemctl show -P "$1" "$unit"; }
+journal() { journalctl -b --no-pager -o cat -u "$unit" "$@"; }
+drinks() { setpriv --reuid=waterh --regid=waterh --clear-groups waterh-tracker export --format csv --store "$store"; }
+
+cd "$folder" || exit 1
+# --- an installation, as the README says it
+begun=$(now)
+check "apt-get install ./waterh.deb" install ./waterh.deb
+check "the page answers" within 60 answers
+echo "        from apt-get to the page's first answer: $(took "$begun" "$(now)")"
+check "systemctl status --no-pager waterh-gateway" systemctl status --no-pager waterh-gateway
+check "systemd was told that it is ready" test "$(shows ActiveState):$(shows SubState)" = active:running
+check "it runs as waterh, and not as root" test "$(ps -o user= -p "$(shows MainPID)")" = waterh
+for each in waterh-gateway.service waterh-emulator@hci1.service; do
+    check "systemd-analyze security $each: at most 2.5" systemd-analyze security --no-pager --threshold=25 "$each"
+    systemd-analyze security --no-pager "$each" | sed -n 's/^.*Overall/        Overall/p'
+done
+
+# --- a bottle on the air, by bluetoothd
+printf 'OPTIONS=--profile retail --name WaterH-Unit\n' >/etc/waterh/emulator-hci1.env
+printf 'link = "bluez:hci0"\n' >>/etc/waterh/waterh.toml
+check "the bottle's unit starts with its adapter" systemctl start waterh-emulator@hci1.service
+check "somebody drinks" within 60 waterh-emulator control --control unix:/run/waterh-emulator-hci1/control sip 120
+systemctl restart "$unit"
+has() { drinks | grep -q ',120,\|,120$\|"120"'; }
+check "the drink is in the journal" within 240 has
+check "the bottle's unit ends" systemctl stop waterh-emulator@hci1.service
+
+# --- what the journal says, and what it does not
+before=$(journal | wc -l)
+check "a reload" systemctl reload "$unit"
+reloaded() { [ "$(journal | wc -l)" -gt "$before" ]; }
+check "and it is told" within 30 reloaded
+check "nobody complains of priorities (libdispatch)" sh -c "! journalctl -b --no-pager -o cat -u $unit | grep -i priority"
+begun=$(now) quiet=$(journal | wc -l)
+sleep 30
+check "an idle half minute is at most three lines" test $(($(journal | wc -l) - quiet)) -le 3
+
+# --- one that is stuck
+mkdir -p /run/systemd/system/$unit.d
+printf '[Service]\nWatchdogSec=8\nTimeoutAbortSec=4\n' >/run/systemd/system/$unit.d/quick.conf
+systemctl daemon-reload && systemctl restart "$unit"
+within 60 answers >/dev/null
+stuck=$(shows MainPID)
+kill -STOP "$stuck"
+another() { [ "$(shows MainPID)" != "$stuck" ] && [ "$(shows ActiveState)" = active ]; }
+check "one that is stuck is started anew by the watchdog" within 90 another
+check "and the page answers again" within 60 answers
+check "the journal says why" sh -c "journalctl -b --no-pager -u $unit | grep -q -i 'watchdog timeout'"
+rm -r /run/systemd/system/$unit.d && systemctl daemon-reload
+
+# --- words for what is wrong, and no loop
+cp -p /etc/waterh/waterh.toml kept.toml
+echo 'link = bluez' >>/etc/waterh/waterh.toml
+systemctl restart "$unit" 2>/dev/null
+down() { [ "$(shows ActiveState)" = failed ]; }
+check "a configuration that is no TOML leaves it down" within 60 down
+check "at once: it is not tried again and again" test "$(shows NRestarts)" = 0
+check "and the journal names file and line" sh -c "journalctl -b --no-pager -o cat -n 30 -u $unit | grep -q 'waterh.toml.*line'"
+cat kept.toml >/etc/waterh/waterh.toml
+systemctl reset-failed "$unit"
+systemctl stop "$unit"
+cp -p "$store" kept.sqlite
+rm -f "$store"-wal "$store"-shm
+cat tomorrow.sqlite >"$store"
+sum=$(sha256sum <"$store")
+systemctl start "$unit" 2>/dev/null
+check "a store from tomorrow leaves it down" within 60 down
+check "and the journal says what to do" sh -c "journalctl -b --no-pager -o cat -n 30 -u $unit | grep -q 'Nothing was changed'"
+check "the store is as it was" test "$(sha256sum <"$store")" = "$sum"
+cat kept.sqlite >"$store"
+systemctl reset-failed "$unit"
+systemctl start "$unit"
+check "with the store of today it runs again" within 60 answers
+held=$(drinks)
+
+# --- upgrade, and no way back that loses something
+check "an older package beside the same store" install ./older.deb
+first=$(shows MainPID)
+check "an upgrade" install ./waterh.deb
+restarted() { [ "$(shows MainPID)" != "$first" ] && answers; }
+check "restarts the service" within 60 restarted
+check "and keeps the drinks" test "$(drinks)" = "$held"
+check "a later package" install ./later.deb
+within 60 answers >/dev/null
+said=$(install ./waterh.deb 2>&1)
+code=$?
+check "an older package than what the store has had is refused" test $code != 0
+check "in words" grep -q 'could not read what that one keeps (the store has had the step tomorrow). Nothing was changed' <<<"$said"
+check "and the later one runs on" within 60 answers
+check "with its drinks" test "$(drinks)" = "$held"
+check "dpkg is content" sh -c 'test -z "$(dpkg --audit)"'
+
+# --- removing, and coming back
+check "removing" apt-get remove -y -q waterh
+gone() { ! systemctl is-active --quiet "$unit" && ! answers 2>/dev/null; }
+check "the service is gone with it" within 30 gone
+check "the drinks are not" test -s "$store"
+check "installing again" install ./waterh.deb
+check "it goes on, with the drinks" within 60 answers
+check "which are the same" test "$(drinks)" = "$held"
+
+# --- a user of one's own, without root
+useradd --create-home person
+loginctl enable-linger person
+bus=/run/user/$(id -u person)
+check "a user's manager" within 60 test -S "$bus/systemd/private"
+mine() { setpriv --reuid=person --regid=person --init-groups env HOME=/home/person XDG_RUNTIME_DIR="$bus" "$@"; }
+mkdir -p /home/person/.config/waterh
+printf 'listen = "127.0.0.1:8078"\nlink = "bluez:hci0"\n' >/home/person/.config/waterh/waterh.toml
+chown -R person: /home/person
+check "systemctl --user enable --now waterh-gateway-user" mine systemctl --user enable --now waterh-gateway-user
+page() { curl -fsS -m 5 http://127.0.0.1:8078/healthz; }
+check "shows the user's own page, beside the system's" within 60 page
+check "and keeps a day of its own" test -s /home/person/.local/state/waterh/waterh.sqlite
+sed -i s/8078/8077/ /home/person/.config/waterh/waterh.toml
+mine systemctl --user restart waterh-gateway-user
+taken() { journalctl -b --no-pager -o cat _UID="$(id -u person)" | grep -q '8077'; }
+check "a port that another service has is told" within 60 taken
+mine systemctl --user disable --now waterh-gateway-user >/dev/null 2>&1
+
+check "purging" apt-get purge -y -q waterh
+check "the drinks stay" test -s "$store"
+journal >journal.txt
+echo "$failed failed"
+[ $failed = 0 ]

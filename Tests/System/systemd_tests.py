@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""The package under a real systemd, in the bench machine: a fresh Debian with bluetoothd, and all that happens to a service in its life.
+
+usage: systemd_tests.py FOLDER [SUITE]...
+
+FOLDER: where `hardware/bench package` put the package. SUITE: bookworm (default), trixie. As root. What has to hold is in systemd_guest.sh.
+"""
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+import package_tests
+
+HERE = pathlib.Path(__file__).resolve().parents[2]
+INCLUDED = ["systemd", "systemd-sysv", "dbus", "udev", "bluez", "curl", "ca-certificates", "libpam-systemd", "dbus-user-session", "procps"]
+
+
+def another(package, folder, name, version, step=None):
+    """The same package under another version; `step`: what its stores have had besides."""
+    place = os.path.join(folder, name)
+    subprocess.run(["dpkg-deb", "-R", package, place], check=True)
+    control = pathlib.Path(place, "DEBIAN/control")
+    control.write_text(re.sub(r"^Version: (.*)$", lambda found: f"Version: {version(found[1])}", control.read_text(), flags=re.M))
+    if step:
+        with open(os.path.join(place, "usr/share/waterh/schema"), "a", encoding="utf-8") as file:
+            file.write(step + "\n")
+        known = pathlib.Path(place, "DEBIAN/preinst")
+        known.write_text(re.sub(r'^known="(.*) "$', rf'known="\1 {step} "', re.sub(r'^version="(.*)"$', lambda found: f'version="{version(found[1])}"', known.read_text(), flags=re.M), flags=re.M))
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", place, os.path.join(folder, f"{name}.deb")], check=True, stdout=subprocess.DEVNULL)
+    shutil.rmtree(place)
+
+
+def system(suite, package):
+    """A folder with a Debian that has systemd, bluetoothd, and what the package depends on: the machine has no network."""
+    base = pathlib.Path(os.environ.get("WATERH_PACKAGE_SYSTEMS", "/var/tmp/waterh-package")) / f"{suite}-systemd"
+    depends = subprocess.run(["dpkg-deb", "-f", package, "Depends"], check=True, capture_output=True, text=True).stdout
+    wanted = INCLUDED + [re.split(r"[ (]", word.split("|")[0].strip())[0] for word in depends.split(",")]
+    mark = base / "var/lib/waterh-tests"
+    if not mark.exists() or mark.read_text() != " ".join(wanted):
+        if not base.exists():
+            fresh = package_tests.System(suite)
+            base.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(fresh.root, base)
+            fresh.close()
+        print(f"systemd, bluetoothd and what the package depends on go into {base}", flush=True)
+        shutil.copy("/etc/resolv.conf", base / "etc/resolv.conf")
+        # Nothing is started in a folder.
+        policy = base / "usr/sbin/policy-rc.d"
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+        names = " ".join(f"$(apt-cache show {name} >/dev/null 2>&1 && echo {name} || echo {name}t64)" for name in wanted)
+        script = f"apt-get update -q && apt-get install -y --no-install-recommends {names}"
+        subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", 'mount -t proc proc "$0/proc"; chroot "$0" env DEBIAN_FRONTEND=noninteractive sh -ec "$1"', base, script],
+                       check=True, stdout=subprocess.DEVNULL, timeout=900)
+        policy.unlink()
+        mark.write_text(" ".join(wanted))
+    return base
+
+
+def tomorrow(package, folder):
+    """A store that a later version has made: one step more than these programs know."""
+    place = os.path.join(folder, "programs")
+    subprocess.run(["dpkg-deb", "-x", package, place], check=True)
+    store = os.path.join(folder, "tomorrow.sqlite")
+    subprocess.run([os.path.join(place, "usr/bin/waterh-tracker"), "log", "200", "--store", store], check=True, stdout=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "HOME": folder})
+    database = sqlite3.connect(store)
+    database.execute("PRAGMA journal_mode=DELETE")
+    database.execute("INSERT INTO migration VALUES ('tomorrow')")
+    database.execute(f"PRAGMA user_version={database.execute('PRAGMA user_version').fetchone()[0] + 1}")
+    database.commit()
+    database.close()
+    shutil.rmtree(place)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    if os.geteuid() != 0:
+        sys.exit("systemd_tests.py: a system in a folder takes root")
+    package, suites = package_tests.newest(sys.argv[1], "waterh_*.deb"), sys.argv[2:] or ["bookworm"]
+    failed = []
+    for suite in suites:
+        base = system(suite, package)
+        with tempfile.TemporaryDirectory(prefix="waterh-systemd-") as folder:
+            os.chmod(folder, 0o755) # apt reads packages as a user without rights.
+            shutil.copy(package, os.path.join(folder, "waterh.deb"))
+            another(package, folder, "older", lambda version: "0.0.1+" + version)
+            another(package, folder, "later", lambda version: version + "+later", step="tomorrow")
+            tomorrow(package, folder)
+            shutil.copy(HERE / "Tests/System/systemd_guest.sh", folder)
+            print(f"== {suite}", flush=True)
+            logs = os.environ.get("SYSTEMD_LOGS")
+            words = [HERE / "hardware/vm", "--root", base, "--systemd", "--timeout", "1500", "--rw", folder, *(["--logs", f"{logs}/{suite}"] if logs else []), "--", "bash", f"{folder}/systemd_guest.sh", folder]
+            if subprocess.run(words).returncode:
+                failed.append(suite)
+                if os.path.exists(f"{folder}/journal.txt"):
+                    print(open(f"{folder}/journal.txt", encoding="utf-8").read()[-6000:])
+    print(f"failed: {', '.join(failed)}" if failed else "All passed.")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Makes the container image with the service: an OCI layout in a folder, without a container engine (Debian's umoci). As root.
+
+usage: image.py PACKAGE BASE FOLDER       PACKAGE: waterh_*.deb; BASE: a folder with a fresh Debian (debootstrap); FOLDER: where to
+
+Two layers: Debian, and what installing the package has changed. What lies in them has the package's time at the latest, owners by number, and an order:
+what is made twice from the same is the same to the byte. The image waits for the drinks' folder at /var/lib/waterh, and for the host's bus:
+
+    podman run -v drinks:/var/lib/waterh -v /run/dbus:/run/dbus -p 127.0.0.1:8077:8077 oci:FOLDER/waterh-image:latest
+"""
+import filecmp
+import io
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+# Of no use to a service: lists of packages, pages of manuals, words of other languages; and what would differ each time.
+LEFT_OUT = ("var/lib/apt/lists/", "var/cache/", "var/log/", "usr/share/man/", "usr/share/locale/", "usr/share/doc/", "tmp/", "run/", "proc/", "sys/", "dev/", "etc/resolv.conf", "etc/hostname", "fresh",
+            "var/lib/dpkg/status-old", "var/lib/dpkg/lock")
+KEPT = ("usr/share/doc/waterh/copyright",)
+CONFIG = {
+    "--config.entrypoint": ["/usr/bin/waterh-gateway"], "--config.cmd": ["run"], "--config.user": ["waterh"], "--config.workingdir": ["/var/lib/waterh"],
+    "--config.env": ["PATH=/usr/local/bin:/usr/bin:/bin", "WATERH_STORE=/var/lib/waterh/waterh.sqlite", "WATERH_LISTEN=0.0.0.0:8077", "LANG=C.UTF-8"],
+    "--config.exposedports": ["8077/tcp"], "--config.volume": ["/var/lib/waterh"], "--config.stopsignal": ["SIGTERM"],
+    "--config.label": ["org.opencontainers.image.title=waterh-gateway", "org.opencontainers.image.description=Smart bottles by WaterH without a phone app. Nobody's official product."],
+}
+
+
+def output(*words, **options):
+    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options).stdout
+
+
+def entries(root):
+    """Every path below it that belongs into a layer, sorted, folders before what is in them."""
+    for place, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted(folders + names):
+            path = os.path.relpath(os.path.join(place, name), root)
+            if path in KEPT or not (path + "/").startswith(LEFT_OUT) or path + "/" in LEFT_OUT:
+                yield path
+
+
+def differs(path, base, root):
+    there, here = os.path.join(base, path), os.path.join(root, path)
+    if not os.path.lexists(there):
+        return True
+    old, new = os.lstat(there), os.lstat(here)
+    if (old.st_mode, old.st_uid, old.st_gid) != (new.st_mode, new.st_uid, new.st_gid):
+        return True
+    if stat.S_ISLNK(new.st_mode):
+        return os.readlink(there) != os.readlink(here)
+    return stat.S_ISREG(new.st_mode) and not filecmp.cmp(there, here, shallow=False)
+
+
+def layer(target, root, paths, epoch):
+    def plain(entry):
+        entry.uname = entry.gname = ""
+        entry.mtime = min(int(entry.mtime), epoch)
+        return entry
+
+    with tarfile.open(target, "w", format=tarfile.GNU_FORMAT) as tar:
+        for path in paths:
+            tar.add(os.path.join(root, path), path, recursive=False, filter=plain)
+
+
+def installed(package, base, place):
+    """A copy of the base in which the package was installed."""
+    root = os.path.join(place, "root")
+    subprocess.run(["cp", "-a", "--reflink=auto", base, root], check=True)
+    shutil.copy("/etc/resolv.conf", os.path.join(root, "etc/resolv.conf"))
+    os.makedirs(os.path.join(root, "srv"), exist_ok=True)
+    shutil.copy(package, os.path.join(root, "srv/waterh.deb"))
+    with open(os.path.join(root, "usr/sbin/policy-rc.d"), "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\nexit 101\n")
+    os.chmod(os.path.join(root, "usr/sbin/policy-rc.d"), 0o755)
+    script = "apt-get update -q && apt-get install -y -q --no-install-recommends /srv/waterh.deb libcurl4 libmosquitto1 ca-certificates && apt-get clean"
+    output("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", 'mount -t proc proc "$0/proc"; mount --bind /dev "$0/dev"; exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh -ec "$1"',
+           root, script, timeout=600)
+    for name in ("srv/waterh.deb", "usr/sbin/policy-rc.d"):
+        os.remove(os.path.join(root, name))
+    return root
+
+
+def written(package):
+    """When the package's content was made: the time of its members."""
+    control = subprocess.run(["dpkg-deb", "--ctrl-tarfile", package], check=True, capture_output=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(control)) as tar:
+        return max(int(entry.mtime) for entry in tar)
+
+
+def image(package, base, out):
+    target = os.path.join(out, "waterh-image")
+    shutil.rmtree(target, ignore_errors=True)
+    epoch = written(package)
+    architecture = output("dpkg-deb", "-f", package, "Architecture").strip()
+    version = output("dpkg-deb", "-f", package, "Version").strip()
+    with tempfile.TemporaryDirectory(dir=out) as place:
+        root = installed(package, base, place)
+        name = f"{target}:latest"
+        output("umoci", "init", "--layout", target)
+        output("umoci", "new", "--image", name)
+        for number, paths in enumerate(([path for path in entries(base)], [path for path in entries(root) if differs(path, base, root)])):
+            packed = os.path.join(place, f"layer{number}.tar")
+            layer(packed, root if number else base, paths, epoch)
+            output("umoci", "raw", "add-layer", "--image", name, "--history.created", stamp(epoch), "--history.created_by", ["Debian", f"apt-get install waterh={version}"][number], packed)
+        words = [word for option, values in CONFIG.items() for value in values for word in (option, value)]
+        output("umoci", "config", "--image", name, "--architecture", architecture, "--os", "linux", "--created", stamp(epoch), "--history.created", stamp(epoch), "--author", "waterh-bench", *words)
+        output("umoci", "gc", "--layout", target)
+    return target
+
+
+def stamp(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    if os.geteuid() != 0:
+        sys.exit("image.py: a system in a folder takes root")
+    try:
+        os.makedirs(sys.argv[3], exist_ok=True)
+        print(image(*sys.argv[1:]))
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"image.py: {' '.join(map(str, error.cmd[:3]))} failed:\n{error.stderr or ''}")

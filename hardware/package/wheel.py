@@ -1,0 +1,108 @@
+"""Packs the bottle for Python's tests: a wheel with the emulator, the libraries that it needs, the shipped captures, and a fixture for pytest.
+
+usage: wheel.py PRODUCTS FOLDER        PRODUCTS: where waterh-emulator lies, from a static release build as a rule; FOLDER: where to
+
+What is in it is sorted, and has the commit's time: what is packed twice is the same to the byte.
+"""
+import base64
+import glob
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+import pack
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# What every Linux with glibc has in the version that it has: never carried along.
+GLIBC = re.compile(r"^(ld-linux-.*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|nss_.*))\.so(\..*)?$")
+
+METADATA = """Metadata-Version: 2.1
+Name: waterh-bottle
+Version: {version}
+Summary: A WaterH smart bottle that does not exist, for tests without Bluetooth
+License: MIT
+Requires-Python: >=3.9
+Description-Content-Type: text/markdown
+
+The emulated bottle of waterh-bench as a command, `waterh-emulator`, as the class `waterh_bottle.Bottle`, and as the fixture `bottle` for pytest. It speaks ATT
+over a Unix socket, somebody drinks from it by a control socket, and it misbehaves on demand (`faults="drop=5"`). This is nobody's official product.
+"""
+
+
+def libraries(program):
+    """The files of a program's libraries by name, without glibc's."""
+    text = pack.output("ldd", program)
+    if "not found" in text:
+        raise pack.manual.Wrong(f"a library of {program} is not here:\n{text}")
+    found = re.findall(r"^\s*(\S+) => (/\S+) ", text, re.M)
+    return {name: path for name, path in found if not GLIBC.match(name)}
+
+
+def glibc(files):
+    """The newest version of glibc that these ask for, as the tag of a wheel says it."""
+    versions = set(re.findall(r"\bGLIBC_2\.(\d+)\b", "".join(pack.output("objdump", "-T", file) for file in files)))
+    return f"manylinux_2_{max(map(int, versions))}_{os.uname().machine}"
+
+
+def contents(products, place):
+    """Path in the wheel -> file."""
+    files = {f"waterh_bottle/{os.path.basename(path)}": path for path in glob.glob(os.path.join(HERE, "wheel/waterh_bottle/*.py"))}
+    files |= {f"waterh_bottle/captures/{os.path.basename(path)}": path for path in glob.glob(os.path.join(pack.ROOT, "captures/*"))}
+    program = os.path.join(products, "waterh-emulator")
+    moved = {"waterh_bottle/bin/waterh-emulator": (program, "$ORIGIN/../lib")}
+    moved |= {f"waterh_bottle/lib/{name}": (path, "$ORIGIN") for name, path in libraries(program).items()}
+    for name, (path, search) in moved.items():
+        target = files[name] = os.path.join(place, os.path.basename(name))
+        pack.put(target, source=path, mode=0o755)
+        subprocess.run(["strip", "--strip-unneeded", target], check=True)
+        subprocess.run(["patchelf", "--force-rpath", "--set-rpath", search, target], check=True)
+    return files, glibc([files[name] for name in moved])
+
+
+def wheel(products, out):
+    # A release of Python's kind: the commit's time is a number after the version's.
+    number, _, stamp = pack.version().partition("+git")
+    version = f"{number}.post{re.sub('[^0-9]', '', stamp)[:12] or 0}"
+    when = time.gmtime(max(pack.epoch(), 315532800))[:6]
+    name = f"waterh_bottle-{version}"
+    with tempfile.TemporaryDirectory() as place:
+        files, tag = contents(products, place)
+        made = {f"{name}.dist-info/METADATA": METADATA.format(version=version), f"{name}.dist-info/WHEEL": f"Wheel-Version: 1.0\nGenerator: waterh-bench\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n",
+                f"{name}.dist-info/entry_points.txt": "[console_scripts]\nwaterh-emulator = waterh_bottle:run_emulator\n\n[pytest11]\nwaterh_bottle = waterh_bottle.plugin\n",
+                f"{name}.dist-info/licenses/copyright": pack.copyright_text()}
+        os.makedirs(out, exist_ok=True)
+        target = os.path.join(out, f"{name}-py3-none-{tag}.whl")
+        record = []
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+            def add(path, data, mode):
+                entry = zipfile.ZipInfo(path, when)
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, (0o100000 | mode) << 16
+                archive.writestr(entry, data)
+            for path in sorted(files | made):
+                if path in files:
+                    with open(files[path], "rb") as file:
+                        data = file.read()
+                else:
+                    data = made[path].encode()
+                add(path, data, 0o755 if path.startswith(("waterh_bottle/bin/", "waterh_bottle/lib/")) else 0o644)
+                record.append(f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n")
+            add(f"{name}.dist-info/RECORD", "".join(record) + f"{name}.dist-info/RECORD,,\n", 0o644)
+    return target
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    try:
+        print(wheel(sys.argv[1], sys.argv[2]))
+    except pack.manual.Wrong as wrong:
+        sys.exit(f"wheel.py: {wrong}")
+    except FileNotFoundError as error:
+        sys.exit(f"wheel.py: {error.filename} is missing")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"wheel.py: {' '.join(map(str, error.cmd[:2]))} failed:\n{error.stderr or ''}")
