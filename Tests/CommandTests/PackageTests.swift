@@ -16,7 +16,7 @@ import Testing
         return try await python.run(arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1", "SOURCE_DATE_EPOCH": "1700000000"], limit: 120)
     }
 
-    @Test(arguments: ["install.sh", "uninstall.sh", "debian/postinst", "debian/prerm", "debian/postrm"])
+    @Test(arguments: ["install.sh", "uninstall.sh", "debian/preinst", "debian/postinst", "debian/prerm", "debian/postrm"])
     func aScriptIsOneForEveryShell(_ script: String) async throws {
         let shell = try #require(Program(system: "sh"))
         let result = try await shell.run(["-n", Self.folder + script])

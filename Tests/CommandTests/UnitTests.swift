@@ -27,6 +27,15 @@ import Testing
         #expect(result.exitCode == 0 && complaints.isEmpty, "\(result.output)\(result.error)")
     }
 
+    /// What systemd says of how much of the machine a service could reach: 0 nothing, 10 everything.
+    @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
+    func aServiceReachesLittleOfTheMachine(_ unit: String) async throws {
+        let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
+        let folder = try Self.copies()
+        let result = try await tool.run(["security", "--offline=true", "--no-pager", "--threshold=25", folder.file(unit)])
+        #expect(result.exitCode == 0, "more than 2.5: \(result.output)\(result.error)")
+    }
+
     /// Every unit that is not the system's is judged here.
     static let usersUnits = ["waterh-agent.service", "waterh-gateway-user.service", "waterh-check.service", "waterh-check.timer"]
 
