@@ -187,6 +187,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// Both directions' fragments mingle on one handle, and nothing says whose they are but the starts (187). Each PDU is its own pattern: what comes out was
     /// sent so, or does not come out and is told.
     @Test(arguments: [0, 27, 251], [UInt16(0), 2]) func minglingFragmentsWithoutDirectionsInventNothing(size: Int, hostBoundary: UInt16) {
+        var (all, kept) = (0, 0)
         for seed in 1...300 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             // By the opcodes' parity also an old kernel's starts are told apart.
@@ -216,7 +217,50 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
             }
             #expect(seen.pdus.count <= pdus.count, "seed \(seed)")
             if seen.pdus.count < pdus.count { #expect(!seen.drops.isEmpty, "seed \(seed): something is missing and nobody says so") }
+            (all, kept) = (all + pdus.count, kept + seen.pdus.count)
         }
+        // Lengths tell many of them apart, but not parts that are all alike; where each direction has one part more at most, all.
+        #expect(kept * 100 >= all * (size == 251 ? 100 : size == 27 ? 45 : 60), "parts of \(size): \(kept) of \(all) PDUs")
+    }
+
+    /// Both frames could take the first two parts; what comes then fits only one way.
+    @Test func laterPartsTellWhoseTheEarlierOnesWere() {
+        let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46 47")
+        func parts(_ frame: [UInt8], _ ends: [Int]) -> [[UInt8]] { zip([0] + ends, ends + [frame.count]).map { Array(frame[$0..<$1]) } }
+        let (theirs, mine) = (parts(down, [6, 9, 11]), parts(up, [7, 8]))
+        let packets = [
+            HCI.connected("01"), HCI.acl(nil, boundary: 2, theirs[0]), HCI.acl(nil, boundary: 0, mine[0]), HCI.acl(nil, boundary: 1, theirs[1], frame: 7),
+            HCI.acl(nil, boundary: 1, mine[1], frame: 8), HCI.acl(nil, boundary: 1, theirs[2], frame: 9), HCI.acl(nil, boundary: 1, theirs[3], frame: 10),
+            HCI.acl(nil, boundary: 1, mine[2], frame: 11),
+        ]
+        let seen = Observed(packets: packets)
+        #expect(seen.pdus.map { hex($0.pdu) } == [hex(Array(down.dropFirst(4))), hex(Array(up.dropFirst(4)))])
+        #expect(seen.pdus.map(\.att.frame) == [10, 11] && seen.drops.isEmpty)
+        // The same without an end: nothing is known, and it is told.
+        #expect(Observed(packets: packets.dropLast(3)).pdus.isEmpty)
+        #expect(Observed(packets: packets.dropLast(3)).drops == [.unfinishedAtEnd: 2])
+    }
+
+    /// Two parts of one length, and nothing that tells them apart: both frames are lost, the next ones are not.
+    @Test func whatCannotBeToldApartTakesNothingElseWithIt() {
+        let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
+        func pair(_ split: Int) -> [(ObservedPacket, [UInt8])] {
+            [
+                HCI.acl(nil, boundary: 2, Array(down.dropLast(split))), HCI.acl(nil, boundary: 0, Array(up.dropLast(split))),
+                HCI.acl(nil, boundary: 1, Array(down.suffix(split))), HCI.acl(nil, boundary: 1, Array(up.suffix(split))),
+            ]
+        }
+        let seen = Observed(packets: [HCI.connected("01")] + pair(4) + [HCI.notification("07")] + pair(4) + [HCI.notification("08")])
+        #expect(seen.pdus.map { hex($0.pdu) } == ["1b220007", "1b220008"])
+        #expect(seen.drops == [.unknownDirection: 4])
+        // A part that the capture cut is its frame's end; the other one is whole.
+        let (long, short) = (HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), HCI.l2cap("52 22 00 41 42"))
+        let cut = Observed(packets: [
+            HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(long.prefix(6))), HCI.acl(nil, boundary: 0, Array(short.prefix(7))),
+            HCI.acl(nil, boundary: 1, Array(long[6..<8]), isCut: true, length: 9), HCI.acl(nil, boundary: 1, Array(short.suffix(2))), HCI.notification("09"),
+        ])
+        #expect(cut.pdus.map { hex($0.pdu) } == ["5222004142", "1b220009"])
+        #expect(cut.drops == [.cutRecord: 1])
     }
 
     /// The rest of a frame of which the capture kept only a part belongs to nobody, also where it is just what the other direction lacks.

@@ -58,6 +58,48 @@ import Testing
         }
     }
 
+    /// A log that is turned over while both parts are pulled: the second begins with what the first ended with.
+    @Test func partsThatOverlapAreOneLog() throws {
+        let folder = try TemporaryFolder()
+        let (head, records) = try Self.btsnoop(Self.source)
+        let whole = try Self.drinks([Self.source])
+        func deliveries(_ paths: [String]) throws -> (count: Int, reader: DrinkReader) {
+            var count = 0
+            var options = DrinkReader.Options(hostYear: 2026)
+            options.isRaw = true
+            let reader = DrinkReader(options) { _ in count += 1 }
+            for (index, path) in paths.enumerated() {
+                var file = CaptureFile(path: path)
+                try reader.read(&file, isLast: index == paths.count - 1)
+            }
+            return (count, reader)
+        }
+        let all = try deliveries([Self.source])
+        for (first, second) in [(30, 29), (30, 28), (30, 20), (44, 42), (60, 12), (25, 3), (50, 49), (records.count - 1, 14), (records.count, 30)] {
+            let paths = try [records[..<first], records[second...]].enumerated().map { index, part in
+                let path = folder.file("overlap\(first)-\(second)-\(index).btsnoop")
+                try Data(head + part.joined()).write(to: URL(fileURLWithPath: path))
+                return path
+            }
+            let parts = try deliveries(paths)
+            #expect(try Self.drinks(paths) == whole, "\(first) records, then from \(second)")
+            #expect(parts.count == all.count && parts.reader.tally == all.reader.tally, "\(first) records, then from \(second): \(parts.count) deliveries")
+            // Rewritten into one file, each record stands there once.
+            var converter = CaptureConverter(to: CaptureFormat(.btsnoop, .h4))
+            var bytes: [UInt8] = []
+            try converter.convert(paths) { bytes += $0 }
+            #expect(bytes == head + records.joined(), "\(first) records, then from \(second)")
+        }
+        // Everybody's own: the same packets at another time are no overlap, nor is one that breaks off.
+        let (early, late) = (records[..<30], records[20...])
+        let other = late.enumerated().map { index, record in index == 3 ? Array(record.dropLast()) + [record[record.count - 1] ^ 1] : record }
+        for (index, part) in [Array(early), other].enumerated() {
+            try Data(head + part.joined()).write(to: URL(fileURLWithPath: folder.file("broken\(index).btsnoop")))
+        }
+        let found = try Self.drinks([folder.file("broken0.btsnoop"), folder.file("broken1.btsnoop")])
+        #expect(Set(found).count == found.count)
+    }
+
     /// Everything without the connection's beginning, given three times.
     @Test func aBottleWithoutAnAddressIsTheOneThatHasItsRecords() throws {
         let folder = try TemporaryFolder()

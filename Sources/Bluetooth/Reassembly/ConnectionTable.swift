@@ -15,6 +15,8 @@ struct ConnectionTable {
         var hasTraffic = false
         var sent = L2CAPHalf()
         var received = L2CAPHalf()
+        /// Fragments of both directions that wait until it is known whose they are.
+        var tangle: FragmentTangle?
         var enhanced: EnhancedBearers?
         /// What of a classic connection is ATT, and whether any was there.
         var classic = ClassicBearers()

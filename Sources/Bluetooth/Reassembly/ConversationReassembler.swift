@@ -14,8 +14,11 @@ public struct ConversationReassembler {
     /// A checksum from the air was seen to be right: so the capture keeps real ones, and a wrong one means damage.
     var hasSeenRightCRC = false
 
+    /// Knows what frames of some kind may hold; asked only where fragments of both directions mingle and nothing says whose they are.
+    let fits: PartJudge?
+
     /// At the beginning of a capture, with nothing connected.
-    public init() {}
+    public init(fits: PartJudge? = nil) { self.fits = fits }
 
     /// Takes the next packet of the capture.
     /// - Parameter emit: called for everything that is now known; the bytes are borrowed for the time of the call.
@@ -37,6 +40,7 @@ public struct ConversationReassembler {
             for half in [table.slots[slot].sent, table.slots[slot].received] where half.isOpen {
                 try drop(.unfinishedAtEnd, table.slots[slot].observed, emit)
             }
+            table.slots[slot].tangle = nil
             table.slots[slot].sent.abandon()
             table.slots[slot].received.abandon()
         }
@@ -53,7 +57,7 @@ public struct ConversationReassembler {
             let boundary = bytes.u16(0) >> 12 & 3
             let key = ConnectionTable.key(adapter: packet.adapter, handle: UInt32(bytes.u16(0) & 0x0FFF))
             guard let slot = table.find(key) else { return boundary == 1 ? nil : directionOfStart(packet.adapter, boundary: boundary, isHostServer: false, bytes) }
-            return directionOfFragment(slot, boundary: boundary, length: Int(bytes.u16(2)), bytes)
+            return directionOfFragment(slot, boundary: boundary, bytes)
         default: return nil
         }
     }
@@ -88,14 +92,13 @@ public struct ConversationReassembler {
         let length = Int(bytes.u16(2))
         let isContinuation = boundary == 1
         if boundary == 0, packet.direction == nil { hostsWithBoundary0.insert(packet.adapter) }
-        guard let direction = packet.direction ?? directionOfFragment(slot, boundary: boundary, length: length, bytes) else {
+        if packet.direction != nil, table.slots[slot].tangle != nil { try abandonBoth(slot, .unknownDirection, emit) }
+        if packet.direction == nil, try receiveTangled(slot, boundary: boundary, length: length, packet, bytes, emit) { return }
+        guard let direction = packet.direction ?? directionOfFragment(slot, boundary: boundary, bytes) else {
             guard table.slots[slot].sent.isOpen || table.slots[slot].received.isOpen else {
                 return try drop(.continuationWithoutStart, table.slots[slot].observed, emit)
             }
-            // Whose it is nobody can tell, nor whose the next ones are: no frame may come out as something that was never sent.
-            abandon(slot, .sent)
-            abandon(slot, .received)
-            return try drop(.unknownDirection, table.slots[slot].observed, emit)
+            return try abandonBoth(slot, .unknownDirection, emit)
         }
         guard !packet.isCut, length <= bytes.byteCount - 4 else {
             // A stump: what it would have continued or begun is lost.
@@ -114,10 +117,10 @@ public struct ConversationReassembler {
         return channel == 1 || connection.classic.knows(channel)
     }
 
-    /// Without directions in the capture: a continuation belongs to the frame that can take it; of two to the one that expects just so much.
-    /// Where one was given up, its rest may still come, and looks the same.
+    /// Without directions in the capture: a continuation belongs to the only frame that is under way. Where one was given up, its rest may still
+    /// come, and looks the same.
     /// - Returns: `nil` where no frame is open, or where it cannot be known. A start always has a direction.
-    private func directionOfFragment(_ slot: Int, boundary: UInt16, length: Int, _ bytes: RawSpan) -> TrafficDirection? {
+    private func directionOfFragment(_ slot: Int, boundary: UInt16, _ bytes: RawSpan) -> TrafficDirection? {
         let connection = table.slots[slot]
         guard boundary == 1 else {
             return directionOfStart(connection.observed.adapter, boundary: boundary, isHostServer: connection.observed.isCentral == false, bytes)
@@ -125,26 +128,13 @@ public struct ConversationReassembler {
         switch (connection.sent.isOpen, connection.received.isOpen) {
         case (true, false): return connection.received.isAwaited ? nil : .sent
         case (false, true): return connection.sent.isAwaited ? nil : .received
-        case (false, false): return nil
-        case (true, true):
-            switch (connection.sent.mayTake(length), connection.received.mayTake(length)) {
-            case (true, false): return .sent
-            case (false, true): return .received
-            case (false, false): return nil
-            case (true, true): break
-            }
-            guard connection.sent.isRegular, connection.received.isRegular else { return nil }
-            switch (connection.sent.expects(length), connection.received.expects(length)) {
-            case (true, false): return .sent
-            case (false, true): return .received
-            default: return nil
-            }
+        default: return nil
         }
     }
 
     /// A first fragment's direction: boundary 0 comes from the host. So does 2 from the hosts of old kernels, which know nothing else; then
     /// ATT tells, whose odd opcodes come from the server: the peer, unless the capturing host was connected to.
-    private func directionOfStart(_ adapter: UInt32, boundary: UInt16, isHostServer: Bool, _ bytes: RawSpan) -> TrafficDirection {
+    func directionOfStart(_ adapter: UInt32, boundary: UInt16, isHostServer: Bool, _ bytes: RawSpan) -> TrafficDirection {
         if boundary == 0 { return .sent }
         guard !hostsWithBoundary0.contains(adapter), bytes.byteCount >= 9, bytes.u16(6) == 4 else { return .received }
         let isFromServer = bytes.u8(8) & 1 == 1
@@ -178,6 +168,10 @@ public struct ConversationReassembler {
         }
         let isComplete = direction == .sent ? table.slots[slot].sent.isComplete : table.slots[slot].received.isComplete
         guard isComplete else { return }
+        if direction == .sent ? table.slots[slot].sent.isSpoiled : table.slots[slot].received.isSpoiled {
+            // That it is lost was said when it turned out.
+            return withHalf(slot, direction) { $0.discard() }
+        }
         let needed = (direction == .sent ? table.slots[slot].sent.needed : table.slots[slot].received.needed) ?? 0
         let whole = withHalf(slot, direction) { $0.take() }
         if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
@@ -264,8 +258,16 @@ public struct ConversationReassembler {
         withHalf(slot, direction) { $0.abandon() }
     }
 
+    /// Whose a fragment is nobody can tell, nor whose the next ones are: no frame may come out as something that was never sent.
+    mutating func abandonBoth(_ slot: Int, _ reason: DropReason, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        table.slots[slot].tangle = nil
+        abandon(slot, .sent)
+        abandon(slot, .received)
+        try drop(reason, table.slots[slot].observed, emit)
+    }
+
     @discardableResult
-    private mutating func withHalf<Result>(_ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPHalf) -> Result) -> Result {
+    mutating func withHalf<Result>(_ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPHalf) -> Result) -> Result {
         direction == .sent ? body(&table.slots[slot].sent) : body(&table.slots[slot].received)
     }
 }

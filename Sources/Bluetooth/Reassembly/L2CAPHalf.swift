@@ -12,11 +12,14 @@ struct L2CAPHalf {
     /// Length of the whole frame with its header; `nil` until the length field is complete.
     private(set) var needed: Int?
     /// Length of the first fragment, of this frame or of the last that came in several.
-    private var firstLength: Int?
+    private(set) var firstLength: Int?
     /// All fragments of this direction but the ends of frames have had one length so far: so controllers and hosts cut them.
     private(set) var isRegular = true
     /// The frame was given up, and the rest of it may still come, until this direction begins another one.
     private(set) var isAwaited = false
+
+    /// It is known how long the frame is, and not all of what is in it: nothing comes out of it.
+    private(set) var isSpoiled = false
 
     /// Bytes that are still to come, where that is known.
     var remaining: Int? { isOpen ? needed.map { $0 - buffer.count } : nil }
@@ -24,6 +27,7 @@ struct L2CAPHalf {
     mutating func begin(_ fragment: RawSpan) {
         buffer.removeAll(keepingCapacity: true)
         isOpen = true
+        isSpoiled = false
         needed = nil
         if let firstLength, firstLength != fragment.byteCount { isRegular = false }
         firstLength = fragment.byteCount
@@ -34,13 +38,25 @@ struct L2CAPHalf {
     /// This direction has begun another frame: nothing of the one that was given up will come.
     mutating func expectNothing() { isAwaited = false }
 
-    /// Whether a fragment of that length can be the next.
-    func mayTake(_ length: Int) -> Bool { isOpen && remaining.map { length <= $0 } ?? true }
+    /// A fragment belongs to it of which the capture did not keep all.
+    mutating func appendUnknown(_ length: Int) {
+        isSpoiled = true
+        buffer.append(contentsOf: repeatElement(0, count: length))
+    }
 
-    /// Whether it is as long as the next one usually is: the end, or one more of the first one's length.
-    func expects(_ length: Int) -> Bool {
-        guard let remaining, let firstLength else { return false }
-        return length == remaining || length == firstLength && length < remaining
+    /// What came meanwhile is not known, only how much: so many bytes are still to come, and nothing of another frame before them.
+    mutating func spoil(lacking: Int) {
+        isSpoiled = true
+        let known = (needed ?? 0) - lacking
+        buffer.append(contentsOf: repeatElement(0, count: max(0, known - buffer.count)))
+        if lacking == 0 { discard() }
+    }
+
+    /// The frame is over: nothing of it will come.
+    mutating func discard() {
+        isOpen = false
+        isAwaited = false
+        buffer.removeAll(keepingCapacity: true)
     }
 
     mutating func append(_ fragment: RawSpan) {

@@ -17,10 +17,13 @@ public struct Foresight {
 
     /// Reads a whole file for its discovery. Trouble with it ends the foresight where it ends the reading.
     /// `nil` for what can be read only once.
-    /// - Parameter reassembler: with the connections that are open when the file begins.
-    init?(_ path: String, from reassembler: ConversationReassembler = ConversationReassembler()) {
+    /// - Parameters:
+    ///   - reassembler: with the connections that are open when the file begins.
+    ///   - skipped: records at its beginning that were in another file.
+    init?(_ path: String, from reassembler: ConversationReassembler = ConversationReassembler.ofBottles(), skipping skipped: Int = 0) {
         guard CaptureFile.canBeReadAgain(path) else { return nil }
         var file = CaptureFile(path: path)
+        file.skipped = skipped
         let reader = ConversationReader(followsValues: false) { _, _ in }
         var tables: [Key: AttributeTable] = [:]
         var byAddress: [BluetoothAddress: AttributeTable] = [:]

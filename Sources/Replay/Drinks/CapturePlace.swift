@@ -14,13 +14,15 @@ struct CapturePlace {
     /// Whether something is under way that another file can go on with.
     var isOpen: Bool { level != .text && reassembler.hasOpenConnections }
 
-    init(_ reassembler: ConversationReassembler = ConversationReassembler(), at last: Duration? = nil, _ level: CaptureFormat.Level? = nil) {
+    init(_ reassembler: ConversationReassembler = ConversationReassembler.ofBottles(), at last: Duration? = nil, _ level: CaptureFormat.Level? = nil) {
         (self.reassembler, self.last, self.level) = (reassembler, last, level)
     }
 
     /// Whether a file whose first packet has this time goes on where the one before ended.
-    func isContinued(at time: Duration?, _ level: CaptureFormat.Level?) -> Bool {
+    /// - Parameter isOverlap: it begins with packets that the one before ended with; the first other one is meant.
+    func isContinued(at time: Duration?, _ level: CaptureFormat.Level?, isOverlap: Bool) -> Bool {
         guard isOpen, level == self.level, let time, let last else { return false }
+        if isOverlap { return true }
         return time >= last && time - last <= Self.longestPause
     }
 }

@@ -17,6 +17,8 @@ public final class DrinkReader {
     let ledger = DrinkLedger()
     /// The capture that is being read, or may be continued by the next.
     private var place = CapturePlace()
+    /// Its end, while others follow.
+    private var tail = CaptureTail()
     private var captures: Int32 = 0
     var conversation: ConversationReader?
     /// Deliveries that wait for another bottle's unfinished transfer, which holds earlier frames.
@@ -55,26 +57,29 @@ public final class DrinkReader {
     /// How the capture can be read ahead; set anew for each.
     var lookAhead: (() -> Foresight?)?
 
-    /// Reads a capture that may be one of several parts: a log that was cut in the middle of a connection goes on in the next file.
+    /// Reads a capture that may be one of several parts: a log that was cut in the middle of a connection goes on in the next file. What both
+    /// hold of it counts once.
     ///
     /// - Parameters:
     ///   - isLast: no other follows; otherwise what is under way at its end may be continued, and is delivered later.
     ///   - see: called for each event before.
     public func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in }) throws {
         let path = file.path
+        let skipped = tail.goOn(in: path)
+        file.skipped = skipped
         var isBegun = false
-        var reassembler = ConversationReassembler()
+        var reassembler = ConversationReassembler.ofBottles()
         captures += 1
         func begin(at time: Duration?, _ level: CaptureFormat.Level?) throws {
             isBegun = true
-            if place.isContinued(at: time, level) {
+            if place.isContinued(at: time, level, isOverlap: skipped > 0) {
                 conversation?.continueInAnotherFile()
                 reassembler = place.reassembler
             } else {
                 try finishCapture()
             }
             let open = reassembler
-            lookAhead = { Foresight(path, from: open) }
+            lookAhead = { Foresight(path, from: open, skipping: skipped) }
             conversation?.lookAheadAnew(lookAhead)
         }
         file.onHead = { [self] in
@@ -90,6 +95,7 @@ public final class DrinkReader {
         do {
             try file.forEachPacket { packet, bytes in
                 let time = packet.time?.sinceEpoch
+                if !isLast { tail.take(packet, bytes) }
                 if !isBegun { try begin(at: time, packet.content.level) }
                 if let time {
                     last = time

@@ -9,7 +9,7 @@ extension CaptureFile {
     /// - Returns: what became no PDU, and why.
     @discardableResult
     public mutating func forEachEvent(
-        from open: ConversationReassembler = ConversationReassembler(), onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
+        from open: ConversationReassembler = ConversationReassembler.ofBottles(), onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
     ) throws -> [DropReason: Int] {
         var reassembler = open
         do {

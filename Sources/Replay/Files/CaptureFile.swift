@@ -14,6 +14,9 @@ public struct CaptureFile {
     /// file that is read next says more.
     public var onHead: ((CaptureFileFacts) -> Void)?
 
+    /// So many records at the beginning are not delivered: they were in another capture.
+    public var skipped = 0
+
     /// Waits for more at the end of the file, where somebody still writes it.
     public var growth: FileGrowth?
 
@@ -53,7 +56,14 @@ public struct CaptureFile {
             filled += count
             total += count
             if let onHead { readHead(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, onHead) }
-            let consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
+            let consumed: Int
+            if skipped == 0 {
+                consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
+            } else {
+                consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast) { [skipped] packet, bytes in
+                    if packet.number > skipped { try body(packet, bytes) }
+                }
+            }
             facts = reader.facts
             window.withUnsafeMutableBytes { buffer in
                 guard consumed > 0, let base = buffer.baseAddress else { return }

@@ -44,15 +44,17 @@ public struct CaptureConverter {
     /// The same of several captures, one after the other. Trouble with the bytes of one is thrown when all were written.
     public mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
         let sources = try paths.map { try SpooledCapture($0) }
-        let surveys = sources.map { Survey($0.path) }
+        let surveys = sources.map { Survey($0.path, format) }
         var head = surveys.first?.head ?? CaptureFileFacts()
         for survey in surveys.dropFirst() { head.take(survey.head) }
         var writer = CaptureWriter(format, facts: head)
         defer { outcome.retimed = writer.retimed }
         var trouble: CaptureError?
+        // What two have in common is written once.
+        var tail: CaptureTail? = sources.count > 1 ? CaptureTail() : nil
         for (source, survey) in zip(sources, surveys) {
             do {
-                try convert(source.path, survey, &writer, write)
+                try convert(source.path, survey, &tail, &writer, write)
             } catch let error as CaptureError where error.kind != .cannotCarry && paths.count > 1 {
                 trouble = trouble ?? error
             }
@@ -61,9 +63,10 @@ public struct CaptureConverter {
     }
 
     private mutating func convert(
-        _ path: String, _ survey: Survey, _ writer: inout CaptureWriter, _ write: ([UInt8]) throws -> Void
+        _ path: String, _ survey: Survey, _ tail: inout CaptureTail?, _ writer: inout CaptureWriter, _ write: ([UInt8]) throws -> Void
     ) throws {
         var file = CaptureFile(path: path)
+        file.skipped = tail?.goOn(in: path) ?? 0
         file.onProgress = onProgress
         let level = survey.level
         let isByConversation = level.map { needsConversation($0, survey) } ?? false
@@ -77,13 +80,14 @@ public struct CaptureConverter {
             outcome.written += written
             outcome.leftOut += leftOut
         }
-        var reassembler = ConversationReassembler()
+        var reassembler = ConversationReassembler.ofBottles()
         var gate = TrafficGate(filter)
         func isWanted(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool { filter.isEmpty || (gate.passes(event, pdu) && concernsDevice(event)) }
         // Which way HCI packets went, for formats that must say it made of one that does not (pcap link type 187).
-        var sense = ConversationReassembler()
+        var sense = DirectionSense()
         do {
             try file.forEachPacket { packet, bytes in
+                tail?.take(packet, bytes)
                 let here = level ?? packet.content.level
                 gate.start(at: packet.time?.sinceEpoch)
                 if conversation == nil, let here, needsConversation(here, survey) {
@@ -96,13 +100,7 @@ public struct CaptureConverter {
                     }
                 }
                 if conversation == nil {
-                    var packet = packet
-                    if packet.direction == nil, case .hci = packet.content {
-                        let observed = ObservedPacket(packet)
-                        packet.direction = sense.direction(of: observed, bytes).map { $0 == .sent ? .sent : .received }
-                        sense.receive(observed, bytes) { _, _ in }
-                    }
-                    if try writer.write(packet, bytes) { written += 1 } else { leftOut += 1 }
+                    if try writer.write(sense.stating(packet, bytes), bytes) { written += 1 } else { leftOut += 1 }
                 } else {
                     try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
                         guard isWanted(event, pdu) else { return }
@@ -127,7 +125,7 @@ public struct CaptureConverter {
     }
 
     private func needsConversation(_ level: CaptureFormat.Level, _ survey: Survey) -> Bool {
-        level != format.level || !filter.isEmpty || (survey.hasSeveralAdapters && !format.keepsAdapters)
+        level != format.level || !filter.isEmpty || (survey.hasSeveralAdapters && !format.keepsAdapters) || survey.isUnfaithful
     }
 }
 
@@ -157,6 +155,8 @@ extension CaptureFileFacts {
 private struct Survey {
     var level: CaptureFormat.Level?
     var hasSeveralAdapters = false
+    /// Rewritten packet by packet it would not say the same.
+    var isUnfaithful = false
     /// Name, address and profile of the first bottle; names of everybody.
     var head = CaptureFileFacts()
 
@@ -166,18 +166,25 @@ private struct Survey {
     }
 
     /// Trouble with the file is left to the second reading.
-    init(_ path: String) {
+    init(_ path: String, _ format: CaptureFormat) {
         var file = CaptureFile(path: path)
         let reader = ConversationReader { _, _ in }
         file.onHead = { reader.learn($0) }
         var adapters: Set<UInt32> = []
         var level: CaptureFormat.Level?
-        _ = try? file.forEachEvent { packet in
+        var echo: CaptureEcho?
+        var reassembler = ConversationReassembler.ofBottles()
+        _ = try? file.forEachPacket { packet, bytes in
             if level == nil { level = packet.content.level }
-            if packet.content.isTraffic, adapters.count < 2 { adapters.insert(packet.adapter) }
-        } _: { event, bytes in
-            try reader.receive(event, bytes)
+            if packet.content.isTraffic {
+                if adapters.isEmpty { echo = CaptureEcho(format, first: packet) }
+                if adapters.count < 2 { adapters.insert(packet.adapter) }
+            }
+            echo?.take(packet, bytes)
+            try reassembler.receive(ObservedPacket(packet), bytes) { event, bytes in try reader.receive(event, bytes) }
         }
+        try? reassembler.finish { event, bytes in try reader.receive(event, bytes) }
+        isUnfaithful = echo?.isFaithful() == false
         self.level = level
         hasSeveralAdapters = adapters.count > 1
         try? reader.finish()

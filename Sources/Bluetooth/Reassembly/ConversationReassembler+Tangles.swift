@@ -1,0 +1,74 @@
+// Captures without directions in which the fragments of both directions mingle on one handle.
+
+extension ConversationReassembler {
+    /// Takes a fragment that has no direction while both have a frame under way, or others wait to be told apart.
+    /// - Returns: whether it was taken; what is left over goes the usual way.
+    mutating func receiveTangled(
+        _ slot: Int, boundary: UInt16, length: Int, _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows -> Bool {
+        let isTangled = table.slots[slot].tangle != nil
+        if boundary != 1 {
+            guard isTangled else { return false }
+            let observed = table.slots[slot].observed
+            let direction = directionOfStart(observed.adapter, boundary: boundary, isHostServer: observed.isCentral == false, bytes)
+            try untangle(slot, beforeStartOf: direction, emit)
+            return false
+        }
+        guard isTangled || table.slots[slot].sent.isOpen && table.slots[slot].received.isOpen else { return false }
+        // Whose a packet is that lies about its length, or whose frame is not known to be so long, cannot be told.
+        guard packet.isCut || length <= bytes.byteCount - 4 else {
+            try abandonBoth(slot, .shortPacket, emit)
+            return true
+        }
+        let connection = table.slots[slot]
+        guard var tangle = connection.tangle ?? FragmentTangle(sent: connection.sent, received: connection.received, fits: fits) else {
+            try abandonBoth(slot, .unknownDirection, emit)
+            return true
+        }
+        let data = bytes.extracting(4..<4 + min(length, bytes.byteCount - 4))
+        let isTaken = tangle.take(FragmentTangle.Fragment(bytes: data.withUnsafeBytes { [UInt8]($0) }, length: length, packet: packet))
+        table.slots[slot].tangle = tangle
+        if !isTaken {
+            try abandonBoth(slot, .unknownDirection, emit)
+        } else if let way = tangle.onlyWay {
+            try settle(slot, tangle, way, emit)
+        } else if tangle.isOver {
+            try decide(slot, tangle, emit)
+        }
+        return true
+    }
+
+    /// A direction begins a frame, so its last one was complete.
+    private mutating func untangle(_ slot: Int, beforeStartOf direction: TrafficDirection, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        guard var tangle = table.slots[slot].tangle else { return }
+        guard tangle.complete(direction) else { return try abandonBoth(slot, .unknownDirection, emit) }
+        try decide(slot, tangle, emit)
+    }
+
+    /// There is one end: either one way leads there, or the frames are lost, and how long they still are is known.
+    private mutating func decide(_ slot: Int, _ tangle: FragmentTangle, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+        if let way = tangle.likelyWay { return try settle(slot, tangle, way, emit) }
+        table.slots[slot].tangle = nil
+        for direction in [TrafficDirection.sent, .received] {
+            withHalf(slot, direction) { $0.spoil(lacking: tangle.lacks(direction)) }
+            try drop(.unknownDirection, table.slots[slot].observed, emit)
+        }
+    }
+
+    /// It is known whose each fragment is: they go the usual way.
+    private mutating func settle(
+        _ slot: Int, _ tangle: FragmentTangle, _ way: [TrafficDirection], _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
+        table.slots[slot].tangle = nil
+        for (fragment, direction) in zip(tangle.fragments, way) {
+            if fragment.isWhole {
+                try receiveFragment(fragment.bytes.span.bytes, isContinuation: true, slot: slot, direction: direction, fragment.packet, emit)
+            } else {
+                withHalf(slot, direction) { $0.appendUnknown(fragment.length) }
+                try drop(.cutRecord, table.slots[slot].observed, emit)
+                let half = direction == .sent ? table.slots[slot].sent : table.slots[slot].received
+                if half.isComplete { withHalf(slot, direction) { $0.discard() } }
+            }
+        }
+    }
+}
