@@ -100,7 +100,9 @@ import Testing
         // What has no directions, in formats that want them.
         let undirected = try Self.rewrite(made, as: "pcap-h4", in: folder)
         let found = try RewritingTests.drinks(undirected)
-        #expect(Set(found).isSubset(of: expected))
+        // A delivery that is lost may come again in a later dump: the same drink, at another time.
+        func drink(_ line: String) -> String { line.replacing(/"capturedAt":"[^"]*"/, with: "") }
+        #expect(Set(found.map(drink)).isSubset(of: Set(expected.map(drink))), "nothing is invented")
         for format in ["btsnoop", "pcapng", "pklg", "pcap-monitor"] {
             #expect(try RewritingTests.drinks(RewritingTests.convert(undirected, to: format, in: folder)) == found, "\(format), parts of \(size)")
         }
