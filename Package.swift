@@ -188,7 +188,9 @@ let package = Package(
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["MQTT"]),
         tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
-        tests("PocketSurfaceTests", ["PocketSurface", "TrackerDesk", "Store", "TrackerCore"]),
+        // A browser that is pushed to.
+        .target(name: "PushSupport", dependencies: ["Support", crypto], path: "Tests/PushSupport", swiftSettings: strict),
+        tests("PocketSurfaceTests", ["PocketSurface", "PushSupport", "TrackerDesk", "Store", "TrackerCore"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
@@ -203,7 +205,7 @@ let package = Package(
         tests("HouseTests", []),
         tests(
             "CommandTests",
-            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface", "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", argumentParser],
+            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface", "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "PushSupport", "Store", "TrackerCore", "TrackerDesk", argumentParser],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]

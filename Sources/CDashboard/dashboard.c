@@ -93,6 +93,9 @@ static const unsigned char people_js[] = {
 static const unsigned char presets_js[] = {
 #embed "pages/presets.js"
 };
+static const unsigned char push_js[] = {
+#embed "pages/push.js"
+};
 static const unsigned char queue_js[] = {
 #embed "pages/queue.js"
 };
@@ -195,6 +198,7 @@ static const struct waterh_page pages[] = {
     {"pair.js", pair_js, sizeof pair_js},
     {"people.js", people_js, sizeof people_js},
     {"presets.js", presets_js, sizeof presets_js},
+    {"push.js", push_js, sizeof push_js},
     {"queue.js", queue_js, sizeof queue_js},
     {"session-actions.js", session_actions_js, sizeof session_actions_js},
     {"setting-row.js", setting_row_js, sizeof setting_row_js},

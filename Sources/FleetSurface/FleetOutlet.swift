@@ -2,6 +2,7 @@ import FleetWire
 import Outgoing
 import Pauses
 import Store
+import Synchronization
 import TrackerCore
 import TrackerDesk
 
@@ -56,6 +57,8 @@ public actor FleetOutlet {
     private static let lookEvery = Duration.seconds(3)
 
     private let around: Surroundings
+    /// The store has had this outlet.
+    private nonisolated let isKnown = Mutex(false)
     private var plan: FleetPlan?
     private var batch = FleetOutlet.batchLimit
     private var backoff = Backoff(first: .seconds(1), longest: .seconds(300))
@@ -146,7 +149,12 @@ public actor FleetOutlet {
     @discardableResult
     private nonisolated func open() throws -> Outlet {
         let newID = { [around] in String(around.makeID().filter { $0 != "-" }.prefix(24)) }
-        let outlet = try around.store.openOutlet(Self.name, makeID: newID)
+        // A store that has none any more was purged: what was drunk since is news.
+        let outlet = try isKnown.withLock { isKnown in
+            let outlet = try around.store.openOutlet(Self.name, tellsAll: isKnown, makeID: newID)
+            isKnown = true
+            return outlet
+        }
         guard let here = around.home(), try around.store.standing(of: Self.name, at: here) != .known else { return outlet }
         try around.store.beginAnew(Self.name, id: newID(), at: here)
         return try around.store.openOutlet(Self.name, makeID: newID)

@@ -12,20 +12,27 @@ extension Resident {
     static func pocket(
         _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, log: Logger
     ) -> [PocketOutlet] {
-        PocketService.allCases.map { service in
-            let around = PocketOutlet.Surroundings(
-                desk: { try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "pocket") },
-                overlay: { try plan().pocketSettings(over: $0) }, person: person, sharesWaterline: { plan().sharesWaterline },
-                say: { word in
-                    switch word {
-                    case .on(let words): log.notice("Notifications go to \(words).")
-                    case .trouble(let trouble): log.warning("\(service.title): \(sentence(trouble)) It is tried again.")
-                    case .goesOn: log.notice("\(service.title) goes on.")
-                    case .off: log.notice("\(service.title): the settings name no server any more.")
-                    case .dropped(let words): log.warning("\(service.title): \(sentence(words))")
-                    }
-                })
-            return PocketOutlet(service, around)
+        PocketService.byAddress.map { service in
+            PocketOutlet(service, pocketSurroundings(service.title, store, person, plan, log: log))
         }
+    }
+
+    /// What every way to a person's phone is used in.
+    /// - Parameter title: as people write it.
+    static func pocketSurroundings(
+        _ title: String, _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, log: Logger
+    ) -> PocketOutlet.Surroundings {
+        PocketOutlet.Surroundings(
+            desk: { try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "pocket") },
+            overlay: { try plan().pocketSettings(over: $0) }, person: person, sharesWaterline: { plan().sharesWaterline },
+            say: { word in
+                switch word {
+                case .on(let words): log.notice("Notifications go to \(words).")
+                case .trouble(let trouble): log.warning("\(title): \(sentence(trouble)) It is tried again.")
+                case .goesOn: log.notice("\(title) goes on.")
+                case .off: log.notice("\(title): the settings name no server any more.")
+                case .dropped(let words): log.warning("\(title): \(sentence(words))")
+                }
+            })
     }
 }

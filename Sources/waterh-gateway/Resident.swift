@@ -32,8 +32,10 @@ final class Resident: Sendable {
     private let publishing = Mutex<MQTTOutlet?>(nil)
     /// Ways to the person's phone.
     private let pocket: [PocketOutlet]
+    /// The person's browsers, where no page is open.
+    private let push: PushSink
     private let fleet: FleetOutlet
-    private let reminders: ReminderLoop
+    let reminders: ReminderLoop
     private let lights: LightCall
     private let desktop: ServiceDesktop?
     /// Programs in the person's session that show what the service cannot.
@@ -59,9 +61,11 @@ final class Resident: Sendable {
         self.lights = lights
         let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, log: log)
         self.pocket = pocket
+        let push = PushSink(Self.pocketSurroundings("Web Push", depot.store, plan.listed, { plans.plan }, log: log))
+        self.push = push
         fleet = Self.fleet(depot.store, plan.listed, { plans.plan }, log: log)
         let reminders = ReminderLoop(
-            sinks: [screen, broker, screens] + pocket.map(PocketSink.init), desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
+            sinks: [screen, broker, screens] + pocket.map(PocketSink.init) + [push], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
@@ -77,6 +81,7 @@ final class Resident: Sendable {
         await desk.take(new)
         await publishing.withLock { $0 }?.poke()
         for outlet in pocket { await outlet.poke() }
+        await push.poke()
         await fleet.poke()
     }
 
@@ -95,11 +100,21 @@ final class Resident: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
             if let desktop { group.addTask { await desktop.object.run() } }
+            let tray = desktop?.tray { await page.service?.pollNow() }
+            if let tray { group.addTask { await tray.run() } }
+            group.addTask { [store, agents] in
+                await Self.followTray(store, { await desk.desk() }) { face in
+                    await tray?.show(face)
+                    await agents.show(face)
+                }
+            }
             if store.path != ":memory:", let watch = StoreWatch(store.path) { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
             group.addTask { await self.fleet.run() }
             for outlet in pocket { group.addTask { await outlet.run { await self.reminders.poke() } } }
+            group.addTask { await self.push.run { await self.reminders.poke() } }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
+            group.addTask { await self.takeInbox() }
             if store.stateFile != nil { group.addTask { await page.keepStateFile { log.warning("The state's file: \($0)") } } }
         }
         screen.show(to: nil)
@@ -148,7 +163,7 @@ final class Resident: Sendable {
         fleet.prepare()
         publishing.withLock { $0 = outlet }
         let person = Person(
-            name: name, service: door, agents: agents, page: { [pages] in pages?.page("") }, sharesWaterline: { [self] in planInForce.sharesWaterline }, wrote: { await reminders.poke() }
+            name: name, service: door, agents: agents, page: { [pages] in pages?.page("") }, pushKey: { try PushSender.of(store).publicKey }, sharesWaterline: { [self] in planInForce.sharesWaterline }, wrote: { await reminders.poke() }
         ) { [self] in
             try Self.desk(store, planInForce.zone, "http", canNotify: reminders.reachesSomebody)
         }

@@ -24,6 +24,26 @@ struct ServiceDesktop: Sendable {
         await desktop.attend(outlets)
     }
 
+    /// The day as an icon among the session's status items.
+    /// - Parameter poll: has the bottle polled.
+    func tray(poll: @escaping @Sendable () async -> Void) -> TrayItem {
+        let (desk, reminders, log, desktop, page) = (desk, reminders, log, desktop, page)
+        return TrayItem(person: listed, log: { log.notice("\($0)") }) { action in
+            do {
+                if try await desk.desk(source: "dbus").choose(action) { return await reminders.poke() }
+                switch action {
+                case .check: await poll()
+                case .open:
+                    guard let address = page.page("/") else { return log.notice("There is no page to open: it is switched off, or not there yet.") }
+                    await desktop.open(address, token: nil)
+                default: break
+                }
+            } catch {
+                log.warning("\(action.rawValue) of the icon: \(error)")
+            }
+        }
+    }
+
     /// The day on the session's bus.
     var object: SessionObject {
         let (desk, reminders) = (desk, reminders)

@@ -23,6 +23,9 @@ struct Check: WaitingCommand {
 
     func run(_ desk: Desk) async throws {
         if doctor { return try await Doctor.run(desk) }
+        for report in try desk.tracker.takeInbox() {
+            if report.trouble == nil { desk.console.line(report.words) } else { Diagnostics.warning(report.words) }
+        }
         // The reminders first: they wait for no server. What a server brought is told at the next check.
         warn(of: try await tell(desk), desk)
         try await sync(desk)

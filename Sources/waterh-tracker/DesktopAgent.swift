@@ -16,6 +16,8 @@ actor DesktopAgent {
     private let store: String
     private let person: (name: String, isFirst: Bool)?
     private let desktop: DesktopNotifications
+    /// The day as an icon among the session's status items.
+    private var tray: TrayItem?
     private var page: String?
     private var waiting: Task<Void, Never>?
     private var trouble: String?
@@ -42,8 +44,10 @@ actor DesktopAgent {
         outlets.appeared = { await self.wake() }
         await desktop.attend(outlets)
         let object = SessionObject(person: person, intents: intents)
-        let offering = Task { await object.run() }
-        defer { offering.cancel() }
+        let tray = TrayItem(person: person?.name, log: { Diagnostics.line($0) }) { await self.clicked($0) }
+        self.tray = tray
+        let offering = [Task { await object.run() }, Task { await tray.run() }]
+        defer { for work in offering { work.cancel() } }
         var backoff = Backoff(first: Self.shortestPause, longest: Self.longestPause)
         while !Task.isCancelled {
             // Whoever cannot show does not offer to.
@@ -54,6 +58,8 @@ actor DesktopAgent {
             }
             hasNobodyToShow = false
             if await listen() { backoff.reset() }
+            // What it shows would grow old.
+            await tray.show(nil)
             guard !Task.isCancelled else { break }
             await wait(backoff.next(chance: 1))
         }
@@ -89,6 +95,10 @@ actor DesktopAgent {
                     let isShown = await desktop.show(announcement)
                     _ = try await post("/api/v1/agent/shown", ["agent": .string(agent), "id": .string(announcement.id), "shown": .bool(isShown)])
                     if !isShown, await !desktop.canShow() { return true }
+                case "tray":
+                    // One of a later service that is not understood is none.
+                    let face = try? JSONDecoder().decode(TrayFace?.self, from: data)
+                    await tray?.show(face)
                 case "close": await desktop.close(id: try JSONDecoder().decode(Close.self, from: data).id)
                 default: break
                 }
@@ -99,6 +109,19 @@ actor DesktopAgent {
             trouble = sentence
         }
         return agent != nil
+    }
+
+    private func clicked(_ action: TrayAction) async {
+        do {
+            guard action == .open else {
+                _ = try await post("/api/v1/agent/tray", ["action": .string(action.rawValue)])
+                return
+            }
+            guard let page else { return Diagnostics.line("There is no page to open: it is switched off.") }
+            await desktop.open(page + "/", token: nil)
+        } catch {
+            Diagnostics.warning("\(action.rawValue) of the icon: \((error as? CommandFailure)?.sentence ?? "\(error)")")
+        }
     }
 
     private struct Hello: Decodable {

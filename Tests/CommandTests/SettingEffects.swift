@@ -4,7 +4,9 @@ import Gateway
 import GatewaySupport
 import MQTTSurface
 import PocketSurface
+import Store
 import TrackerCore
+import TrackerDesk
 
 /// What shows each setting, by its name.
 enum SettingEffects {
@@ -34,6 +36,15 @@ enum SettingEffects {
             var settings = settings
             try settings.set(before)
             do { return try PocketPlan(service, settings.service).map { "\($0)" } ?? "nobody" } catch { return "\(error)" }
+        }
+    }
+
+    /// How a browser's push service is spoken to.
+    private static func browser(_ value: String) -> SettingEffect {
+        engine(value) { settings in
+            let sender = try PushSender.of(TrackerStore(inMemory: "UTC"))
+            let firefox = PushSubscription(endpoint: "https://push.example/a", publicKey: [], secret: [], label: "Firefox", since: Instant(milliseconds: 0))
+            return "\(PocketPlan(firefox, sender, settings.service))"
         }
     }
 
@@ -111,6 +122,7 @@ enum SettingEffects {
         "waterline.bottleWater": poll("off", "state.waterline.waters"),
         "week.firstDay": day("sunday", ["12:00 history"]),
         "health.enabled": day("true", ["12:00 log 200", "12:01 files"]),
+        "health.inbox": day("/nowhere/phone", ["12:00 check --show"]),
         "sync.url": day("http://127.0.0.1:9/sync", ["20:00 session start", "20:01 check"]),
         "sync.token": SettingEffect(value: "s3cret", observation: .synced(["05:01 settings set sync.url SERVER", "20:00 session start", "20:01 check"])),
         "sync.tokenFile": day("/nowhere/token", ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
@@ -144,6 +156,12 @@ enum SettingEffects {
         "webhook.secretFile": pocket(.webhook, "/nowhere/secret", [("webhook.url", "https://hook.example")]),
         "webhook.caFile": pocket(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
         "webhook.templateFile": pocket(.webhook, "/nowhere/hook.json", [("webhook.url", "https://hook.example")]),
+        "notify.tray": engine("false") { settings in
+            let desk = try TrackerDesk(TrackerStore(inMemory: "UTC"), now: Instant(milliseconds: 0), zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
+            return TrayFace(try desk.state(), settings)?.title ?? "no icon"
+        },
+        "push.contact": browser("mailto:me@example.org"),
+        "push.caFile": browser("/etc/ca.pem"),
         "gotify.caFile": pocket(.gotify, "/etc/ca.pem", [("gotify.url", "https://gotify.example"), ("gotify.token", "A")]),
     ]
 

@@ -24,7 +24,7 @@ struct ServedHousehold {
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
         let people = Household(([("anna", store)] + others).map { name, store in
-            Person(name: name, service: name == "anna" ? service : nil, sharesWaterline: { sharesWaterline }) {
+            Person(name: name, service: name == "anna" ? service : nil, pushKey: { name == "anna" ? "the-key-of-anna" : nil }, sharesWaterline: { sharesWaterline }) {
                 try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
             }
         })

@@ -81,7 +81,7 @@ import TrackerCore
         #expect(problem?.sentence.contains(word) == true && problem?.sentence.contains("s3cret") == false, "\(String(describing: problem))")
     }
 
-    @Test func withoutAPlaceThereIsNothingToDo() throws { for service in PocketService.allCases { #expect(try plan(service, []) == nil) } }
+    @Test func withoutAPlaceThereIsNothingToDo() throws { for service in PocketService.byAddress { #expect(try plan(service, []) == nil) } }
 
     /// A credential from a file, as systemd's LoadCredential brings it; neither it nor the topic is in what is said.
     @Test func theTokenIsInAFileAndNowhereElse() throws {

@@ -23,6 +23,25 @@ import TrackerCore
         }
     }
 
+    /// An outlet whose store was purged under it begins with what was drunk since; one that was only closed does not begin anew.
+    @Test func whatWasDrunkBetweenAPurgeAndTheNextLookIsTold() throws {
+        _ = try store.openOutlet("a") { "1" }
+        _ = try store.openOutlet("b") { "2" }
+        _ = try store.logDrink(ml: 100, context())
+        try store.purge()
+        _ = try store.logDrink(ml: 200, context(1))
+        // The other one is there first, and has heard of the next already.
+        _ = try store.openOutlet("b", tellsAll: true) { "4" }
+        _ = try store.logDrink(ml: 300, context(2))
+        #expect(try store.openOutlet("a", tellsAll: true) { "3" }.id == "3")
+        #expect(try told("a") == ["200", "300"] && told("b") == ["200", "300"])
+        try store.closeOutlet("a")
+        _ = try store.logDrink(ml: 400, context(3))
+        _ = try store.openOutlet("a", tellsAll: true) { "5" }
+        #expect(try told("a").isEmpty && store.openOutlet("a") { "6" }.id == "3")
+        #expect(try told("b") == ["200", "300", "400"])
+    }
+
     /// A store is known elsewhere by its outlet's name: a copy is not it, a file that was moved is, and of another machine's nobody can know.
     @Test func aCopyIsNotWhoItsOriginalIs() throws {
         let folder = try TemporaryFolder()

@@ -26,8 +26,12 @@ public final class WebPeer: Sendable {
         /// Names in lower case.
         public var headers: [String: String]
         public var body: String
+        private var base64: String
         /// Seconds since 1970.
         public var at: Double
+
+        /// The body as it came.
+        public var bytes: [UInt8] { Data(base64Encoded: base64).map(Array.init) ?? [] }
 
         /// The body as an object of JSON.
         public var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]) ?? [:] }

@@ -6,8 +6,9 @@ POST /control/answers with a JSON list says how the next requests are answered, 
 {"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds to wait before anything is said; "close": true
 closes without a word; "cut": true closes in the middle of the body; "flood": so many bytes of body; "drip": a byte each tenth of a second.
 POST /control/rule with such an object says how everything is answered from then on; with {} as in the beginning.
-GET /control/seen lists the requests in the order they came: method, path, headers (lower case), body, and when.
+GET /control/seen lists the requests in the order they came: method, path, headers (lower case), body (as text and in base64), and when.
 """
+import base64
 import json
 import ssl
 import sys
@@ -60,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
             number = state["count"]
             state["seen"].append({
                 "method": self.command, "path": self.path, "headers": {key.lower(): value for key, value in self.headers.items()},
-                "body": body.decode("utf-8", "replace"), "at": time.time()})
+                "body": body.decode("utf-8", "replace"), "base64": base64.b64encode(body).decode(), "at": time.time()})
             how = state["answers"].pop(0) if state["answers"] else state["rule"]
         try:
             self.follow(how, number)

@@ -17,7 +17,7 @@ import Testing
         ("reminders.dailyLimit", "true", ["off"], ["x"]), ("reminders.maxPerDay", "8", ["1", "24"], ["0", "25"]), ("reminders.backOnTrack", "false", ["yes"], ["ja"]),
         ("reminders.minDeficitMl", "50", ["0", "500"], ["-1", "501"]), ("pace.mode", "continuous", ["wholeHours"], ["hours"]), ("pace.thresholdPercent", "20", ["1", "100"], ["0", "101"]),
         ("pace.testMode", "false", ["1"], ["x"]), ("adaptive.intervalHours", "2", ["0.5", "6"], ["0.4", "6.5", "0.75", "nan"]), ("notify.sound", "true", ["no"], [""]),
-        ("notify.timeSensitiveCritical", "true", ["0"], ["x"]), ("bottle.alias", "", ["kitchen"], [String(repeating: "x", count: 65), "a\u{7}b"]),
+        ("notify.timeSensitiveCritical", "true", ["0"], ["x"]), ("notify.tray", "true", ["off"], ["x"]), ("bottle.alias", "", ["kitchen"], [String(repeating: "x", count: 65), "a\u{7}b"]),
         ("bottle.timeZone", "", ["Asia/Tokyo"], ["Nowhere"]), ("bottle.recordDialect", "calendar", ["strict"], ["loose"]), ("bottle.amountWidth", "", ["u8", "u16be"], ["u32"]),
         ("bottle.scanTimeoutS", "10", ["1", "60", "2.5"], ["0", "61", "inf"]), ("bottle.connectTimeoutS", "5", ["1", "60"], ["0.5"]), ("bottle.readDelayS", "0.5", ["0", "5"], ["-0.1", "5.1"]),
         ("bottle.hold", "watching", ["never", "always"], ["sometimes", ""]),
@@ -26,7 +26,7 @@ import Testing
         ("waterline.timeReminders", "true", ["false"], ["x"]), ("waterline.intervalMinutes", "20", ["10", "15", "20", "30", "45", "60"], ["5", "25"]),
         ("waterline.warningThreshold", "2", ["1", "10"], ["0", "2.5"]), ("waterline.defaultWaterOz", "8", ["1", "32"], ["0", "33"]), ("waterline.units", "oz", ["ml"], ["cl"]),
         ("waterline.discreet", "true", ["false"], ["x"]), ("waterline.defaultPreset", "", ["p1"], ["\n"]), ("waterline.bottleWater", "accumulate", ["perSip", "off"], ["all"]),
-        ("week.firstDay", "monday", ["sunday", "saturday"], ["friday"]), ("health.enabled", "false", ["true"], ["x"]), ("sync.url", "", ["https://example.org/api", "http://127.0.0.1:1"], ["ftp://x", "https://", "x"]),
+        ("week.firstDay", "monday", ["sunday", "saturday"], ["friday"]), ("health.enabled", "false", ["true"], ["x"]), ("health.inbox", "", ["/home/me/phone"], ["phone"]), ("sync.url", "", ["https://example.org/api", "http://127.0.0.1:1"], ["ftp://x", "https://", "x"]),
         ("sync.token", "", ["s3cret-0.~"], ["a b", "ä"]), ("sync.tokenFile", "", ["/run/secrets/sync"], ["relative/file"]),
         ("http.listen", "127.0.0.1:8077", ["0.0.0.0:80", "[::1]:8077"], ["8077", "host:99999", "::1:80", ":80"]),
         ("http.publicUrl", "", ["https://shelf.example"], ["shelf.example", "ftp://h"]), ("mqtt.url", "", ["mqtt://h", "mqtts://h:8883"], ["http://h"]),
@@ -41,6 +41,8 @@ import Testing
         ("webhook.url", "", ["https://hook.example/x"], ["hook.example"]), ("webhook.secret", "", ["whsec_s3cret"], ["a b"]),
         ("webhook.secretFile", "", ["/run/credentials/webhook"], ["webhook"]), ("webhook.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
         ("webhook.templateFile", "", ["/etc/waterh/hook.json"], ["hook.json"]),
+        ("push.contact", "", ["mailto:me@example.org", "https://shelf.example"], ["me@example.org", "mailto:me", "mailto:@x", "mailto:a@b@c", "http://shelf.example", "mailto:ä@x"]),
+        ("push.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
     ]
 
     @Test func theTableIsComplete() {

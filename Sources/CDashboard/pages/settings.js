@@ -15,7 +15,7 @@ import { live } from './live.js';
 const GROUPS = [
   ['drinking', ['hydration.glassMl', 'hydration.cupMl', 'hydration.quickAddMl', 'hydration.units', 'hydration.countSessionWater', 'week.firstDay']],
   ['reminders', ['reminders.enabled', 'reminders.engine', 'reminders.dailyLimit', 'reminders.maxPerDay', 'reminders.minDeficitMl', 'reminders.backOnTrack',
-    'notify.sound', 'notify.timeSensitiveCritical', 'adaptive.intervalHours']],
+    'notify.sound', 'notify.timeSensitiveCritical', 'notify.tray', 'adaptive.intervalHours']],
   ['pace', ['pace.mode', 'pace.thresholdPercent', 'pace.testMode']],
   ['day', ['day.boundaryHour', 'day.zone', 'schedule.interval.wake', 'schedule.interval.sleep', 'schedule.adaptive.start', 'schedule.adaptive.end']],
   ['waterline', ['waterline.waterEveryNDrinks', 'waterline.timeReminders', 'waterline.intervalMinutes', 'waterline.warningThreshold', 'waterline.defaultWaterOz',
@@ -23,10 +23,10 @@ const GROUPS = [
   ['bottle', ['bottle.alias', 'bottle.timeZone', 'bottle.hold', 'bottle.pollWhenIdle', 'bottle.recordDialect', 'bottle.amountWidth', 'bottle.maxRecordAgeDays',
     'bottle.light', 'bottle.showGoal',
     'bottle.scanTimeoutS', 'bottle.connectTimeoutS', 'bottle.readDelayS']],
-  ['connections', ['health.enabled', 'sync.url', 'sync.token', 'sync.tokenFile', 'http.listen', 'http.publicUrl', 'mqtt.url', 'mqtt.prefix', 'mqtt.commands',
+  ['connections', ['health.enabled', 'health.inbox', 'sync.url', 'sync.token', 'sync.tokenFile', 'http.listen', 'http.publicUrl', 'mqtt.url', 'mqtt.prefix', 'mqtt.commands',
     'mqtt.user', 'mqtt.password', 'mqtt.passwordFile', 'mqtt.caFile', 'mqtt.certificateFile', 'mqtt.keyFile', 'mqtt.discovery', 'mqtt.discoveryPrefix']],
   ['pocket', ['ntfy.url', 'ntfy.token', 'ntfy.tokenFile', 'ntfy.caFile', 'gotify.url', 'gotify.token', 'gotify.tokenFile', 'gotify.caFile',
-    'webhook.url', 'webhook.secret', 'webhook.secretFile', 'webhook.caFile', 'webhook.templateFile']],
+    'webhook.url', 'webhook.secret', 'webhook.secretFile', 'webhook.caFile', 'webhook.templateFile', 'push.contact', 'push.caFile']],
 ];
 const IN_FORM = ['hydration.goalMl', 'schedule.wake', 'schedule.sleep'];
 

@@ -8,6 +8,8 @@ public actor AgentSink: NotificationSink {
         case hello(agent: String)
         case show(Announcement)
         case close(String)
+        /// What the day's icon shows; `nil`: none is wanted.
+        case tray(TrayFace?)
         case ping
     }
 
@@ -38,6 +40,7 @@ public actor AgentSink: NotificationSink {
     private var agents: [Agent] = []
     private var questions: [UInt64: Question] = [:]
     private var lastNumber: UInt64 = 0
+    private var face: TrayFace?
 
     /// With nobody there.
     public init() {}
@@ -61,6 +64,7 @@ public actor AgentSink: NotificationSink {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
         agents.append(Agent(name: agent, events: continuation, hangUp: hangUp))
         continuation.yield(.hello(agent: agent))
+        continuation.yield(.tray(face))
         return (agent, events)
     }
 
@@ -74,6 +78,13 @@ public actor AgentSink: NotificationSink {
     /// What an agent says of something that it was asked to show.
     func answer(_ agent: String, _ id: String, isShown: Bool) {
         for (number, question) in questions where question.agent == agent && question.id == id { finish(number, isShown) }
+    }
+
+    /// What the icon of each session shows from now on.
+    public func show(_ face: TrayFace?) {
+        guard face != self.face else { return }
+        self.face = face
+        tell(.tray(face))
     }
 
     /// A sign of life to everybody.

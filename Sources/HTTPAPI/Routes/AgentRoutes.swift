@@ -46,6 +46,7 @@ enum AgentRoutes {
             await ask.person.agents?.answer(agent, id, isShown: isShown)
             return .json(["shown": isShown])
         }
+        addTray(to: table)
         table.write(.post, "agent/press", needs: .log) { ask, desk, fields in
             try ask.needSession()
             // A press that found no service says when it was.
@@ -58,10 +59,26 @@ enum AgentRoutes {
         }
     }
 
+    private static func addTray(to table: RouteTable) {
+        table.write(.post, "agent/tray", needs: .log, way: .outside) { ask, desk, fields in
+            try ask.needSession()
+            let name = try fields.needed("action")
+            try fields.finish()
+            guard let action = TrayAction(rawValue: name), action != .open else {
+                throw HTTPProblem.wrong("noSuchAction", "\"action\" is an amount in ml, water, drink, end, undo or check.")
+            }
+            if try desk.choose(action) { return .json(["done": true]) }
+            guard let service = ask.person.service else { throw HTTPProblem(.conflict, "noService", "No service polls this day's bottles.") }
+            await service.pollNow()
+            return .json(["done": true])
+        }
+    }
+
     private static func frame(_ event: AgentSink.Event, _ person: Person) -> ByteBuffer {
         switch event {
         case .hello(let agent): EventFrame.bytes("hello", Wire.json(Hello(agent: agent, page: person.page())))
         case .show(let announcement): EventFrame.bytes("show", Wire.json(announcement))
+        case .tray(let face): EventFrame.bytes("tray", Wire.json(face))
         case .close(let id): EventFrame.bytes("close", Wire.json(["id": id]))
         case .ping: EventFrame.ping
         }

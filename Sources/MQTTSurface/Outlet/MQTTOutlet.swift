@@ -1,6 +1,7 @@
 import MQTT
 import Pauses
 import Store
+import Synchronization
 import TrackerCore
 import TrackerDesk
 
@@ -80,6 +81,8 @@ public actor MQTTOutlet {
 
     let around: Surroundings
     let sink: MQTTSink
+    /// The store has had this outlet: where it has none any more, it was purged.
+    private nonisolated let isKnown = Mutex(false)
     private var pause: Task<Void, Never>?
     private var isPoked = false
     private var lastTrouble: String?
@@ -103,7 +106,7 @@ public actor MQTTOutlet {
     /// From here on every drink is told, also if there is no connection yet: to be called before anything is stored.
     public nonisolated func prepare() {
         guard let desk = try? around.desk(), (try? Self.plan(around)) != nil else { return }
-        _ = try? Self.open(desk)
+        _ = try? open(desk)
     }
 
     /// Goes on until its task is cancelled.
@@ -212,7 +215,14 @@ public actor MQTTOutlet {
 
     static func plan(_ around: Surroundings) throws -> MQTTPlan? { try MQTTPlan(try around.overlay(around.desk().store.settings()).service) }
 
-    static func open(_ desk: TrackerDesk) throws -> Outlet { try desk.store.openOutlet(name) { newID(desk) } }
+    /// Also where the store was purged since: what was drunk between that and now is news, too.
+    nonisolated func open(_ desk: TrackerDesk) throws -> Outlet {
+        try isKnown.withLock { isKnown in
+            let outlet = try desk.store.openOutlet(Self.name, tellsAll: isKnown) { Self.newID(desk) }
+            isKnown = true
+            return outlet
+        }
+    }
 
     private static func newID(_ desk: TrackerDesk) -> String { String(desk.context.makeID().filter { $0 != "-" }.prefix(12)) }
 

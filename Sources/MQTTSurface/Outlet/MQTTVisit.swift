@@ -49,7 +49,7 @@ struct MQTTVisit {
     /// - Throws: why the connection could not be made, or broke.
     static func run(_ owner: MQTTOutlet, _ plan: MQTTPlan) async throws {
         let around = owner.around
-        let outlet = try MQTTOutlet.open(around.desk())
+        let outlet = try owner.open(around.desk())
         try MQTTOutlet.checkHome(outlet.id, around)
         let claim = try around.claim(MQTTPlan.client(outlet.id))
         defer { withExtendedLifetime(claim) {} }

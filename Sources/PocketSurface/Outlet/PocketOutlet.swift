@@ -56,6 +56,10 @@ public actor PocketOutlet {
     /// Which of the three it brings notifications to.
     public nonisolated let service: PocketService
     nonisolated let around: Surroundings
+    /// The browser that is meant, where it is one's push service.
+    private nonisolated let subscription: String?
+    /// As the store knows it.
+    private nonisolated let name: String
     private let claimant: String
     private var plan: PocketPlan?
     private var pause: Task<Void, Never>?
@@ -66,9 +70,10 @@ public actor PocketOutlet {
     /// Who waits for what becomes of a notification, by its id.
     private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
 
-    /// To that service, for a person.
-    public init(_ service: PocketService, _ around: Surroundings) {
-        (self.service, self.around) = (service, around)
+    /// - Parameter subscription: of which browser, where it is a browser's push service.
+    public init(_ service: PocketService, _ around: Surroundings, subscription: String? = nil) {
+        (self.service, self.around, self.subscription) = (service, around, subscription)
+        name = subscription.map { "push-\($0)" } ?? service.rawValue
         claimant = "\(service.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
     }
 
@@ -105,7 +110,7 @@ public actor PocketOutlet {
         do {
             let desk = try around.desk()
             let (state, givenUp) = try desk.store.post(
-                notification.announcement, to: service.rawValue, keepsAll: service.keepsAll, at: desk.now, makeKey: TrackerDesk.secret)
+                notification.announcement, to: name, keepsAll: service.keepsAll, at: desk.now, makeKey: TrackerDesk.secret)
             if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.pocketLimit) wait: the oldest is not sent")) }
             guard state == .waiting else { return state == .sent }
         } catch {
@@ -127,7 +132,7 @@ public actor PocketOutlet {
 
     /// Takes away what is shown in that place, and what waits for it.
     func close(place: String) async {
-        guard !service.keepsAll, let plan = try? currentPlan(), let store = try? around.desk().store, let shown = try? store.withdrawPosts(place, from: service.rawValue) else { return }
+        guard !service.keepsAll, let plan = try? currentPlan(), let store = try? around.desk().store, let shown = try? store.withdrawPosts(place, from: name) else { return }
         for message in shown {
             guard let request = plan.withdrawal(message) else {
                 try? store.withdrawn(message)
@@ -149,28 +154,34 @@ public actor PocketOutlet {
         while !Task.isCancelled {
             if let restsUntil, restsUntil > .now { return restsUntil - .now }
             let desk = try around.desk()
-            guard case .message(let message) = try desk.store.nextPost(from: service.rawValue, as: claimant, at: desk.now) else { return try lookAtOthers(desk.store) }
+            guard case .message(let message) = try desk.store.nextPost(from: name, as: claimant, at: desk.now) else { return try lookAtOthers(desk.store) }
             let outcome = await attempt(message, plan, desk)
             let after = try around.desk()
             switch outcome {
             case .sent(let remote):
-                try after.store.endPost(message, from: service.rawValue, as: claimant, at: after.now, .sent, remote: remote)
+                try after.store.endPost(message, from: name, as: claimant, at: after.now, .sent, remote: remote)
                 backoff.reset()
                 restsUntil = nil
                 if lastTrouble != nil { around.say(.goesOn) }
                 lastTrouble = nil
                 if !answer(message.announcement.id, true) { await arrivedLate() }
             case .refused(let words):
-                try after.store.endPost(message, from: service.rawValue, as: claimant, at: after.now, .refused)
+                try after.store.endPost(message, from: name, as: claimant, at: after.now, .refused)
                 around.say(.dropped(words))
                 answer(message.announcement.id, false)
+            case .gone(let words):
+                if let subscription { try after.store.unsubscribe(subscription) }
+                around.say(.dropped(words))
+                for id in waiting.keys { answer(id, false) }
+                self.plan = nil
+                return Self.lookEvery
             case .later(let words, let pause):
-                try after.store.endPost(message, from: service.rawValue, as: claimant, at: after.now, .waiting)
+                try after.store.endPost(message, from: name, as: claimant, at: after.now, .waiting)
                 restsUntil = .now + max(pause ?? .zero, backoff.next(chance: around.chance()))
                 trouble(words)
                 for id in waiting.keys { answer(id, false) }
             case nil:
-                try after.store.endPost(message, from: service.rawValue, as: claimant, at: after.now, .dropped)
+                try after.store.endPost(message, from: name, as: claimant, at: after.now, .dropped)
                 answer(message.announcement.id, false)
             }
         }
@@ -181,7 +192,7 @@ public actor PocketOutlet {
     /// - Returns: when to look again.
     private func lookAtOthers(_ store: TrackerStore) throws -> Duration {
         for id in waiting.keys {
-            let state = try store.postState(id, at: service.rawValue)
+            let state = try store.postState(id, at: name)
             if state != .waiting { answer(id, state == .sent) }
         }
         return waiting.isEmpty ? Self.lookEvery : .milliseconds(100)
@@ -196,6 +207,8 @@ public actor PocketOutlet {
         guard message.announcement.kind.page != "/waterline" || around.sharesWaterline() else { return nil }
         do {
             return plan.outcome(try await plan.client(limit: around.limit).send(try plan.request(message, now: desk.now)), now: desk.now)
+        } catch is PushEncryption.WrongKey {
+            return .gone("\(plan.browser?.subscription.label ?? "A browser") gave a key for which nothing can be encrypted")
         } catch {
             return .later("\(error)", after: nil)
         }
@@ -212,7 +225,12 @@ public actor PocketOutlet {
     // MARK: - Parts
 
     private nonisolated func currentPlan() throws -> PocketPlan? {
-        try PocketPlan(service, try around.overlay(around.desk().store.settings()).service, person: around.person)
+        if let subscription {
+            let store = try around.desk().store
+            guard let known = try store.pushSubscription(subscription) else { return nil }
+            return PocketPlan(known, try PushSender.of(store), try around.overlay(store.settings()).service, person: around.person)
+        }
+        return try PocketPlan(service, try around.overlay(around.desk().store.settings()).service, person: around.person)
     }
 
     /// - Returns: whether there is anybody to send to.
@@ -223,7 +241,7 @@ public actor PocketOutlet {
             throw error
         }
         guard new != plan else { return new != nil }
-        if let new { around.say(.on("\(new)")) } else { around.say(.off) }
+        if let new { around.say(.on("\(new)")) } else if service != .push { around.say(.off) }
         plan = new
         (lastTrouble, restsUntil) = (nil, nil)
         backoff.reset()

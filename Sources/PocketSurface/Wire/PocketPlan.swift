@@ -17,6 +17,16 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     let publicURL: String?
     /// As listed, where several people share a service.
     let person: String?
+    /// The browser that is meant, and by what its push service knows us.
+    let browser: Browser?
+
+    /// Whom a push service brings it to.
+    struct Browser: Hashable {
+        var subscription: PushSubscription
+        var sender: PushSender
+        /// Whom the push service's people may write to.
+        var contact: String?
+    }
 
     /// The code of what is wrong where only a token is missing.
     public static let tokenMissing = "pocketTokenMissing"
@@ -27,7 +37,7 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     public init?(_ service: PocketService, _ settings: ServiceSettings, person: String? = nil) throws {
         let own = settings[service]
         guard let url = own.url else { return nil }
-        (self.service, self.url, self.person) = (service, url, person)
+        (self.service, self.url, self.person, browser) = (service, url, person, nil)
         token = try own.token ?? own.tokenFile.map { try Self.firstLine(of: $0, service) }
         authorities = own.caFile
         publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
@@ -50,12 +60,26 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
             guard token.map({ WebhookSignature(secret: $0) != nil }) ?? true else {
                 throw WrongInput("webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
             }
+        case .push: return nil
         }
     }
 
-    /// Without anything that is a secret: the topic of ntfy is one.
+    /// A browser that subscribed, as the settings `push.…` and `http.publicUrl` have it told.
+    public init(_ subscription: PushSubscription, _ sender: PushSender, _ settings: ServiceSettings, person: String? = nil) {
+        (service, url, self.person, token, template) = (.push, subscription.endpoint, person, nil, nil)
+        authorities = settings.pushCAFile
+        publicURL = settings.publicURL
+        let own = settings.publicURL.flatMap { $0.lowercased().hasPrefix("https://") ? OutgoingURL.place($0) : nil }
+        browser = Browser(subscription: subscription, sender: sender, contact: settings.pushContact ?? own)
+    }
+
+    /// Without anything that is a secret: the topic of ntfy is one, and a browser's endpoint.
     public var description: String {
-        ["\(service.title) at \(OutgoingURL.place(url))", token == nil ? nil : service == .webhook ? "signed" : "with a token", template == nil ? nil : "by a template", authorities.map { "authorities \($0)" }, publicURL.map { "buttons to \($0)" }]
+        if let browser {
+            return ["\(browser.subscription.label), a browser, by its push service at \(OutgoingURL.place(url))", authorities.map { "authorities \($0)" }, browser.contact.map { "contact \($0)" }]
+                .compactMap(\.self).joined(separator: ", ")
+        }
+        return ["\(service.title) at \(OutgoingURL.place(url))", token == nil ? nil : service == .webhook ? "signed" : "with a token", template == nil ? nil : "by a template", authorities.map { "authorities \($0)" }, publicURL.map { "buttons to \($0)" }]
             .compactMap(\.self).joined(separator: ", ")
     }
 
@@ -66,8 +90,8 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether it is told there.
     func tells(_ kind: NotificationKind) -> Bool {
-        // What is replaced with each change would pile up where nothing can be replaced.
-        service != .gotify || !kind.isResident
+        // What is replaced with each change would pile up where nothing can be replaced, and would stay where nothing can be taken back.
+        (service != .gotify && service != .push) || !kind.isResident
     }
 
     private static func firstLine(of path: String, _ service: PocketService) throws -> String {
@@ -94,6 +118,7 @@ extension ServiceSettings {
         case .ntfy: ntfy
         case .gotify: gotify
         case .webhook: webhook
+        case .push: PocketSettings()
         }
     }
 }

@@ -1,6 +1,11 @@
 /// Who brings notifications to a phone, or to a program. The raw value is the outlet's name in the store and in the settings.
-public enum PocketService: String, Hashable, Sendable, CaseIterable {
+public enum PocketService: String, Hashable, Sendable {
     case ntfy, gotify, webhook
+    /// The push service of a browser, which says itself where that is.
+    case push
+
+    /// Those that a setting names by an address.
+    public static let byAddress: [PocketService] = [.ntfy, .gotify, .webhook]
 
     /// As people write it.
     public var title: String {
@@ -8,6 +13,7 @@ public enum PocketService: String, Hashable, Sendable, CaseIterable {
         case .ntfy: "ntfy"
         case .gotify: "Gotify"
         case .webhook: "Webhook"
+        case .push: "Web Push"
         }
     }
 
@@ -21,6 +27,6 @@ public enum PocketService: String, Hashable, Sendable, CaseIterable {
     /// For how long after its decision one is still worth sending, seconds.
     var lifetime: Double { self == .webhook ? 24 * 3600 : 15 * 60 }
 
-    /// What is shown can be replaced and taken back.
+    /// What is shown can be replaced by the next of its kind and taken back.
     var canReplace: Bool { self == .ntfy }
 }

@@ -67,7 +67,9 @@ extension TrackerStore {
             try db.execute(
                 sql: "UPDATE token SET revokedAt = ? WHERE revokedAt IS NULL AND (? IS NULL OR substr(id, 1, length(?)) = ?)",
                 arguments: [context.now.milliseconds, beginning, beginning, beginning])
-            return db.changesCount
+            let count = db.changesCount
+            try Self.unsubscribeRevoked(db)
+            return count
         }
     }
 }

@@ -15,7 +15,7 @@ extension TrackerStore {
 
     /// Whether anything was ever stored here that a restore would replace.
     public func isUsed() throws -> Bool {
-        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "drink_sequence"].contains($0.table) }
+        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "drink_sequence", "push_key"].contains($0.table) }
     }
 
     /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that have the

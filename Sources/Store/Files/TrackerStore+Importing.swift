@@ -119,6 +119,7 @@ private struct ImportTable {
         defer { db.remove(function: dayOf) }
         try rename(db)
         try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL")
+        outcome.known += try TrackerStore.takeGivenAway(db)
         let samples = try Int.fetchOne(db, sql: "SELECT count(*) FROM temp.sample") ?? 0
         try db.execute(sql: """
             CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM temp.sample

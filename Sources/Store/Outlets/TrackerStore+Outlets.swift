@@ -3,13 +3,18 @@ import TrackerCore
 
 extension TrackerStore {
     /// Makes sure of an outlet. One that is new, or was closed, begins with what is stored from now on.
-    public func openOutlet(_ name: String, makeID: () -> String) throws -> Outlet {
+    /// - Parameter tellsAll: one that is new begins with everything that is stored: of a store that was purged under it all of that is news.
+    public func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Outlet {
         if let known = try read({ db in try Self.outlet(name, db) }) { return known }
         return try write { db in
             if let known = try Self.outlet(name, db) { return known }
+            if tellsAll, try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ?)", arguments: [name]) == false {
+                try db.execute(sql: "INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", arguments: [name, makeID()])
+                try db.execute(sql: "INSERT INTO drink_change (key) SELECT key FROM drink WHERE true ORDER BY id ON CONFLICT (key) DO NOTHING")
+            }
             try db.execute(sql: """
                 INSERT INTO outlet (name, id, position) VALUES (?, ?, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'drink_change'), 0))
-                ON CONFLICT (name) DO UPDATE SET isOpen = 1, position = excluded.position
+                ON CONFLICT (name) DO UPDATE SET position = iif(isOpen, position, excluded.position), isOpen = 1
                 """, arguments: [name, makeID()])
             guard let outlet = try Self.outlet(name, db) else { preconditionFailure("the outlet \(name) was written in this very transaction") }
             return outlet

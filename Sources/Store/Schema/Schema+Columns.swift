@@ -19,6 +19,8 @@ extension Schema {
         drink_sequence: only last
         engine_day: dayKey remindersSent lastNotified goalNotified lastDueAnchor state
         excluded_log: id sessionId
+        health_given: key instant ml
+        inbox_file: name mark
         log_entry: seq id sessionId timestamp type drinkType sizeOz abv standardDrinkEstimate presetId amountOz source deleted updatedAt deviceId
         migration: name
         notification: id kind dbusId sentAt sinks
@@ -28,6 +30,8 @@ extension Schema {
         pocket_message: seq outlet id place announcement since state remote isShown key
         preset: id userId name drinkType sizeOz abv standardDrinkEstimate position deleted updatedAt deviceId
         profile: id deviceId createdAt onboardedAt
+        push_key: only private
+        push_subscription: id endpoint p256dh auth label since token
         quarantine: id bottle bytes length reason received times
         request: seq key fingerprint at status body
         session: id userId startTime endTime isActive sealed ruleN bottleWater waterOz threshold reminders computedSummary updatedAt deviceId

@@ -97,6 +97,13 @@ public enum HealthFiles {
     /// Whether a file may give amounts in it.
     public static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
 
+    /// A moment with the offset that held in its zone: `2026-10-25T02:30:00+02:00`.
+    public static func dateText(_ instant: Instant, _ zone: Zone) -> String {
+        var bytes: [UInt8] = []
+        appendDate(instant, zone, isISO: true, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// `2026-10-25 02:30:00 +0200`, or `2026-10-25T02:30:00+02:00`: the wall clock of the drink's own zone, with that instant's
     /// offset. The second form has milliseconds, where there are any.
     static func appendDate(_ instant: Instant, _ zone: Zone, isISO: Bool, to bytes: inout [UInt8]) {

@@ -1,5 +1,8 @@
 /// How one who brings notifications to a phone is reached: the settings `ntfy.…`, `gotify.…` and `webhook.…` of tracker law Section 11.
 public struct PocketSettings: Hashable, Sendable {
+    /// Nobody.
+    public init() {}
+
     /// Its address, http or https; `nil`: nobody is told.
     public internal(set) var url: String?
     /// What the server wants to be shown: itself, or the file it stands in. Never shown.

@@ -28,6 +28,7 @@ extension Settings {
         .decimal("adaptive.intervalHours", \.adaptiveIntervalHours, 0.5...6, step: 0.5, "hours"),
         .flag("notify.sound", \.sound),
         .flag("notify.timeSensitiveCritical", \.timeSensitiveCritical),
+        .flag("notify.tray", \.tray),
         .optionalText(
             "bottle.alias", \.bottle.alias, rule: "It must be a name of 1 to 64 printable characters, or unset.",
             accepts: isName),
@@ -57,6 +58,7 @@ extension Settings {
         .choice("waterline.bottleWater", \.bottleWater),
         .choice("week.firstDay", \.weekFirstDay),
         .flag("health.enabled", \.healthEnabled),
+        .optionalText("health.inbox", \.healthInbox, rule: "It must be the whole path of a folder that begins with /, or unset.", accepts: isFile),
         .optionalText(
             "sync.url", \.service.syncURL, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
         .optionalText(
@@ -82,7 +84,19 @@ extension Settings {
         .optionalText("mqtt.keyFile", \.service.mqttKeyFile, rule: fileRule, accepts: isFile),
         .flag("mqtt.discovery", \.service.mqttDiscovery),
         .text("mqtt.discoveryPrefix", \.service.mqttDiscoveryPrefix, rule: topicRule, accepts: isTopic),
-    ] + pocket("ntfy", \.service.ntfy) + pocket("gotify", \.service.gotify) + pocket("webhook", \.service.webhook, credential: "secret")
+    ] + pocket("ntfy", \.service.ntfy) + pocket("gotify", \.service.gotify) + pocket("webhook", \.service.webhook, credential: "secret") + push
+
+    private static let push: [SettingEntry] = [
+        .optionalText(
+            "push.contact", \.service.pushContact, rule: "It must be mailto: with an address, or an address that begins with https://, or unset.", accepts: isContact),
+        .optionalText("push.caFile", \.service.pushCAFile, rule: fileRule, accepts: isFile),
+    ]
+
+    /// As RFC 8292 has it.
+    @Sendable static func isContact(_ text: String) -> Bool {
+        guard text.utf8.count <= 256, text.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value < 127 }) else { return false }
+        return isURL(text, ["https"]) || (text.lowercased().hasPrefix("mailto:") && text.dropFirst(7).split(separator: "@", omittingEmptySubsequences: false).map(\.isEmpty) == [false, false])
+    }
 
     private static func pocket(_ name: String, _ path: any WritableKeyPath<Settings, PocketSettings> & Sendable, credential: String = "token") -> [SettingEntry] {
         func text(_ key: String, _ part: any WritableKeyPath<PocketSettings, String?> & Sendable, _ rule: String, _ accepts: @escaping @Sendable (String) -> Bool) -> SettingEntry {

@@ -62,6 +62,8 @@ public struct Settings: Hashable, Sendable {
     public internal(set) var adaptiveIntervalHours = 2.0
     /// Whether notifications make a sound.
     public internal(set) var sound = true
+    /// Whether the day is an icon among the desktop's status items.
+    public internal(set) var tray = true
     /// Whether what is most pressing is told as critical; else as normal.
     public internal(set) var timeSensitiveCritical = true
 
@@ -93,6 +95,8 @@ public struct Settings: Hashable, Sendable {
     public internal(set) var weekFirstDay = WeekStart.monday
     /// Whether each drink is also written to health files.
     public internal(set) var healthEnabled = false
+    /// A folder into which a phone lays health files; they are taken in.
+    public internal(set) var healthInbox: String?
     /// Where the service listens, and to whom it speaks.
     public internal(set) var service = ServiceSettings()
 

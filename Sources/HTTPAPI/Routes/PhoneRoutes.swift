@@ -1,0 +1,24 @@
+import TrackerCore
+import TrackerDesk
+
+/// What a phone's own automation (Apple's Shortcuts) asks: what it is to write into its health records, and what it found there (tracker law Section 10.11).
+enum PhoneRoutes {
+    static func add(to table: RouteTable) {
+        table.get("shortcuts/drinks") { ask in
+            try ask.allowQuery(["days"])
+            return .json(try ask.person.desk().drinksForPhone(days: try ask.wholeQuery("days", in: 1...3650, otherwise: 7)))
+        }
+        table.write(.post, "shortcuts/done", needs: .log) { _, desk, fields in
+            let keys = try fields.texts("keys") ?? []
+            try fields.finish()
+            return .json(try desk.noteGiven(keys))
+        }
+        table.upload("shortcuts/samples", needs: .log) { desk, spool in
+            do {
+                return .json(try desk.importDrinks { feed in try spool.read(feed) })
+            } catch let error as HealthFileError {
+                throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was taken.")
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// What became of a file that a phone laid down.
+public struct InboxReport: Hashable, Sendable, Encodable {
+    /// Of the file, without its folder.
+    public let name: String
+    /// How many of its drinks are new.
+    public let added: Int
+    /// How many were known.
+    public let known: Int
+    /// Why nothing was taken from it.
+    public let trouble: String?
+
+    init(name: String, added: Int = 0, known: Int = 0, trouble: String? = nil) { (self.name, self.added, self.known, self.trouble) = (name, added, known, trouble) }
+
+    /// For a log, and for a person.
+    public var words: String {
+        trouble.map { "\(name) was not taken in: \($0)" } ?? "\(name): \(added) drink\(added == 1 ? "" : "s") added, \(known) known already."
+    }
+}

@@ -1,0 +1,15 @@
+import TrackerCore
+
+/// A drink as a phone writes it down.
+public struct PhoneDrink: Hashable, Sendable, Encodable {
+    /// With which it says that it has.
+    public let key: String
+    /// With the offset that held there then.
+    public let start: String
+    /// How much it was.
+    public let ml: Int
+
+    init(_ drink: Drink) {
+        (key, start, ml) = (drink.key, HealthFiles.dateText(drink.at, (try? Zone(drink.zone)) ?? .utc), drink.ml)
+    }
+}

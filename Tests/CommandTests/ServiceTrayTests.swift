@@ -1,0 +1,78 @@
+import DBusSupport
+import Foundation
+import Support
+import Testing
+
+/// The real service, or the agent for it, as an icon among the session's status items.
+@Suite(.timeLimit(.minutes(4))) struct ServiceTrayTests {
+    private struct Served {
+        let folder: TemporaryFolder
+        let bus: PrivateBus
+        let store: String
+
+        init() async throws { (folder, bus, store) = try await Self.parts() }
+
+        private static func parts() async throws -> (TemporaryFolder, PrivateBus, String) {
+            let folder = try TemporaryFolder()
+            return (folder, try await PrivateBus(), folder.file("s.sqlite"))
+        }
+
+        private func environment(_ hasBus: Bool) -> [String: String] {
+            ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": hasBus ? bus.address : ""]
+        }
+
+        func service(hasDesktop: Bool) async throws -> RunningProgram {
+            let service = try Program("waterh-gateway").start(
+                ["run", "--link", "unix:" + folder.file("b.sock"), "--store", store, "--listen", "127.0.0.1:0", "--verbose"], environment: environment(hasDesktop))
+            #expect(await event(within: 60) { service.error.contains("The page is at unix:") ? true : nil } == true, "\(service.error)")
+            return service
+        }
+
+        func agent() throws -> RunningProgram { try Program("waterh-tracker").start(["agent", "--store", store], environment: environment(true)) }
+
+        /// How much the running session has.
+        func entries() async throws -> Int? {
+            let object = try JSONSerialization.jsonObject(with: Data(try await tracker("session show --json").utf8)) as? [String: Any]
+            return (object?["logs"] as? [Any])?.count
+        }
+
+        @discardableResult
+        func tracker(_ line: String) async throws -> String {
+            let result = try await Program("waterh-tracker").run(line.split(separator: " ").map(String.init) + ["--store", store], environment: environment(false))
+            #expect(result.exitCode == 0, "\(line): \(result.error)")
+            return result.output
+        }
+    }
+
+    /// A click logs, the icon follows what any other program writes, and the setting takes it away.
+    @Test(arguments: [true, false]) func aClickLogsAndTheIconFollows(isService: Bool) async throws {
+        let served = try await Served()
+        let watcher = try await FakeStatusNotifierWatcher(served.bus)
+        let server = try await FakeNotificationServer(served.bus)
+        let service = try await served.service(hasDesktop: isService)
+        let agent = isService ? nil : try served.agent()
+        let name = try #require(await watcher.registered.wait(for: 1, limit: 60).first, "\(service.error) \(agent?.error ?? "")")
+        try await watcher.click(try #require(try await watcher.entry("Log a cup", of: name)), of: name)
+        func title() async throws -> String { try await watcher.properties(of: name)["Title"]?.text ?? "" }
+        let cup = try #require(try await event(within: 60) { () async throws -> String? in
+            let text = try await title()
+            return text == "0.0L / 2.5L" ? nil : text
+        })
+        #expect(try await served.tracker("status").contains("250 ml"))
+        try await served.tracker("log 550")
+        #expect(try await event(within: 60) { try await title() == "0.8L / 2.5L" ? true : nil } == true)
+        try await watcher.click(try #require(try await watcher.entry("Undo", of: name)), of: name)
+        #expect(try await event(within: 60) { try await title() == cup ? true : nil } == true)
+        try await served.tracker("session start")
+        #expect(try await event(within: 60) { try await watcher.entry("Log Water", of: name) } != nil)
+        try await watcher.click(try #require(try await watcher.entry("Log Water", of: name)), of: name)
+        #expect(try await event(within: 60) { try await served.entries() == 1 ? true : nil } == true)
+        try await served.tracker("settings set notify.tray false")
+        #expect(await event(within: 60) { (try? await watcher.properties(of: name)) == nil ? true : nil } == true)
+        for program in [service, agent].compactMap(\.self) {
+            program.send(signal: SIGTERM)
+            #expect(try await program.finish(limit: 30).exitCode == 0)
+        }
+        await server.stop()
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+import TrackerDesk
+
+/// What a phone lays into a folder is taken in, once.
+@Suite struct InboxTests {
+    private let fixture: DeskFixture
+    private let folder: TemporaryFolder
+
+    init() throws {
+        (fixture, folder) = (try DeskFixture(), try TemporaryFolder())
+        _ = try fixture.desk().set([("health.inbox", folder.path)])
+    }
+
+    private func put(_ name: String, _ lines: [String]) throws { try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: folder.url(name)) }
+    private func take() throws -> [String] { try fixture.desk().takeInbox().map(\.words) }
+
+    @Test func eachFileOnceAndAgainWhenItHasChanged() throws {
+        #expect(try take() == [])
+        try put("b.csv", ["startDate,value_ml", "2026-06-15T08:00:00+02:00,250"])
+        try put("a.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100", "2026-06-14T09:00:00+02:00,200"])
+        try put(".hidden.csv", ["startDate,value_ml", "2026-06-15T09:30:00+02:00,999"])
+        #expect(try take() == ["a.csv: 2 drinks added, 0 known already.", "b.csv: 1 drink added, 0 known already."])
+        #expect(try take() == [])
+        #expect(try fixture.desk().state().pace.dailyTotalMl == 350)
+        // The phone writes it anew with one more.
+        try put("b.csv", ["startDate,value_ml", "2026-06-15T08:00:00+02:00,250", "2026-06-15T10:00:00+02:00,30"])
+        #expect(try take() == ["b.csv: 1 drink added, 1 known already."])
+        #expect(try fixture.desk().state().pace.dailyTotalMl == 380)
+    }
+
+    /// A file that is cut is told once, keeps no other, and counts when it is whole; what is no file is not waited for.
+    @Test func whatCannotBeReadIsToldOnce() throws {
+        try put("cut.json", ["[{\"startDate\": \"2026-06-15T08:00:00+02:00\", \"value_ml\": 250}, {\"startDate\":"])
+        try put("whole.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
+        try FileManager.default.createDirectory(at: folder.url("folder.csv"), withIntermediateDirectories: false)
+        #expect(mkfifo(folder.file("pipe.csv"), 0o600) == 0)
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link.csv"), withDestinationPath: "/etc/passwd")
+        let first = try take()
+        #expect(first.count == 2 && first[0].hasPrefix("cut.json was not taken in: ") && first[1].hasPrefix("whole.csv: 1 drink added"), "\(first)")
+        #expect(try take() == [])
+        try put("cut.json", ["[{\"startDate\": \"2026-06-15T08:00:00+02:00\", \"value_ml\": 250}]"])
+        #expect(try take() == ["cut.json: 1 drink added, 0 known already."])
+    }
+
+    @Test func aFolderThatIsNotThereIsToldAndNoFolderIsNothing() throws {
+        _ = try fixture.desk().set([("health.inbox", "/nowhere/phone")])
+        let told = try take()
+        #expect(told.count == 1 && told[0].contains("/nowhere/phone") && told[0].contains("No such file"), "\(told)")
+        _ = try fixture.desk().set([("health.inbox", "")])
+        #expect(try take() == [])
+    }
+}
