@@ -199,7 +199,7 @@ import TrackerDesk
     @Test func whoseTokenIsRevokedHearsNoMore() async throws {
         let peer = try await WebPeer()
         let rig = try Rig()
-        let token = try Self.desk(rig.store).makeToken(label: "phone", scope: "log")
+        let token = try Self.desk(rig.store).makeToken(label: "phone", scope: .log)
         try rig.add(try PushBrowser(), at: peer, path: "/phone", token: token.token)
         try rig.add(try PushBrowser(), at: peer, path: "/desk")
         rig.start()

@@ -40,16 +40,18 @@ extension TrackerStore {
             var outcome = ImportOutcome()
             try db.execute(sql: "PRAGMA temp_store = FILE; \(ImportTable.sql)")
             defer { try? db.execute(sql: "DROP TABLE temp.sample") }
+            var table = try ImportTable(db)
             try db.inTransaction(.deferred) {
-                let table = try ImportTable(db)
                 try produce { sample in
                     if sample.ml > 0 { try table.add(sample) } else { outcome.empty += 1 }
                 }
                 return .commit
             }
-            try db.inTransaction(.immediate) {
-                try ImportTable.land(&outcome, context, dayCalendar(context.zone, db), db)
-                return .commit
+            try ImportTable.withRoom(db) {
+                try db.inTransaction(.immediate) {
+                    try table.land(&outcome, context, dayCalendar(context.zone, db), db)
+                    return .commit
+                }
             }
             return outcome
         }
@@ -81,13 +83,32 @@ private struct ImportTable {
         """
 
     private let insert: Statement
+    private var samples = 0
+    /// Foreign samples that carry a key of ours.
+    private var keyed = 0
+    private var corrected = 0
 
     init(_ db: Database) throws {
         insert = try db.makeStatement(sql: "INSERT INTO temp.sample VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
     }
 
-    func add(_ sample: HealthSample) throws {
+    /// Runs something with room in memory for the pages that it changes. Keys come in no order: with SQLite's usual 2 MB nearly each drink of a long
+    /// file would send a page of their index to the disk, and fetch another from there.
+    static func withRoom(_ db: Database, _ body: () throws -> Void) throws {
+        let usual = try Int.fetchOne(db, sql: "PRAGMA main.cache_size") ?? -2000
+        try db.execute(sql: "PRAGMA main.cache_size = -12000")
+        defer {
+            try? db.execute(sql: "PRAGMA main.cache_size = \(usual)")
+            db.releaseMemory()
+        }
+        try body()
+    }
+
+    mutating func add(_ sample: HealthSample) throws {
         let key = sample.importKey
+        samples += 1
+        if sample.uuid != key, sample.uuid != nil { keyed += 1 }
+        if sample.uuid == key, sample.original != nil { corrected += 1 }
         try insert.execute(arguments: [
             key, sample.uuid == key ? nil : sample.uuid, sample.at.milliseconds, sample.ml, sample.zone, sample.day?.description, sample.source?.rawValue,
             sample.uuid == key ? sample.original : nil,
@@ -111,34 +132,39 @@ private struct ImportTable {
     /// One statement for all samples: with one for each SQLite writes aside, for each, the pages that it changes, in case that this one fails.
     ///
     /// A foreign sample that carries our key is known when the store has that drink, or gets it from another line of the file.
-    static func land(_ outcome: inout ImportOutcome, _ context: WriteContext, _ calendar: DayCalendar, _ db: Database) throws {
+    func land(_ outcome: inout ImportOutcome, _ context: WriteContext, _ calendar: DayCalendar, _ db: Database) throws {
         let dayOf = DatabaseFunction("waterh_day_of", argumentCount: 1, pure: true) { values in
             Int64.fromDatabaseValue(values[0]).map { calendar.day(of: Instant(milliseconds: $0)).description }
         }
         db.add(function: dayOf)
         defer { db.remove(function: dayOf) }
-        try rename(db)
-        try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL")
-        outcome.known += try TrackerStore.takeGivenAway(db)
-        let samples = try Int.fetchOne(db, sql: "SELECT count(*) FROM temp.sample") ?? 0
-        try db.execute(sql: """
-            CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM temp.sample
-            WHERE instead IS NOT NULL AND instead <> key AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
-            """)
-        defer { try? db.execute(sql: "DROP TABLE temp.corrected") }
+        try Self.rename(db)
+        if keyed > 0 { try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL") }
+        // What the phone only gives back is known: it leaves the table here, and is counted with the other known ones below.
+        try TrackerStore.takeGivenAway(db)
+        if corrected > 0 {
+            try db.execute(sql: """
+                CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM temp.sample
+                WHERE instead IS NOT NULL AND instead <> key AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
+                """)
+        }
+        defer { if corrected > 0 { try? db.execute(sql: "DROP TABLE temp.corrected") } }
+        let isNew = keyed > 0 ? """
+            WHERE uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
+                AND NOT EXISTS (SELECT 1 FROM temp.sample AS ours WHERE ours.key = sample.uuid AND ours.uuid IS NULL)
+            """ : "WHERE true"
         try db.execute(
             sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt)
                 SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml, COALESCE(source, ?), ? FROM temp.sample
-                WHERE uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
-                    AND NOT EXISTS (SELECT 1 FROM temp.sample AS ours WHERE ours.key = sample.uuid AND ours.uuid IS NULL)
+                \(isNew)
                 ORDER BY sample.rowid
                 ON CONFLICT (key) DO NOTHING
                 """,
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds])
         outcome.added += db.changesCount
         outcome.known += samples - db.changesCount
-        guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM temp.corrected)") == true else { return }
+        guard corrected > 0, try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM temp.corrected)") == true else { return }
         // What was corrected stays away, also if the bottle still has it, or a poll has brought it already.
         try db.execute(sql: """
             UPDATE drink SET instead = (SELECT instead FROM temp.corrected AS c WHERE c.key = drink.key) WHERE key IN (SELECT key FROM temp.corrected);

@@ -37,8 +37,8 @@ extension TrackerStore {
 
     /// Of samples that lie aside, those that the phone wrote for us: each of ours is the answer to one of them, in the same minute and of the same amount, since a phone may
     /// write down no seconds. What is stored already under its own key takes nobody's place.
-    /// - Returns: how many were ours.
-    static func takeGivenAway(_ db: Database) throws -> Int {
+    static func takeGivenAway(_ db: Database) throws {
+        guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM health_given)") == true else { return }
         try db.execute(sql: """
             DELETE FROM temp.sample WHERE rowid IN (
                 SELECT s.id FROM (
@@ -46,7 +46,6 @@ extension TrackerStore {
                     FROM temp.sample WHERE key LIKE 'health|%' AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
                 ) AS s WHERE s.number <= (SELECT count(*) FROM health_given AS g WHERE g.instant / 60000 = s.minute AND g.ml = s.ml))
             """)
-        return db.changesCount
     }
 
     // MARK: - Files that a phone lays down
