@@ -45,4 +45,18 @@ import TrackerCore
         let zones = [nil, try strict()].map { PollOptions(settings: Settings().bottle, zone: .utc).following(OwnBottle(identities: [], settings: $0)).zone.id }
         #expect(zones == [Zone.utc.id, "Asia/Tokyo"])
     }
+
+    @Test func `two bottles keep two aliases, and each is called by its own`() throws {
+        let own = [
+            OwnBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["office"], alias: "office"),
+            OwnBottle(identities: [Self.address], aliases: ["sink", "kitchen"], alias: "kitchen"),
+        ]
+        for (alias, called) in [(nil, "kitchen"), ("office", "kitchen"), ("mine", "kitchen")] as [(String?, String)] {
+            var options = PollOptions(settings: Settings().bottle, zone: .utc)
+            (options.own, options.alias) = (own, alias)
+            var rig = EngineRig(options: options, peer: ScriptedBottle(records: drinks(1)), start: evening)
+            let report = try rig.run()
+            #expect(report.bottle == called && report.identity == Self.address, "\(report)")
+        }
+    }
 }

@@ -108,4 +108,20 @@ import TrackerCore
         try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
         #expect(try store.append([entry("mine"), entry("A4:C1:38:00:00:01")]) == [.duplicate, .duplicate])
     }
+
+    /// An alias that is taken back is not what the bottle is called any more, and still means it.
+    @Test func anAliasIsTakenBack() throws {
+        let store = try TrackerStore(path: scratch.path)
+        try store.adopt(BottleNames("A4:C1:38:00:00:01"))
+        try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
+        try store.changeSettings([("bottle.alias", "unset")], berlin(sampleInstant))
+        #expect(try store.bottles().map(\.name) == ["A4:C1:38:00:00:01"])
+        #expect(try store.append([entry("A4:C1:38:00:00:01"), entry("mine")]) == [.stored, .duplicate])
+        try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
+        #expect(try store.bottles().map(\.name) == ["mine"])
+        // An alias of one bottle alone is not the store's to take back.
+        try store.changeSettings([("bottle.alias", "kitchen")], ofBottle: "mine")
+        try store.changeSettings([("bottle.alias", "unset")], berlin(sampleInstant))
+        #expect(try store.bottles().map(\.name) == ["kitchen"])
+    }
 }

@@ -91,8 +91,10 @@ public struct PollOptions: Sendable {
 public struct OwnBottle: Hashable, Sendable {
     /// Addresses, serial numbers and what stood in for them. Empty where it was only ever known by an alias.
     public var identities: Set<String>
-    /// What people call it.
+    /// What people call it, and called it.
     public var aliases: Set<String>
+    /// What of that they call it now; `nil`: nothing.
+    public var alias: String?
     /// The name that it shows on the air.
     public var advertisedName: String?
     /// How it is read, where it has settings of its own; `nil`: as the store's settings say.
@@ -100,7 +102,10 @@ public struct OwnBottle: Hashable, Sendable {
     /// When it brought the first of its records here, milliseconds UTC; `nil`: it brought none yet.
     public var since: Int64?
 
-    public init(identities: Set<String>, aliases: Set<String> = [], advertisedName: String? = nil, settings: BottleSettings? = nil, since: Int64? = nil) {
+    public init(
+        identities: Set<String>, aliases: Set<String> = [], alias: String? = nil, advertisedName: String? = nil, settings: BottleSettings? = nil, since: Int64? = nil
+    ) {
+        self.alias = alias
         self.settings = settings
         self.since = since
         self.identities = identities

@@ -97,13 +97,15 @@ extension BottleSession {
         keeper.adopt(work.names, &work)
     }
 
-    /// Who it is, is certain. Under which name the report speaks of it. Two bottles never share an alias: the other one of this store keeps it.
+    /// Who it is, is certain. Under which name the report speaks of it: its own alias goes before that of all bottles. Two bottles never share one:
+    /// the other one of this store keeps it.
     func call(_ identity: String, _ work: inout PollWork) {
-        work.report.bottle = identity
+        let own = work.options.own.first { $0.answers(to: identity, alias: work.options.alias) }
+        work.report.bottle = own?.alias ?? identity
         work.followSettings(of: identity)
-        if let alias = work.options.alias, !work.options.own.contains(where: { $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias) }) {
-            work.report.bottle = alias
-        }
+        guard own?.alias == nil, let alias = work.options.alias else { return }
+        let isAnothers = work.options.own.contains { $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias) }
+        if !isAnothers { work.report.bottle = alias }
     }
 
     /// What a bottle without an address of its own and without a serial number is known by.

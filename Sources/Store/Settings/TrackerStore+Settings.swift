@@ -14,7 +14,7 @@ extension TrackerStore {
     /// Changes settings: all of them or, where a rule refuses one, none.
     ///
     /// A new goal holds from the current day on: earlier days keep the goal they ended with, also those on which nothing
-    /// was drunk (tracker law D3). Another Waterline interval restarts a running session's grid now (E4). A new alias renames the bottle where there is only one, so that its history goes along.
+    /// was drunk (tracker law D3). Another Waterline interval restarts a running session's grid now (E4). A new alias renames the bottle where there is only one, so that its history goes along; one that is taken back leaves it called as it is known by itself.
     /// - Parameter isFirstChoice: setup asks for the very first goal: the days before it had none of their own.
     /// - Throws: `SettingRefusal`, which names the rule and the value that stays.
     @discardableResult
@@ -35,6 +35,8 @@ extension TrackerStore {
             if let alias = new.bottle.alias, alias != old.bottle.alias {
                 let names = try String.fetchAll(db, sql: "SELECT name FROM bottle WHERE isOwn LIMIT 2")
                 if names.count == 1, names[0] != alias { try renameBottle(names[0], to: alias, db) }
+            } else if new.bottle.alias == nil, let alias = old.bottle.alias {
+                try BottleTable.takeAliasBack(alias, db)
             }
             if new.service.syncURL != old.service.syncURL {
                 try db.execute(sql: "DELETE FROM outbox")

@@ -48,6 +48,15 @@ enum BottleTable {
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [alias, id])
     }
 
+    /// Whoever is called so goes by what it is known by itself again, where that is anything; the alias still means it.
+    static func takeAliasBack(_ alias: String, _ db: Database) throws {
+        guard let row = try Row.fetchOne(db, sql: "SELECT id, origin FROM bottle WHERE name = ?", arguments: [alias]) else { return }
+        let (id, origin): (Int64, String) = (row[0], row[1])
+        let names = try identities(of: id, db)
+        guard let name = names.contains(origin) ? origin : names.first else { return }
+        try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [name, id])
+    }
+
     static func isOwn(_ bottle: Int64, _ db: Database) throws -> Bool {
         try Bool.fetchOne(db, sql: "SELECT isOwn FROM bottle WHERE id = ?", arguments: [bottle]) ?? false
     }

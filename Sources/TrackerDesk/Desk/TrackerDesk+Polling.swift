@@ -23,7 +23,8 @@ extension TrackerDesk {
     public static func ownBottles(of store: TrackerStore) throws -> [OwnBottle] {
         try store.bottles().filter(\.isOwn).map {
             OwnBottle(
-                identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities), advertisedName: $0.advertisedName,
+                identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities),
+                alias: $0.identities.contains($0.name) ? nil : $0.name, advertisedName: $0.advertisedName,
                 settings: try store.ownSettings(ofBottle: $0.name), since: $0.firstRecordMilliseconds)
         }
     }
