@@ -113,13 +113,17 @@ let package = Package(
         // An address of a web server, its limits, and how it stops.
         target("HTTPListening", [hummingbird, hummingbirdCore, nio, logging]),
 
+        // gzip of what is sent. No library is linked: it is opened when it is first needed.
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        target("Packing", ["CZlib"]),
+
         // What gateways tell a fleet; and what becomes of it in PostgreSQL. Nothing but the fleet's own program uses libpq.
         target("FleetWire", ["TrackerCore"]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // A gateway's drinks, told to a fleet.
-        target("FleetSurface", ["FleetWire", "Outgoing", "Pauses", "Store", "TrackerCore", "TrackerDesk"]),
+        target("FleetSurface", ["FleetWire", "Outgoing", "Packing", "Pauses", "Store", "TrackerCore", "TrackerDesk"]),
         target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
-        target("FleetServer", ["FleetStore", "FleetWire", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, crypto, logging]),
+        target("FleetServer", ["FleetStore", "FleetWire", "Packing", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, crypto, logging]),
         // Many gateways that do not exist, against servers that do.
         target("FleetSimulation", ["FleetWire", "Outgoing", "TrackerCore"]),
 
@@ -154,7 +158,7 @@ let package = Package(
 
         // Measures what the project promises; not a product.
         .executableTarget(
-            name: "Benchmarks", dependencies: ["BlueZ", "Bluetooth", "BottleProtocol", "Captures", "HostController", "Store", "TrackerCore"], swiftSettings: strict),
+            name: "Benchmarks", dependencies: ["BlueZ", "Bluetooth", "BottleProtocol", "Captures", "FleetStore", "FleetWire", "HostController", "Store", "TrackerCore"], swiftSettings: strict),
 
         // Tests: one target per subject, the simulation, and the built commands.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
@@ -180,7 +184,7 @@ let package = Package(
         tests("HTTPAPITests", ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         // With a real PostgreSQL, where there is one.
-        tests("FleetTests", ["FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "Store", "TrackerCore", "Outgoing"]),
+        tests("FleetTests", ["FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "Packing", "Store", "TrackerCore", "Outgoing"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

@@ -6,6 +6,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import Packing
 import TrackerCore
 
 /// The web server of a fleet. It keeps nothing itself: any number of them stand before one PostgreSQL.
@@ -19,15 +20,21 @@ public struct FleetServer: Sendable {
 
     private let writers: FleetPool
     private let readers: FleetPool
+    /// Adds up what was stored.
+    private let keeper: FleetPool
+    private let feed: FleetFeed
+    private let stored = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let counts = FleetCounts()
     private let now: @Sendable () -> Instant
     private let log: Logger
 
     /// - Parameters:
     ///   - database: as libpq takes it.
-    ///   - batches: so many are stored at once, each over a connection of its own; others are told to come again. Two more connections answer who looks.
+    ///   - batches: so many are stored at once, each over a connection of its own; others are told to come again. Two more connections answer who looks, one adds up, and one
+    ///     listens.
     public init(_ database: String, batches: Int, log: Logger, now: @escaping @Sendable () -> Instant) {
-        (writers, readers) = (FleetPool(database, limit: batches), FleetPool(database, limit: 2))
+        (writers, readers, keeper) = (FleetPool(database, limit: batches), FleetPool(database, limit: 2), FleetPool(database, limit: 1))
+        feed = FleetFeed(database)
         (self.log, self.now) = (log, now)
     }
 
@@ -37,69 +44,228 @@ public struct FleetServer: Sendable {
         let router = Router(context: BasicRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: Porch(counts: counts, log: log))
         router.post("/v1/entries") { request, _ in try await take(request) }
+        router.post("/v1/doubts") { request, _ in try await takeDoubts(request) }
+        addLooks(router)
+        addAdministration(router)
+        router.get("/healthz") { _, _ in
+            try await readers.withPlace { try await readers.use { try $0.check() } }
+            return Self.answer("text/plain; charset=utf-8", Array("ok\n".utf8))
+        }
+        let responder = router.buildResponder()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await feed.run() }
+            group.addTask { await keep() }
+            group.addTask { try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, log: log).run(responder, ready: ready) }
+            // The listener alone ends by itself.
+            defer { group.cancelAll() }
+            for try await _ in group { return }
+        }
+    }
+
+    /// Adds up what was stored, soon; and once an hour lets go of what the audit need not hold any more.
+    private func keep() async {
+        var tidied = ContinuousClock.now
+        for await _ in stored.stream {
+            try? await Task.sleep(for: .milliseconds(200))
+            let isTime = tidied + .seconds(3600) < .now
+            if isTime { tidied = .now }
+            do {
+                try await keeper.use { store in
+                    try store.refresh()
+                    if isTime { try store.tidy() }
+                }
+            } catch {
+                // Whoever looks does it, or the next batch.
+                log.debug("The days are not added up: \(error)")
+            }
+        }
+    }
+
+    // MARK: - Looking
+
+    private func addLooks(_ router: Router<BasicRequestContext>) {
         router.get("/v1/overview") { request, _ in
             let now = now()
-            let overview = try await look(request) { try $0.overview(now: now) }
+            let overview = try await look(request) { try $0.overview(now: now, for: $1) }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             return Self.answer("application/json", Array(try encoder.encode(overview)))
         }
         router.get("/") { request, _ in
             let now = now()
-            return Self.answer("text/html; charset=utf-8", Array(FleetPage.html(try await look(request) { try $0.overview(now: now) }).utf8))
+            return Self.answer("text/html; charset=utf-8", Array(FleetPage.html(try await look(request) { try $0.overview(now: now, for: $1) }).utf8))
+        }
+        router.get("/v1/overview.csv") { request, _ in
+            let now = now()
+            let lines = try await look(request) { store, visitor in
+                try store.overview(now: now, for: visitor).people.map { "\(Self.csv($0.name)),\($0.day),\($0.todayMl),\($0.drinks),\($0.lastDrinkSecondsAgo.map { "\($0)" } ?? ""),\($0.doubts)\n" }
+            }
+            return Self.answer("text/csv; charset=utf-8", Array(("person,day,ml,drinks,last_drink_seconds_ago,doubts\n" + lines.joined()).utf8))
+        }
+        router.get("/people/:person") { request, context in
+            let person = try await look(request, at: context) { try FleetPerson($1, $0) }
+            return Self.answer("text/html; charset=utf-8", Array(FleetPage.html(person).utf8))
         }
         router.get("/v1/people/:person/days") { request, context in
-            let name = context.parameters.get("person").flatMap(\.removingPercentEncoding) ?? ""
-            guard !name.utf8.contains(0) else { throw FleetProblem.missing }
-            guard let days = try await look(request, { try $0.days(of: name)?.map { "\($0.day),\($0.ml),\($0.drinks)\n" } }) else {
-                throw FleetProblem.missing
-            }
+            let days = try await look(request, at: context) { try $0.days(of: $1)?.map { "\($0.day),\($0.ml),\($0.drinks)\n" } }
             return Self.answer("text/csv; charset=utf-8", Array(("day,ml,drinks\n" + days.joined()).utf8))
         }
+        router.get("/v1/people/:person/drinks") { request, context in
+            let drinks = try await look(request, at: context) { store, name in
+                try store.days(of: name).map { _ in
+                    try store.drinks(of: name, limit: Self.drinkLimit).map { "\($0.at.milliseconds),\($0.zone),\($0.day),\($0.ml),\(Self.csv($0.bottle ?? ""))\n" }
+                }
+            }
+            return Self.answer("text/csv; charset=utf-8", Array(("at_ms,zone,day,ml,bottle\n" + drinks.joined()).utf8))
+        }
         router.get("/metrics") { request, _ in
-            _ = try await look(request) { _ in }
-            return Self.answer("text/plain; version=0.0.4", Array(counts.text.utf8))
+            let figures = try await look(request, carersToo: false) { store, _ in try store.figures() }
+            return Self.answer("text/plain; version=0.0.4", Array((counts.text + FleetCounts.text(figures)).utf8))
         }
-        router.get("/healthz") { _, _ in
-            try await readers.withPlace { try await readers.use { try $0.check() } }
-            return Self.answer("text/plain; charset=utf-8", Array("ok\n".utf8))
-        }
-        try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, log: log).run(router.buildResponder(), ready: ready)
+        router.get("/v1/events") { request, _ in try await events(request) }
     }
+
+    /// So many of a person's newest drinks are told at once.
+    static let drinkLimit = 100_000
+
+    /// Whose days became others, as server-sent events, until whoever watches goes or is let in no more.
+    private func events(_ request: Request) async throws -> Response {
+        let credential = try Self.credential(request)
+        _ = try await visitor(credential, readers, \.role.looks)
+        let (id, events) = try feed.watch()
+        let (feed, readers) = (feed, readers)
+        let body = ResponseBody { writer in
+            do {
+                try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
+                try await request.body.consumeWithInboundCloseHandler { _ in
+                    for await event in events {
+                        guard case .changed(let people) = event else {
+                            try await writer.write(ByteBuffer(string: ": ping\n\n"))
+                            continue
+                        }
+                        let hash = FleetCredential.hash(credential)
+                        guard let visitor = try await readers.use({ try $0.visitor(hash) }), !visitor.isRevoked else { break }
+                        let seen = people?.filter(visitor.sees).sorted()
+                        guard seen != [] else { continue }
+                        let data = String(decoding: try JSONEncoder().encode(["people": seen]), as: UTF8.self)
+                        try await writer.write(ByteBuffer(string: "event: changed\ndata: \(data)\n\n"))
+                    }
+                } onInboundClosed: {
+                    feed.leave(id)
+                }
+            } catch {
+                feed.leave(id)
+                throw error
+            }
+            feed.leave(id)
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+    }
+
+    // MARK: - Administration
+
+    private func addAdministration(_ router: Router<BasicRequestContext>) {
+        router.get("/v1/audit") { request, _ in
+            let lines = try await look(request, { $0.role == .admin }) { store, _ in try store.audit(limit: 1000, all: true).map { "\($0.at) \($0.who): \($0.what)\n" } }
+            return Self.answer("text/plain; charset=utf-8", Array(lines.joined().utf8))
+        }
+        router.delete("/v1/people/:person") { request, context in
+            let name = try Self.person(context)
+            let isKnown = try await look(request, { $0.role == .admin }) { try $0.forget(name, by: $1.name) }
+            guard isKnown else { throw FleetProblem.missing }
+            return Self.answer("application/json", Array(#"{"forgotten":true}"#.utf8))
+        }
+    }
+
+    // MARK: - Parts
 
     private func take(_ request: Request) async throws -> Response {
         let credential = try Self.credential(request)
         let type = request.headers[.contentType]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
         guard type == "application/x-ndjson" else { throw FleetProblem(.unsupportedMediaType, "notLines", "A batch is application/x-ndjson: one JSON object a line.") }
-        guard (request.headers[.contentEncoding] ?? "identity").lowercased() == "identity" else {
-            throw FleetProblem(.unsupportedMediaType, "packed", "A batch is sent as it is, not packed.", headers: [.acceptEncoding: "identity"])
-        }
-        guard request.headers[.contentLength].flatMap(Int.init) ?? 0 <= FleetLines.byteLimit else { throw FleetProblem(explaining: HTTPError(.contentTooLarge)) }
+        let standing = request.headers[.waterhTold].flatMap(FleetStanding.init)
         // The place is taken before the body: what waits in memory is bounded, too.
         let batch = try await writers.withPlace {
-            let visitor = try await visitor(credential, .gateway, writers)
-            let body = try await Self.body(request)
-            let lines = try FleetLines(body)
-            return try await writers.use { try $0.take(lines, from: visitor) }
+            let visitor = try await visitor(credential, writers) { $0.role == .gateway }
+            let lines = try FleetLines(await Self.body(request))
+            return try await writers.use { try $0.take(lines, from: visitor, standing: standing) }
         }
         counts.stored(batch)
+        if batch.taken > 0 { stored.continuation.yield() }
         return Self.answer("application/json", Array(#"{"taken":\#(batch.taken),"known":\#(batch.known),"parked":\#(batch.parked)}"#.utf8))
     }
 
-    private func look<Result: Sendable>(_ request: Request, _ body: @escaping @Sendable (FleetStore) throws -> Result) async throws -> Result {
+    private func takeDoubts(_ request: Request) async throws -> Response {
+        let credential = try Self.credential(request)
+        let fields = request.uri.queryParameters
+        func field(_ name: Substring) -> String? { fields[name].flatMap { String($0).removingPercentEncoding } }
+        let (store, person) = (field("store") ?? "", field("person"))
+        guard (1...64).contains(store.unicodeScalars.count), !store.utf8.contains(0), person.map({ (1...64).contains($0.unicodeScalars.count) && !$0.utf8.contains(0) }) ?? true else {
+            throw FleetProblem(.badRequest, "noStore", "Say of which store these are: /v1/doubts?store=NAME, and person=NAME where there are several.")
+        }
+        try await writers.withPlace {
+            let visitor = try await visitor(credential, writers) { $0.role == .gateway }
+            let doubts = try FleetLines.doubts(await Self.body(request))
+            try await writers.use { try $0.take(doubts, of: person, in: store, from: visitor) }
+        }
+        return Self.answer("application/json", Array("{}".utf8))
+    }
+
+    private func look<Result: Sendable>(
+        _ request: Request, carersToo: Bool = true, _ body: @escaping @Sendable (FleetStore, FleetVisitor) throws -> Result
+    ) async throws -> Result {
+        try await look(request, { $0.role.looks && (carersToo || $0.role != .carer) }, body)
+    }
+
+    private func look<Result: Sendable>(
+        _ request: Request, _ may: (FleetVisitor) -> Bool, _ body: @escaping @Sendable (FleetStore, FleetVisitor) throws -> Result
+    ) async throws -> Result {
         let credential = try Self.credential(request)
         return try await readers.withPlace {
-            _ = try await visitor(credential, .reader, readers)
-            return try await readers.use(body)
+            let visitor = try await visitor(credential, readers, may)
+            return try await readers.use { try body($0, visitor) }
         }
     }
 
-    private func visitor(_ credential: String, _ role: FleetVisitor.Role, _ pool: FleetPool) async throws -> FleetVisitor {
+    /// At a person: noted in the audit, where the database may be written.
+    private func look<Result: Sendable>(
+        _ request: Request, at context: BasicRequestContext, _ body: @escaping @Sendable (FleetStore, String) throws -> Result?
+    ) async throws -> Result {
+        let name = try Self.person(context)
+        let found = try await look(request) { store, visitor -> Result? in
+            guard visitor.sees(name), let found = try body(store, name) else { return nil }
+            do { try store.noteLook(visitor, at: name) } catch let failure as FleetFailure where failure.kind == .readOnly {}
+            return found
+        }
+        guard let found else { throw FleetProblem.missing }
+        return found
+    }
+
+    private static func person(_ context: BasicRequestContext) throws -> String {
+        let name = context.parameters.get("person").flatMap(\.removingPercentEncoding) ?? ""
+        guard !name.isEmpty, !name.utf8.contains(0) else { throw FleetProblem.missing }
+        return name
+    }
+
+    /// A field of CSV (RFC 4180); one that a spreadsheet would take for a formula begins with an apostrophe.
+    private static func csv(_ text: String) -> String {
+        let text = text.first.map { "=+-@".contains($0) } == true ? "'" + text : text
+        return text.contains(where: { ",\"\n\r".contains($0) }) ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text
+    }
+
+    private func visitor(_ credential: String, _ pool: FleetPool, _ may: (FleetVisitor) -> Bool) async throws -> FleetVisitor {
         let hash = FleetCredential.hash(credential)
         guard let visitor = try await pool.use({ try $0.visitor(hash) }) else { throw FleetProblem(.unauthorized, "unknownCredential", "Nobody here knows this credential.", headers: [.wwwAuthenticate: "Bearer"]) }
         guard !visitor.isRevoked else { throw FleetProblem(.forbidden, "credentialRevoked", "This credential was taken back.") }
-        guard visitor.role == role else {
-            throw FleetProblem(.forbidden, "otherRole", role == .gateway ? "Who only looks tells no entries." : "A gateway's credential shows nothing: a reader's does.")
+        guard may(visitor) else {
+            let words = switch visitor.role {
+            case .gateway: "A gateway's credential shows nothing: a reader's does."
+            case .reader: "Who only looks tells no entries, and changes nothing."
+            case .carer: "Who cares for people sees these people, and nothing else."
+            case .admin: "Who administers the fleet tells no entries."
+            }
+            throw FleetProblem(.forbidden, "otherRole", words)
         }
         return visitor
     }
@@ -111,8 +277,14 @@ public struct FleetServer: Sendable {
         return credential
     }
 
+    /// A batch's bytes, unpacked, within the limits.
     private static func body(_ request: Request) async throws -> [UInt8] {
-        try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+        let packing = (request.headers[.contentEncoding] ?? "identity").lowercased()
+        guard ["identity", "gzip"].contains(packing) else {
+            throw FleetProblem(.unsupportedMediaType, "packed", "A batch is sent as it is, or packed as gzip.", headers: [.acceptEncoding: "gzip, identity"])
+        }
+        guard request.headers[.contentLength].flatMap(Int.init) ?? 0 <= FleetLines.byteLimit else { throw FleetProblem(explaining: HTTPError(.contentTooLarge)) }
+        let bytes = try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
             group.addTask { Array(buffer: try await request.body.collect(upTo: FleetLines.byteLimit)) }
             group.addTask {
                 try await Task.sleep(for: arrivalLimit)
@@ -122,6 +294,7 @@ public struct FleetServer: Sendable {
             guard let body = try await group.next() ?? nil else { throw FleetProblem(.requestTimeout, "slowBody", "The batch did not arrive within \(arrivalLimit.components.seconds) s. Send less at once.") }
             return body
         }
+        return packing == "gzip" ? try Gzip.unpack(bytes, limit: FleetLines.byteLimit) : bytes
     }
 
     private static func answer(_ type: String, _ bytes: [UInt8]) -> Response {
@@ -147,4 +320,9 @@ public struct FleetServer: Sendable {
             return response
         }
     }
+}
+
+extension HTTPField.Name {
+    /// How far a store believes that it is known.
+    fileprivate static let waterhTold = Self(FleetStanding.field)!
 }

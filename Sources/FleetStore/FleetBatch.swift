@@ -18,6 +18,12 @@ public struct FleetBatch: Hashable, Sendable {
         public init() {}
     }
 
+    /// The fleet was told more of a store than that store knows of: nothing was stored.
+    public struct Repeats: Error, Hashable {
+        /// Where it tells on.
+        public var ahead: FleetStanding.Ahead
+    }
+
     /// The gateway may not tell of somebody: nothing was stored, and it can be sent again when it may.
     public struct NotAllowed: Error, Hashable, CustomStringConvertible {
         /// Which gateway told.
@@ -34,11 +40,16 @@ extension FleetStore {
     public static let parkedLimit = 10_000
 
     /// Takes a batch in, in one transaction: what this returns from is stored. Told again it changes nothing. What PostgreSQL refuses is kept aside, and the rest taken.
-    /// - Throws: `FleetFailure`, `FleetBatch.Revoked`, `FleetBatch.NotAllowed`.
-    public func take(_ lines: FleetLines, from visitor: FleetVisitor) throws -> FleetBatch {
-        var tries = 1
+    /// - Parameter standing: how far a store in it believes that it is known here; `nil`: it does not say.
+    /// - Throws: `FleetFailure`, `FleetBatch.Revoked`, `FleetBatch.NotAllowed`, `FleetBatch.Repeats`.
+    public func take(_ lines: FleetLines, from visitor: FleetVisitor, standing: FleetStanding? = nil) throws -> FleetBatch {
+        var tries = 1, isCareful = false
         while true {
-            do { return try takeOnce(lines, visitor) } catch let failure as FleetFailure where failure.kind == .collision && tries < 4 { tries += 1 } catch let refusal as FleetBatch.NotAllowed {
+            do { return try takeOnce(lines, visitor, standing, isCareful) } catch let failure as FleetFailure where failure.kind == .collision && tries < 4 {
+                tries += 1
+            } catch let failure as FleetFailure where failure.kind == .badData && !isCareful {
+                isCareful = true
+            } catch let refusal as FleetBatch.NotAllowed {
                 // It is there, and somebody has to know what it waits for.
                 try connection.run("UPDATE gateway SET last_seen = now(), wants = $2 WHERE id = $1", [visitor.id, refusal.person])
                 throw refusal
@@ -46,33 +57,32 @@ extension FleetStore {
         }
     }
 
-    private func takeOnce(_ lines: FleetLines, _ visitor: FleetVisitor) throws -> FleetBatch {
+    private func takeOnce(_ lines: FleetLines, _ visitor: FleetVisitor, _ standing: FleetStanding?, _ isCareful: Bool) throws -> FleetBatch {
         // Of one drink the greatest place, and all in one order: two servers that write the same wait for each other, and never both.
         var newest: [Identity: FleetEntry] = [:]
         for entry in lines.entries {
             let identity = Identity(person: entry.person ?? visitor.name, key: entry.key, store: entry.store)
-            if let other = newest[identity], other.place >= entry.place { continue }
+            if let other = newest[identity], !other.isBehind(entry) { continue }
             newest[identity] = entry
         }
-        let all = newest.sorted { $0.key < $1.key }.map { Told(person: $0.key.person, entry: $0.value) }
-        return try connection.transaction {
-            let latest = all.compactMap { $0.entry.drink?.at.milliseconds }.max()
-            let known = try connection.run("""
-                UPDATE gateway SET last_seen = now(), last_entry = greatest(last_entry, $2::bigint) WHERE id = $1 AND revoked IS NULL
-                RETURNING (SELECT min(person) FROM unnest($3::text[]) AS told (person) WHERE people IS NOT NULL AND person <> gateway.name AND NOT person = ANY (people))
-                """, [visitor.id, latest.map(String.init), Self.array(Set(all.map(\.person)).sorted())])
-            guard let stranger = known.first?.first else { throw FleetBatch.Revoked() }
-            if let stranger { throw FleetBatch.NotAllowed(gateway: visitor.name, person: stranger) }
+        let told = newest.sorted { $0.key < $1.key }.map { Told(person: $0.key.person, entry: $0.value) }
+        return try connection.committing {
+            let people = Set(told.map(\.person)).sorted()
+            let forgotten = try letIn(visitor, people, latest: told.compactMap { $0.entry.drink?.at.milliseconds }.max())
+            if let standing { try check(standing, people, visitor) }
+            let all = forgotten.isEmpty ? told[...] : told.filter { !forgotten.contains($0.person) }[...]
             var poison = lines.poison
             var batch = FleetBatch()
-            batch.taken = try store(all[...], visitor, &poison)
+            if isCareful {
+                batch.taken = try store(all, visitor, &poison)
+                _ = try connection.commit(introduction(all, visitor) + parking(poison, visitor))
+            } else {
+                let statements = (all.isEmpty ? [] : [insertion(all, visitor)]) + introduction(all, visitor) + parking(poison, visitor)
+                let results = try connection.commit(statements)
+                batch.taken = all.isEmpty ? 0 : Int((results[0].rows.first?.first ?? nil) ?? "") ?? 0
+            }
             batch.parked = poison.count
             batch.known = lines.entries.count + lines.poison.count - poison.count - batch.taken
-            try introduce(all, visitor)
-            try park(poison, visitor)
-            if batch.taken + batch.parked > 0 {
-                try connection.run("UPDATE gateway SET entries = entries + $2::bigint, poisoned = poisoned + $3::bigint WHERE id = $1", [visitor.id, "\(batch.taken)", "\(batch.parked)"])
-            }
             return batch
         }
     }
@@ -89,15 +99,41 @@ extension FleetStore {
         var entry: FleetEntry
     }
 
+    /// Within a transaction: the credential still counts, and whom it tells of it may.
+    /// - Returns: who of them is forgotten.
+    func letIn(_ visitor: FleetVisitor, _ people: [String], latest: Int64?) throws -> Set<String> {
+        let names = Self.array(people)
+        let found = try connection.pipeline([
+            .init("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))"),
+            .init("""
+                UPDATE gateway SET last_seen = now(), last_entry = greatest(last_entry, $2::bigint) WHERE id = $1 AND revoked IS NULL
+                RETURNING (SELECT min(person) FROM unnest($3::text[]) AS told (person) WHERE people IS NOT NULL AND person <> gateway.name AND NOT person = ANY (people))
+                """, [visitor.id, latest.map(String.init), names]),
+            .init("SELECT name FROM unnest($1::text[]) AS told (name) WHERE \(Self.digest("name")) IN (SELECT digest FROM forgotten)", [names]),
+        ])
+        guard let stranger = found[1].rows.first?.first else { throw FleetBatch.Revoked() }
+        if let stranger { throw FleetBatch.NotAllowed(gateway: visitor.name, person: stranger) }
+        return Set(found[2].rows.compactMap { $0.first ?? nil })
+    }
+
+    private func check(_ standing: FleetStanding, _ people: [String], _ visitor: FleetVisitor) throws {
+        let known = try connection.run("""
+            SELECT generation FROM teller WHERE gateway = $1 AND store = $2 AND (generation, place) > ($3::integer, $4::bigint)
+            """, [visitor.id, standing.store, "\(standing.generation)", "\(standing.place)"])
+        guard let generation = known.first.flatMap({ $0[0] }).flatMap(Int.init) else { return }
+        let keys = try connection.run("""
+            SELECT key FROM entry WHERE person = ANY ($1::text[]) AND gateway = $2 AND store = $3 AND (generation, place) > ($4::integer, $5::bigint)
+            ORDER BY generation DESC, place DESC LIMIT \(FleetStanding.Ahead.keyLimit)
+            """, [Self.array(people), visitor.id, standing.store, "\(standing.generation)", "\(standing.place)"])
+        throw FleetBatch.Repeats(ahead: .init(generation: generation + 1, keys: keys.compactMap { $0.first ?? nil }))
+    }
+
+    /// One part after the other, and of what is refused the halves, until what cannot be stored stands alone.
     /// - Returns: how many were new or other.
     private func store(_ all: ArraySlice<Told>, _ visitor: FleetVisitor, _ poison: inout [FleetLines.Poison]) throws -> Int {
         guard let first = all.first else { return 0 }
         try connection.script("SAVEPOINT part")
-        do {
-            let count = try insert(all, visitor)
-            try connection.script("RELEASE part")
-            return count
-        } catch let failure as FleetFailure where failure.kind == .badData {
+        do { return try storePart(all, visitor) } catch let failure as FleetFailure where failure.kind == .badData {
             try connection.script("ROLLBACK TO part; RELEASE part")
             guard all.count > 1 else {
                 poison.append(FleetLines.Poison(line: String(decoding: (try? FleetLines.bytes([first.entry])) ?? [], as: UTF8.self), reason: failure.sentence))
@@ -108,47 +144,75 @@ extension FleetStore {
         }
     }
 
-    private func insert(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) throws -> Int {
+    private func storePart(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) throws -> Int {
+        let insertion = insertion(all, visitor)
+        let count = try connection.run(insertion.sql, insertion.values)
+        try connection.script("RELEASE part")
+        return Int((count.first?.first ?? nil) ?? "") ?? 0
+    }
+
+    /// Its one row says how many were new or other.
+    private func insertion(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) -> FleetConnection.Statement {
         func column(_ value: (Told) -> String?) -> String { Self.array(all.map(value)) }
-        return try connection.run("""
-            INSERT INTO entry (person, key, gateway, store, place, bottle, at, zone, day, ml, deleted, changed, raw, received)
-            SELECT person, key, $1, store, place, bottle, at, zone, day, ml, deleted, changed, raw, received
-            FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::date[], $10::integer[], $11::boolean[], $12::bigint[], $13::text[], $14::bigint[])
-                AS told (person, key, store, place, bottle, at, zone, day, ml, deleted, changed, raw, received)
-            ON CONFLICT (person, key, gateway, store) DO UPDATE SET
-                place = excluded.place, bottle = excluded.bottle, at = excluded.at, zone = excluded.zone, day = excluded.day, ml = excluded.ml,
-                deleted = excluded.deleted, changed = excluded.changed, raw = coalesce(excluded.raw, entry.raw), received = coalesce(excluded.received, entry.received)
-            WHERE entry.place < excluded.place
-            RETURNING 1
+        let people = Set(all.map(\.person)).sorted()
+        return .init("""
+            WITH put AS (
+                INSERT INTO entry (person, key, gateway, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received)
+                SELECT person, key, $1, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received
+                FROM unnest($2::text[], $3::text[], $4::text[], $15::integer[], $5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::date[], $10::integer[], $11::boolean[], $12::bigint[], $13::text[], $14::bigint[])
+                    AS told (person, key, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received)
+                ON CONFLICT (person, key, gateway, store) DO UPDATE SET
+                    generation = excluded.generation, place = excluded.place, bottle = excluded.bottle, at = excluded.at, zone = excluded.zone, day = excluded.day, ml = excluded.ml,
+                    deleted = excluded.deleted, changed = excluded.changed, raw = coalesce(excluded.raw, entry.raw), received = coalesce(excluded.received, entry.received)
+                WHERE (entry.generation, entry.place) < (excluded.generation, excluded.place)
+                RETURNING 1
+            ), taken AS (SELECT count(*) AS number FROM put), sum AS (
+                UPDATE gateway SET entries = entries + taken.number FROM taken WHERE id = $1 AND taken.number > 0
+            ), noted AS (
+                INSERT INTO audit (id, who, what, kind) SELECT gen_random_uuid()::text, $16, 'told ' || number || ' of ' || $17, 'batch' FROM taken WHERE number > 0
+            )
+            SELECT number FROM taken
             """, [
                 visitor.id, column { $0.person }, column { $0.entry.key }, column { $0.entry.store }, column { "\($0.entry.place)" }, column { $0.entry.bottle },
                 column { $0.entry.drink.map { "\($0.at.milliseconds)" } }, column { $0.entry.drink?.zone }, column { $0.entry.drink?.day.description },
                 column { $0.entry.drink.map { "\($0.ml)" } }, column { $0.entry.drink?.isDeleted ?? true ? "t" : "f" },
                 column { "\($0.entry.drink?.changed.milliseconds ?? 0)" }, column { $0.entry.record?.raw }, column { ($0.entry.record?.received.milliseconds).map { "\($0)" } },
-            ]).count
+                column { "\($0.entry.generation)" }, visitor.name, people.prefix(5).joined(separator: ", ") + (people.count > 5 ? " and \(people.count - 5) more" : ""),
+            ])
     }
 
-    private func introduce(_ all: [Told], _ visitor: FleetVisitor) throws {
-        guard !all.isEmpty else { return }
-        let people = Set(all.map(\.person)).sorted()
-        try connection.run("INSERT INTO person (name) SELECT * FROM unnest($1::text[]) ON CONFLICT DO NOTHING", [Self.array(people)])
-        var bottles: [String: String] = [:]
-        for told in all { told.entry.bottle.map { bottles[$0] = told.person } }
-        guard !bottles.isEmpty else { return }
-        let names = bottles.keys.sorted()
-        try connection.run("""
-            INSERT INTO bottle (name, person, gateway, told) SELECT name, person, $1, now() FROM unnest($2::text[], $3::text[]) AS told (name, person)
+    /// Who they are, which bottles, and how far their stores are known now.
+    private func introduction(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) -> [FleetConnection.Statement] {
+        guard !all.isEmpty else { return [] }
+        var bottles: [String: String] = [:], stores: [String: FleetEntry] = [:]
+        for told in all {
+            told.entry.bottle.map { bottles[$0] = told.person }
+            if stores[told.entry.store].map({ $0.isBehind(told.entry) }) ?? true { stores[told.entry.store] = told.entry }
+        }
+        let names = bottles.keys.sorted(), tellers = stores.keys.sorted()
+        return [.init("""
+            WITH people AS (INSERT INTO person (name) SELECT * FROM unnest($1::text[]) ON CONFLICT DO NOTHING),
+            tellers AS (
+                INSERT INTO teller (gateway, store, generation, place) SELECT $2, store, generation, place FROM unnest($3::text[], $4::integer[], $5::bigint[]) AS told (store, generation, place)
+                ON CONFLICT (gateway, store) DO UPDATE SET generation = excluded.generation, place = excluded.place
+                WHERE (teller.generation, teller.place) < (excluded.generation, excluded.place)
+            )
+            INSERT INTO bottle (name, person, gateway, told) SELECT name, person, $6, now() FROM unnest($7::text[], $8::text[]) AS told (name, person)
             ON CONFLICT (name) DO UPDATE SET person = excluded.person, gateway = excluded.gateway, told = excluded.told
-            """, [visitor.name, Self.array(names), Self.array(names.map { bottles[$0] })])
+            """, [
+                Self.array(Set(all.map(\.person)).sorted()), visitor.id, Self.array(tellers), Self.array(tellers.map { stores[$0].map { "\($0.generation)" } }),
+                Self.array(tellers.map { stores[$0].map { "\($0.place)" } }), visitor.name, Self.array(names), Self.array(names.map { bottles[$0] }),
+            ])]
     }
 
-    private func park(_ poison: [FleetLines.Poison], _ visitor: FleetVisitor) throws {
-        guard !poison.isEmpty else { return }
-        try connection.run("""
+    private func parking(_ poison: [FleetLines.Poison], _ visitor: FleetVisitor) -> [FleetConnection.Statement] {
+        guard !poison.isEmpty else { return [] }
+        return [.init("""
+            WITH sum AS (UPDATE gateway SET poisoned = poisoned + $5::bigint WHERE id = $1)
             INSERT INTO parked (gateway, digest, line, reason)
-            SELECT $1, encode(sha256(convert_to(line, 'UTF8')), 'hex'), line, min(reason) FROM unnest($2::text[], $3::text[]) AS told (line, reason) GROUP BY line
+            SELECT $1, \(Self.digest("line")), line, min(reason) FROM unnest($2::text[], $3::text[]) AS told (line, reason) GROUP BY line
             LIMIT greatest(0, $4::bigint - (SELECT count(*) FROM parked WHERE gateway = $1))
             ON CONFLICT DO NOTHING
-            """, [visitor.id, Self.array(poison.map(\.line)), Self.array(poison.map(\.reason)), "\(Self.parkedLimit)"])
+            """, [visitor.id, Self.array(poison.map(\.line)), Self.array(poison.map(\.reason)), "\(Self.parkedLimit)", "\(poison.count)"])]
     }
 }

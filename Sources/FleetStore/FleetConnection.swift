@@ -62,17 +62,137 @@ public final class FleetConnection {
     /// - Returns: rows of columns as texts.
     @discardableResult
     public func run(_ sql: String, _ values: [String?] = []) throws(FleetFailure) -> [[String?]] {
-        let name: String
-        if let known = prepared[sql] { name = known } else {
-            name = "s\(prepared.count)"
-            let sent = PQsendPrepare(handle, name, sql, 0, nil)
-            _ = try finish(sent)
-            prepared[sql] = name
-        }
+        let name = try prepare(sql)
         let texts = Self.copies(values)
         defer { Self.free(texts) }
         let sent = PQsendQueryPrepared(handle, name, Int32(texts.count), texts, nil, nil, 0)
         return try finish(sent).rows
+    }
+
+    /// A statement with its values.
+    struct Statement {
+        var sql: String
+        var values: [String?] = []
+
+        init(_ sql: String, _ values: [String?] = []) { (self.sql, self.values) = (sql, values) }
+    }
+
+    /// Does several statements on one way there and back (libpq's pipeline mode). The first that fails ends it: of those behind it nothing is done.
+    /// - Returns: the rows of each, and what it is called when it is done: `INSERT 0 17`.
+    func pipeline(_ statements: [Statement]) throws(FleetFailure) -> [(rows: [[String?]], command: String)] {
+        var names: [String] = []
+        for statement in statements { names.append(try prepare(statement.sql)) }
+        guard PQenterPipelineMode(handle) == 1 else { throw lost() }
+        for (name, statement) in zip(names, statements) {
+            let texts = Self.copies(statement.values)
+            defer { Self.free(texts) }
+            guard PQsendQueryPrepared(handle, name, Int32(texts.count), texts, nil, nil, 0) == 1 else { throw lost() }
+        }
+        guard PQpipelineSync(handle) == 1 else { throw lost() }
+        let deadline = ContinuousClock.now + statementLimit * statements.count + .seconds(2)
+        try flush(deadline)
+        var results: [(rows: [[String?]], command: String)] = [], failure: FleetFailure?
+        // Each ends with nothing; the last word is the synchronisation's.
+        reading: while true {
+            guard let result = try next(deadline) else { continue }
+            defer { PQclear(result) }
+            switch PQresultStatus(result) {
+            case PGRES_PIPELINE_SYNC: break reading
+            case PGRES_PIPELINE_ABORTED: break
+            default:
+                let (rows, command, trouble) = read(result)
+                failure = failure ?? trouble
+                results.append((rows, command))
+            }
+        }
+        guard PQexitPipelineMode(handle) == 1 else { throw lost() }
+        if PQstatus(handle) == CONNECTION_BAD {
+            isBroken = true
+            if failure == nil || failure?.kind == .broken { throw lost() }
+        }
+        if let failure { throw failure }
+        guard results.count == statements.count else { throw lost() }
+        return results
+    }
+
+    private func prepare(_ sql: String) throws(FleetFailure) -> String {
+        if let known = prepared[sql] { return known }
+        let name = "s\(prepared.count)"
+        _ = try finish(PQsendPrepare(handle, name, sql, 0, nil))
+        prepared[sql] = name
+        return name
+    }
+
+    /// What came from a COPY TO, row by row as text.
+    public func copyOut(_ sql: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        try begin(copy: sql, as: PGRES_COPY_OUT)
+        let deadline = ContinuousClock.now + statementLimit
+        while true {
+            var row: UnsafeMutablePointer<CChar>?
+            let length = PQgetCopyData(handle, &row, 1)
+            if length > 0, let row {
+                defer { PQfreemem(row) }
+                try body(UnsafeRawBufferPointer(start: row, count: Int(length)))
+                continue
+            }
+            if length == -1 { break }
+            guard length == 0, Self.wait(PQsocket(handle), POLLIN, deadline), PQconsumeInput(handle) == 1 else { throw lost() }
+        }
+        _ = try finish(1)
+    }
+
+    /// Rows as text into a COPY FROM, chunk by chunk until there is none.
+    /// - Returns: how many rows it took.
+    @discardableResult
+    public func copyIn(_ sql: String, _ next: () throws -> [UInt8]?) throws -> Int {
+        try begin(copy: sql, as: PGRES_COPY_IN)
+        let deadline = ContinuousClock.now + statementLimit
+        func send(_ body: () -> Int32) throws {
+            while true {
+                let sent = body()
+                if sent == 1 { break }
+                guard sent == 0, Self.wait(PQsocket(handle), POLLOUT, deadline) else { throw lost() }
+            }
+        }
+        do {
+            while let chunk = try next() { try send { chunk.withUnsafeBytes { PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count)) } } }
+        } catch {
+            try send { PQputCopyEnd(handle, "it was given up") }
+            _ = try? finish(1)
+            throw error
+        }
+        try send { PQputCopyEnd(handle, nil) }
+        return Int(try finish(1).command.split(separator: " ").last ?? "") ?? 0
+    }
+
+    private func begin(copy sql: String, as state: ExecStatusType) throws {
+        guard PQsendQuery(handle, sql) == 1 else { throw lost() }
+        let deadline = ContinuousClock.now + statementLimit + .seconds(2)
+        try flush(deadline)
+        guard let result = try next(deadline) else { throw lost() }
+        defer { PQclear(result) }
+        guard PQresultStatus(result) == state else {
+            let trouble = read(result).failure
+            _ = try? finish(1)
+            throw trouble ?? FleetFailure(.broken, "PostgreSQL at \(place) does not copy.")
+        }
+    }
+
+    /// Waits for what other connections notify of, at most so long.
+    /// - Returns: what they said.
+    public func notifications(within limit: Duration) throws(FleetFailure) -> [String] {
+        var said: [String] = []
+        func collect() {
+            while let note = PQnotifies(handle) {
+                said.append(String(cString: note.pointee.extra))
+                PQfreemem(note)
+            }
+        }
+        collect()
+        guard said.isEmpty, Self.wait(PQsocket(handle), POLLIN, .now + limit) else { return said }
+        guard PQconsumeInput(handle) == 1, PQstatus(handle) != CONNECTION_BAD else { throw lost() }
+        collect()
+        return said
     }
 
     /// Does several statements without values.
@@ -88,12 +208,33 @@ public final class FleetConnection {
             throw error
         }
         warnings.last = nil
-        guard try finish(PQsendQuery(handle, "COMMIT")).command == "COMMIT" else { throw FleetFailure(.broken, "PostgreSQL at \(place) took the transaction back.") }
+        try checkCommit(finish(PQsendQuery(handle, "COMMIT")).command)
+        return result
+    }
+
+    /// A transaction whose last word is a `commit` in the body itself.
+    func committing<Result>(_ body: () throws -> Result) throws -> Result {
+        try script("BEGIN")
+        do { return try body() } catch {
+            if !isBroken { try? script("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// The same for statements that need nothing of what others find: all of them, and the COMMIT, on one way there and back. To be called within `BEGIN`.
+    func commit(_ statements: [Statement]) throws(FleetFailure) -> [(rows: [[String?]], command: String)] {
+        warnings.last = nil
+        var results = try pipeline(statements + [Statement("COMMIT")])
+        try checkCommit(results.removeLast().command)
+        return results
+    }
+
+    private func checkCommit(_ command: String) throws(FleetFailure) {
+        guard command == "COMMIT" else { throw FleetFailure(.broken, "PostgreSQL at \(place) took the transaction back.") }
         // "Committed locally, but might not have been replicated": whoever cancels the waiting for a standby gets a COMMIT all the same.
         if let warning = warnings.last?.split(separator: "\n").first {
             throw FleetFailure(.slow, "PostgreSQL at \(place) committed with a warning (\(warning.prefix(300))). See whether its standby gets on; what was sent may be sent again.")
         }
-        return result
     }
 
     /// The last thing that PostgreSQL warned of.
@@ -107,30 +248,14 @@ public final class FleetConnection {
         guard sent == 1 else { throw lost() }
         // The server ends a statement itself; this is for a server that says nothing any more.
         let deadline = ContinuousClock.now + statementLimit + .seconds(2)
-        var flushed = PQflush(handle)
-        while flushed == 1 {
-            guard Self.wait(PQsocket(handle), POLLIN | POLLOUT, deadline) else { throw silent() }
-            guard PQconsumeInput(handle) == 1 else { throw lost() }
-            flushed = PQflush(handle)
-        }
-        guard flushed == 0 else { throw lost() }
+        try flush(deadline)
         var rows: [[String?]] = [], command = "", failure: FleetFailure?
-        while true {
-            while PQisBusy(handle) == 1 {
-                guard Self.wait(PQsocket(handle), POLLIN, deadline) else { throw silent() }
-                guard PQconsumeInput(handle) == 1 else { throw lost() }
-            }
-            guard let result = PQgetResult(handle) else { break }
+        while let result = try next(deadline) {
             defer { PQclear(result) }
-            switch PQresultStatus(result) {
-            case PGRES_TUPLES_OK: rows = Self.rows(result)
-            case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: break
-            default:
-                let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) } ?? ""
-                let words = PQresultErrorField(result, Int32(UInt8(ascii: "M"))) ?? PQresultErrorMessage(result)
-                failure = failure ?? FleetFailure(state: state, words.map { String(cString: $0) } ?? "", at: place)
-            }
-            command = PQcmdStatus(result).map { String(cString: $0) } ?? ""
+            let (read, name, trouble) = read(result)
+            if PQresultStatus(result) == PGRES_TUPLES_OK { rows = read }
+            failure = failure ?? trouble
+            command = name
         }
         if PQstatus(handle) == CONNECTION_BAD {
             isBroken = true
@@ -138,6 +263,37 @@ public final class FleetConnection {
         }
         if let failure { throw failure }
         return (rows, command)
+    }
+
+    private func flush(_ deadline: ContinuousClock.Instant) throws(FleetFailure) {
+        var flushed = PQflush(handle)
+        while flushed == 1 {
+            guard Self.wait(PQsocket(handle), POLLIN | POLLOUT, deadline) else { throw silent() }
+            guard PQconsumeInput(handle) == 1 else { throw lost() }
+            flushed = PQflush(handle)
+        }
+        guard flushed == 0 else { throw lost() }
+    }
+
+    private func next(_ deadline: ContinuousClock.Instant) throws(FleetFailure) -> OpaquePointer? {
+        while PQisBusy(handle) == 1 {
+            guard Self.wait(PQsocket(handle), POLLIN, deadline) else { throw silent() }
+            guard PQconsumeInput(handle) == 1 else { throw lost() }
+        }
+        guard PQstatus(handle) != CONNECTION_BAD || PQpipelineStatus(handle) == PQ_PIPELINE_OFF else { throw lost() }
+        return PQgetResult(handle)
+    }
+
+    private func read(_ result: OpaquePointer) -> (rows: [[String?]], command: String, failure: FleetFailure?) {
+        let command = PQcmdStatus(result).map { String(cString: $0) } ?? ""
+        switch PQresultStatus(result) {
+        case PGRES_TUPLES_OK: return (Self.rows(result), command, nil)
+        case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return ([], command, nil)
+        default:
+            let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) } ?? ""
+            let words = PQresultErrorField(result, Int32(UInt8(ascii: "M"))) ?? PQresultErrorMessage(result)
+            return ([], command, FleetFailure(state: state, words.map { String(cString: $0) } ?? "", at: place))
+        }
     }
 
     private static func copies(_ texts: [String?]) -> [UnsafePointer<CChar>?] {

@@ -10,6 +10,8 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
     public var gateways: [Gateway] = []
     /// There are more than are shown.
     public var isCut = false
+    /// The database may only be read, and what was told last is not added up yet.
+    public var isBehind = false
 
     /// So many of each are shown.
     public static let limit = 10_000
@@ -28,6 +30,8 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
         public var lastDrink: Int64?
         /// Seconds since then.
         public var lastDrinkSecondsAgo: Int64?
+        /// Records that lie in doubt at a gateway, and count nowhere.
+        public var doubts: Int
     }
 
     /// A bottle of whose records a gateway told.
@@ -63,47 +67,44 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
 
 extension FleetStore {
     /// People by what they drank today, the least first.
-    public func overview(now: Instant) throws -> FleetOverview {
+    /// - Parameter visitor: who looks; a carer sees whom it cares for, and of gateways none. `nil`: everything.
+    public func overview(now: Instant, for visitor: FleetVisitor? = nil) throws -> FleetOverview {
         var overview = FleetOverview()
+        overview.isBehind = try !refreshUnlessReadOnly()
         let utc = LocalDay(daysSince1970: Int(now.milliseconds / 86_400_000))
         // Somewhere it is tomorrow already, and somewhere still yesterday.
-        let rows = try connection.run("""
-            SELECT person, day, sum(ml), count(*), max(at), (array_agg(zone ORDER BY at DESC))[1] FROM (
-                SELECT DISTINCT ON (person, key) * FROM entry
-                WHERE (person, key) IN (SELECT person, key FROM entry WHERE day BETWEEN $1::date AND $2::date)
-                ORDER BY person, key, deleted DESC, changed DESC, gateway, store
-            ) drink WHERE NOT deleted AND ml > 0 AND day BETWEEN $1::date AND $2::date GROUP BY person, day ORDER BY person, day DESC
-            """, [utc.adding(days: -1).description, utc.adding(days: 1).description])
-        var days: [String: [(day: String, ml: Int, drinks: Int, last: Int64, zone: String)]] = [:]
-        for row in rows where row.count == 6 {
-            guard let person = row[0], let day = row[1], let last = row[4].flatMap(Int64.init), let zone = row[5] else { continue }
-            days[person, default: []].append((day, Int(row[2] ?? "") ?? 0, Int(row[3] ?? "") ?? 0, last, zone))
+        let around = [utc.adding(days: -1).description, utc.adding(days: 1).description]
+        let zones = try connection.run("SELECT DISTINCT zone FROM day_roll WHERE day BETWEEN $1::date AND $2::date", around).compactMap { $0.first ?? nil }
+        // As the stores count: after midnight it is still the evening before.
+        let today = zones.map { DayCalendar(zone: (try? Zone($0)) ?? .utc).day(of: now).description }
+        let utcToday = DayCalendar(zone: .utc).day(of: now).description
+        let mine = visitor?.role == .carer ? visitor?.people : nil
+        let people = try connection.run("""
+            SELECT p.name, coalesce(z.today, $5::date), coalesce(t.ml, 0), coalesce(t.drinks, 0), l.last, coalesce(d.number, 0)
+            FROM person p
+            LEFT JOIN (SELECT DISTINCT ON (person) person, last, zone FROM day_roll WHERE day BETWEEN $1::date AND $2::date ORDER BY person, last DESC) l ON l.person = p.name
+            LEFT JOIN unnest($3::text[], $4::date[]) AS z (zone, today) ON z.zone = l.zone
+            LEFT JOIN day_roll t ON t.person = p.name AND t.day = z.today AND t.day BETWEEN $1::date AND $2::date
+            LEFT JOIN (SELECT person, count(DISTINCT (bottle, raw)) AS number FROM doubt GROUP BY person) d ON d.person = p.name
+            WHERE $6::text[] IS NULL OR p.name = ANY ($6::text[])
+            ORDER BY coalesce(t.ml, 0), p.name LIMIT \(FleetOverview.limit + 1)
+            """, around + [Self.array(zones), Self.array(today), utcToday, mine.map(Self.array)])
+        overview.people = people.prefix(FleetOverview.limit).compactMap { row in
+            guard let name = row[0], let day = row[1] else { return nil }
+            let last = row[4].flatMap(Int64.init)
+            return .init(
+                name: name, day: day, todayMl: row[2].flatMap(Int.init) ?? 0, drinks: row[3].flatMap(Int.init) ?? 0, lastDrink: last,
+                lastDrinkSecondsAgo: last.map { max(0, (now.milliseconds - $0) / 1000) }, doubts: row[5].flatMap(Int.init) ?? 0)
         }
-        var zones: [String: String] = [:]
-        func today(_ zone: String) -> String {
-            if let known = zones[zone] { return known }
-            // As the stores count: after midnight it is still the evening before.
-            let day = DayCalendar(zone: (try? Zone(zone)) ?? .utc).day(of: now).description
-            zones[zone] = day
-            return day
-        }
-        let names = try connection.run("SELECT name FROM person ORDER BY name LIMIT \(FleetOverview.limit + 1)").compactMap(\.first).compactMap(\.self)
-        for name in names.prefix(FleetOverview.limit) {
-            let theirs = days[name] ?? []
-            let last = theirs.max { $0.last < $1.last }
-            let day = today(last?.zone ?? "UTC")
-            let found = theirs.first { $0.day == day }
-            overview.people.append(.init(name: name, day: day, todayMl: found?.ml ?? 0, drinks: found?.drinks ?? 0, lastDrink: last?.last, lastDrinkSecondsAgo: last.map { max(0, (now.milliseconds - $0.last) / 1000) }))
-        }
-        overview.people.sort { ($0.todayMl, $0.name) < ($1.todayMl, $1.name) }
         let bottles = try connection.run("""
-            SELECT name, person, gateway, greatest(0, extract(epoch FROM now() - told))::bigint FROM bottle ORDER BY name LIMIT \(FleetOverview.limit + 1)
-            """)
+            SELECT name, person, gateway, greatest(0, extract(epoch FROM now() - told))::bigint FROM bottle WHERE $1::text[] IS NULL OR person = ANY ($1::text[])
+            ORDER BY name LIMIT \(FleetOverview.limit + 1)
+            """, [mine.map(Self.array)])
         overview.bottles = bottles.prefix(FleetOverview.limit).compactMap { row in
             guard let name = row[0], let person = row[1], let gateway = row[2] else { return nil }
             return .init(name: name, person: person, gateway: gateway, toldSecondsAgo: row[3].flatMap(Int64.init) ?? 0)
         }
-        let gateways = try connection.run("""
+        let gateways = mine != nil ? [] : try connection.run("""
             SELECT name, revoked IS NOT NULL, CASE WHEN last_seen IS NOT NULL THEN greatest(0, extract(epoch FROM now() - last_seen))::bigint END, last_entry, entries, poisoned, wants
             FROM gateway WHERE role = 'gateway' ORDER BY last_seen NULLS FIRST, name LIMIT \(FleetOverview.limit + 1)
             """)
@@ -114,15 +115,48 @@ extension FleetStore {
                     entries: row[4].flatMap(Int64.init) ?? 0, poisoned: row[5].flatMap(Int64.init) ?? 0, wants: row[6])
             }
         }
-        overview.isCut = [names.count, bottles.count, gateways.count].contains { $0 > FleetOverview.limit }
+        overview.isCut = [people.count, bottles.count, gateways.count].contains { $0 > FleetOverview.limit }
         return overview
+    }
+
+    /// - Returns: `false` where the database may only be read: then what is there is shown as it was added up last.
+    func refreshUnlessReadOnly() throws -> Bool {
+        do {
+            try refresh()
+            return true
+        } catch let failure as FleetFailure where failure.kind == .readOnly { return false }
     }
 
     /// A person's days with drinks, oldest first; `nil` where nobody goes by that name.
     public func days(of person: String) throws -> [(day: LocalDay, ml: Int, drinks: Int)]? {
         guard try !connection.run("SELECT 1 FROM person WHERE name = $1", [person]).isEmpty else { return nil }
-        return try connection.run("SELECT day, ml, drinks FROM day_total WHERE person = $1 ORDER BY day", [person]).compactMap { row in
+        _ = try refreshUnlessReadOnly()
+        return try connection.run("SELECT day, ml, drinks FROM day_roll WHERE person = $1 ORDER BY day", [person]).compactMap { row in
             row[0].flatMap(LocalDay.init).map { ($0, Int(row[1] ?? "") ?? 0, Int(row[2] ?? "") ?? 0) }
+        }
+    }
+
+    /// A drink that counts.
+    public struct CountedDrink: Hashable, Sendable {
+        /// When it was drunk.
+        public var at: Instant
+        /// The IANA id of the zone whose day it counts on.
+        public var zone: String
+        /// That day.
+        public var day: LocalDay
+        /// How much it was.
+        public var ml: Int
+        /// `nil` where no bottle told it.
+        public var bottle: String?
+    }
+
+    /// A person's drinks that count, newest first, so many at most.
+    public func drinks(of person: String, limit: Int) throws -> [CountedDrink] {
+        try connection.run("""
+            SELECT at, zone, day, ml, bottle FROM drink WHERE person = $1 AND NOT deleted AND ml > 0 ORDER BY at DESC, key LIMIT $2::bigint
+            """, [person, "\(limit)"]).compactMap { row in
+            guard let at = row[0].flatMap(Int64.init), let zone = row[1], let day = row[2].flatMap(LocalDay.init), let ml = row[3].flatMap(Int.init) else { return nil }
+            return CountedDrink(at: Instant(milliseconds: at), zone: zone, day: day, ml: ml, bottle: row[4])
         }
     }
 }

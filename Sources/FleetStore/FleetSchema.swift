@@ -3,7 +3,7 @@ enum FleetSchema {
     /// Tells this program's lock from others'.
     static let lock = 0x7761_7465
 
-    static let steps = [first, second]
+    static let steps = [first, second, third]
 
     /// What is told lies in `entry`: of each drink one row for each store that told of it, so that two gateways that carry the same bottle never write over
     /// each other. `drink` is the fold of them: who took a drink out anywhere took it out; of what is left the newest counts. `day_total` is the fold of that.
@@ -76,5 +76,65 @@ enum FleetSchema {
             what text NOT NULL
         );
         CREATE INDEX audit_by_time ON audit (at);
+        """
+
+    /// How far each store is known; what lies in doubt; who may be what; who is forgotten. And days added up, `day_roll`, which can be thrown away and made again: whatever
+    /// changes an entry, be it a program of before this step, marks its days as `stale`, in the same transaction, and who looks makes those anew first.
+    ///
+    /// A mark has no key: nobody waits for anybody there. A new row marks its own day, since whoever makes that day anew finds the other days of its drinks by
+    /// itself; a row that has no day, changed or went marks the days of all rows of its drink, too.
+    private static let third = """
+        ALTER TABLE gateway DROP CONSTRAINT gateway_role_check;
+        ALTER TABLE gateway ADD CHECK (role IN ('gateway', 'reader', 'carer', 'admin'));
+        ALTER TABLE audit ADD COLUMN kind text NOT NULL DEFAULT 'change';   -- change, batch or look
+        ALTER TABLE entry ADD COLUMN generation integer NOT NULL DEFAULT 0; -- how often its store began to count again
+        CREATE TABLE teller (
+            gateway text COLLATE "C" NOT NULL,
+            store text COLLATE "C" NOT NULL,
+            generation integer NOT NULL,
+            place bigint NOT NULL,                       -- the greatest that it told
+            PRIMARY KEY (gateway, store)
+        );
+        INSERT INTO teller (gateway, store, generation, place) SELECT gateway, store, 0, max(place) FROM entry GROUP BY gateway, store;
+        CREATE TABLE doubt (
+            person text COLLATE "C" NOT NULL,
+            gateway text COLLATE "C" NOT NULL,
+            store text COLLATE "C" NOT NULL,
+            bottle text COLLATE "C" NOT NULL,
+            raw text COLLATE "C" NOT NULL,
+            wall text,
+            ml integer NOT NULL,
+            reason text NOT NULL,
+            received bigint NOT NULL,
+            PRIMARY KEY (person, gateway, store, bottle, raw)
+        );
+        CREATE TABLE forgotten (digest text COLLATE "C" PRIMARY KEY, at timestamptz NOT NULL DEFAULT now()); -- SHA-256 of a name
+        CREATE TABLE day_roll (
+            person text COLLATE "C" NOT NULL,
+            day date NOT NULL,
+            ml bigint NOT NULL,
+            drinks bigint NOT NULL,
+            last bigint NOT NULL,                        -- the latest moment of a drink of that day, ms UTC
+            zone text NOT NULL,                          -- in which that was drunk
+            PRIMARY KEY (person, day)
+        );
+        CREATE INDEX day_roll_by_day ON day_roll (day, person);
+        CREATE TABLE stale (person text COLLATE "C" NOT NULL, day date NOT NULL);
+        CREATE FUNCTION fleet_mark_new() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO stale SELECT DISTINCT person, day FROM came WHERE day IS NOT NULL;
+            IF EXISTS (SELECT 1 FROM came WHERE day IS NULL) THEN
+                INSERT INTO stale SELECT DISTINCT e.person, e.day FROM came JOIN entry e ON e.person = came.person AND e.key = came.key WHERE came.day IS NULL AND e.day IS NOT NULL;
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE FUNCTION fleet_mark_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO stale SELECT DISTINCT person, day FROM went WHERE day IS NOT NULL;
+            INSERT INTO stale SELECT DISTINCT e.person, e.day FROM went JOIN entry e ON e.person = went.person AND e.key = went.key WHERE e.day IS NOT NULL;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER fleet_new AFTER INSERT ON entry REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION fleet_mark_new();
+        CREATE TRIGGER fleet_changed AFTER UPDATE ON entry REFERENCING OLD TABLE AS went FOR EACH STATEMENT EXECUTE FUNCTION fleet_mark_changed();
+        CREATE TRIGGER fleet_gone AFTER DELETE ON entry REFERENCING OLD TABLE AS went FOR EACH STATEMENT EXECUTE FUNCTION fleet_mark_changed();
+        INSERT INTO stale SELECT DISTINCT person, day FROM entry WHERE day IS NOT NULL;
         """
 }

@@ -1,5 +1,6 @@
 import FleetWire
 import Outgoing
+import Packing
 import Pauses
 import Store
 import Synchronization
@@ -9,7 +10,8 @@ import TrackerDesk
 /// Tells a person's drinks to a fleet for as long as a service runs: what changed since it was switched on, in order, in batches.
 ///
 /// Where it stands is kept in the store, and moves only when the fleet has answered that a batch is committed: so nothing is forgotten, and what is told twice counts
-/// once there. Nobody waits for it.
+/// once there. A store that was put back from a backup tells on in another generation, and what the fleet was told since the backup is told again as it is here now.
+/// Behind the drinks it tells which records lie in doubt. Nobody waits for it.
 public actor FleetOutlet {
     /// What it is used in.
     public struct Surroundings: Sendable {
@@ -55,6 +57,8 @@ public actor FleetOutlet {
     private static let mostWaiting = 20_000
     /// How often settings are looked at, and what another program stored.
     private static let lookEvery = Duration.seconds(3)
+    /// How often it looks for doubts where nobody pokes.
+    private static let doubtsEvery = Duration.seconds(60)
 
     private let around: Surroundings
     /// The store has had this outlet.
@@ -66,6 +70,11 @@ public actor FleetOutlet {
     private var lastTrouble: String?
     private var pause: Task<Void, Never>?
     private var isPoked = false
+    /// This fleet knows how to unpack.
+    private var packs = true
+    /// This fleet wants to know what lies in doubt.
+    private var takesDoubts = true
+    private var looksForDoubts = ContinuousClock.now
 
     /// For a person; nothing happens before it runs.
     public init(_ around: Surroundings) { self.around = around }
@@ -78,9 +87,10 @@ public actor FleetOutlet {
     /// Goes on until its task is cancelled.
     public func run() async {
         while !Task.isCancelled {
+            if isPoked { looksForDoubts = .now }
             isPoked = false
             do {
-                if try lookAtPlan() { try await tellAll() }
+                if try lookAtPlan(), try await tellAll() { try await tellDoubts() }
             } catch {
                 await trouble("\(error)", after: nil)
             }
@@ -99,22 +109,18 @@ public actor FleetOutlet {
 
     // MARK: - Telling
 
-    private func tellAll() async throws {
+    /// - Returns: whether all of it was told.
+    private func tellAll() async throws -> Bool {
         while !Task.isCancelled, let plan {
-            if let restsUntil, restsUntil > .now { return }
-            let changes = try around.store.changes(for: Self.name, limit: batch)
-            guard let last = changes.last else { return }
+            if let restsUntil, restsUntil > .now { return false }
             let outlet = try open()
+            let generation = try generation()
+            let changes = try around.store.changes(for: Self.name, limit: batch)
+            guard let last = changes.last else { return true }
             let records = try around.store.records(ofDrinks: changes.map(\.key))
-            let entries = changes.map { entry($0, outlet.id, records[$0.key]) }
-            let token: String
-            do { token = try Self.credential(plan.tokenFile) } catch { return await trouble(error.description, after: nil) }
-            let request = OutgoingRequest(
-                "POST", plan.address, headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/x-ndjson")], body: try FleetLines.bytes(entries))
-            let answer: OutgoingAnswer
-            do { answer = try await OutgoingClient(limit: around.limit, answerLimit: 64 << 10).send(request) } catch {
-                return await trouble("\(error)", after: nil)
-            }
+            let entries = changes.map { entry($0, outlet.id, generation, records[$0.key]) }
+            let standing = FleetStanding(store: outlet.id, generation: generation, place: outlet.position)
+            guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing) else { return false }
             // Only this means that it is stored there for good.
             guard answer.status == 200 else {
                 // A fleet that takes less at once is told less at once.
@@ -122,8 +128,12 @@ public actor FleetOutlet {
                     batch = max(1, batch / 8)
                     continue
                 }
-                let seconds = answer.header("Retry-After").flatMap(Int.init).map { min(max(0, $0), 3600) }
-                return await trouble("\(plan) answered with status \(answer.status)\(Self.words(answer.body))", after: seconds.map { .seconds($0) })
+                if answer.status == 409, let ahead = FleetStanding.Ahead(answer.body), ahead.generation > generation {
+                    guard try await tellAgain(ahead, outlet, plan) else { return false }
+                    continue
+                }
+                await refused(answer, plan)
+                return false
             }
             try around.store.delivered(Self.name, through: last.sequence)
             backoff.reset()
@@ -131,16 +141,107 @@ public actor FleetOutlet {
             if lastTrouble != nil { around.say(.goesOn) }
             lastTrouble = nil
         }
+        return false
     }
 
-    private func entry(_ change: DrinkChange, _ store: String, _ record: DrinkRecord?) -> FleetEntry {
+    /// The fleet was told what this store does not know of: it was put back from a backup. Of what is there the fleet is told how it is now; what is not there stays as it was
+    /// told, since of that the fleet may have the only copy. The generation is noted last: who is stopped before does all of it once more.
+    private func tellAgain(_ ahead: FleetStanding.Ahead, _ outlet: Outlet, _ plan: FleetPlan) async throws -> Bool {
+        let standing = FleetStanding(store: outlet.id, generation: ahead.generation, place: outlet.position)
+        var rest = ahead.keys[...]
+        while !rest.isEmpty {
+            let changes = try rest.prefix(batch).compactMap { key in
+                try around.store.drinks(named: key).first { $0.drink.key == key }.map { DrinkChange(sequence: max(1, outlet.position), key: key, drink: $0) }
+            }
+            rest = rest.dropFirst(batch)
+            guard !changes.isEmpty else { continue }
+            let records = try around.store.records(ofDrinks: changes.map(\.key))
+            let entries = changes.map { entry($0, outlet.id, ahead.generation, records[$0.key]) }
+            guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing) else { return false }
+            guard answer.status == 200 else {
+                await refused(answer, plan)
+                return false
+            }
+        }
+        let before = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.generationMark) }
+        try around.store.noteKept([Self.generationMark + "\(ahead.generation)"], of: Self.name)
+        try around.store.forgetKept(before, of: Self.name)
+        return true
+    }
+
+    private static let generationMark = "generation "
+    private static let doubtsMark = "doubts "
+
+    /// In which it tells.
+    private func generation() throws -> Int {
+        try around.store.keptTopics(of: Self.name).compactMap { $0.hasPrefix(Self.generationMark) ? Int($0.dropFirst(Self.generationMark.count)) : nil }.max() ?? 0
+    }
+
+    /// All that lie in doubt, where they are others than the fleet was told.
+    private func tellDoubts() async throws {
+        guard let plan, takesDoubts, looksForDoubts <= .now else { return }
+        looksForDoubts = .now + Self.doubtsEvery
+        let doubts = try around.store.doubtfulRecords(limit: FleetDoubt.limit).map { row in
+            FleetDoubt(bottle: row.bottle, raw: Self.hex(row.raw), wall: row.wall, ml: row.amountMl, reason: row.reason ?? "unknown", received: row.received)
+        }
+        let body = try FleetLines.bytes(doubts.filter { $0.raw.count == 26 })
+        // Fowler, Noll and Vo's FNV-1a: whether it is the same as before, not whether somebody forged it.
+        let mark = Self.doubtsMark + String(body.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
+        let known = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.doubtsMark) }
+        guard known != [mark], !(known.isEmpty && body.isEmpty) else { return }
+        guard let answer = await post(plan.doubts(of: around.person, in: try open().id), body, plan, nil) else { return }
+        switch answer.status {
+        case 200:
+            try around.store.noteKept([mark], of: Self.name)
+            try around.store.forgetKept(known.filter { $0 != mark }, of: Self.name)
+        // An older fleet.
+        case 404, 405: takesDoubts = false
+        default: await refused(answer, plan)
+        }
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined() }
+
+    /// - Returns: `nil` where nobody answered; that was said.
+    private func post(_ address: String, _ body: [UInt8], _ plan: FleetPlan, _ standing: FleetStanding?) async -> OutgoingAnswer? {
+        let token: String
+        do { token = try Self.credential(plan.tokenFile) } catch {
+            await trouble(error.description, after: nil)
+            return nil
+        }
+        var headers = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/x-ndjson")]
+        if let standing { headers.append((FleetStanding.field, standing.text)) }
+        let client = OutgoingClient(limit: around.limit, answerLimit: 8 << 20)
+        do {
+            if packs, body.count > Self.packedFrom, let packed = try? Gzip.pack(body) {
+                let answer = try await client.send(OutgoingRequest("POST", address, headers: headers + [("Content-Encoding", "gzip")], body: packed))
+                // An older fleet takes it as it is.
+                guard answer.status == 415 else { return answer }
+                packs = false
+            }
+            return try await client.send(OutgoingRequest("POST", address, headers: headers, body: body))
+        } catch {
+            await trouble("\(error)", after: nil)
+            return nil
+        }
+    }
+
+    /// Less is sent as it is.
+    private static let packedFrom = 1000
+
+    private func refused(_ answer: OutgoingAnswer, _ plan: FleetPlan) async {
+        let seconds = answer.header("Retry-After").flatMap(Int.init).map { min(max(0, $0), 3600) }
+        await trouble("\(plan) answered with status \(answer.status)\(Self.words(answer.body))", after: seconds.map { .seconds($0) })
+    }
+
+    private func entry(_ change: DrinkChange, _ store: String, _ generation: Int, _ record: DrinkRecord?) -> FleetEntry {
         let fact = change.drink.map {
             FleetEntry.Fact(at: $0.at, zone: $0.zone, day: $0.localDay, ml: $0.ml, isDeleted: $0.isDeleted, changed: $0.updatedAt)
         }
         let bytes = record.map { record in
-            FleetEntry.Record(raw: record.raw.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(), received: record.received)
+            FleetEntry.Record(raw: Self.hex(record.raw), received: record.received)
         }
-        return FleetEntry(person: around.person, store: store, place: change.sequence, key: change.key, drink: fact, record: bytes)
+        return FleetEntry(person: around.person, store: store, generation: generation, place: change.sequence, key: change.key, drink: fact, record: bytes)
     }
 
     // MARK: - Parts
@@ -168,6 +269,7 @@ public actor FleetOutlet {
         if let new { around.say(.on("\(new)")) } else { around.say(.off) }
         plan = new
         (lastTrouble, restsUntil, batch) = (nil, nil, Self.batchLimit)
+        (packs, takesDoubts, looksForDoubts) = (true, true, .now)
         backoff.reset()
         return new != nil
     }

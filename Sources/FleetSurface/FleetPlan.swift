@@ -1,3 +1,4 @@
+import Foundation
 import Outgoing
 
 /// To which fleet drinks are told, and with which credential.
@@ -12,5 +13,13 @@ public struct FleetPlan: Hashable, Sendable, CustomStringConvertible {
     /// The fleet's host, without credentials.
     public var description: String { OutgoingURL.place(url) }
 
-    var address: String { (url.hasSuffix("/") ? String(url.dropLast()) : url) + "/v1/entries" }
+    var address: String { base + "/v1/entries" }
+
+    func doubts(of person: String?, in store: String) -> String {
+        let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~")
+        let fields = [("store", store)] + (person.map { [("person", $0)] } ?? [])
+        return base + "/v1/doubts?" + fields.map { "\($0.0)=\($0.1.addingPercentEncoding(withAllowedCharacters: plain) ?? "")" }.joined(separator: "&")
+    }
+
+    private var base: String { url.hasSuffix("/") ? String(url.dropLast()) : url }
 }

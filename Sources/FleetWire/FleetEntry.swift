@@ -8,11 +8,14 @@ import TrackerCore
 ///  "raw": "1A020216151500100000016100", "received": 1770070900000}
 /// ```
 ///
+/// `generation` is left out while it is 0. A store that is put back from a backup counts its changes from there again: it tells on in the next generation, which is
+/// greater than all places of those before.
+///
 /// `person` is left out where a gateway keeps the day of one person and lists nobody. `deleted` says that a person took the drink out. Without `at` the drink is not in
 /// that store any more: `zone`, `day`, `ml` and `changed` are left out, too. `raw` (the record's 13 bytes) and `received` are there where a bottle's record lies behind it.
 ///
 /// A drink's identity is its person and its key; the bottle's own drinks have keys of bottle, wall time and amount (promise 2), so that two gateways say the same.
-/// Of what one store tells of a drink, the greatest `place` counts, however often and in whatever order it arrives.
+/// Of what one store tells of a drink, the greatest `generation` and `place` count, however often and in whatever order it arrives.
 /// Keys that a reader does not know are passed over; a greater `version` is refused, since what it means is not known.
 public struct FleetEntry: Hashable, Sendable {
     /// Of what `init(from:)` reads and `encode(to:)` writes.
@@ -28,6 +31,8 @@ public struct FleetEntry: Hashable, Sendable {
     public var store: String
     /// Its place in that store's sequence of changes.
     public var place: Int64
+    /// How often that store began to count again.
+    public var generation = 0
     /// The drink's key; for ever the same.
     public var key: String
     /// As it is now; `nil` where it is gone.
@@ -65,9 +70,13 @@ public struct FleetEntry: Hashable, Sendable {
         public init(raw: String, received: Instant) { (self.raw, self.received) = (raw, received) }
     }
 
-    public init(person: String?, store: String, place: Int64, key: String, drink: Fact?, record: Record? = nil) {
+    public init(person: String?, store: String, generation: Int = 0, place: Int64, key: String, drink: Fact?, record: Record? = nil) {
         (self.person, self.store, self.place, self.key, self.drink, self.record) = (person, store, place, key, drink, record)
+        self.generation = generation
     }
+
+    /// What counts of two that one store tells of a drink is the one that stands later.
+    public func isBehind(_ other: FleetEntry) -> Bool { (generation, place) < (other.generation, other.place) }
 
     /// The bottle that the key names; `nil` where the drink came from elsewhere.
     public var bottle: String? {
@@ -95,7 +104,7 @@ public struct FleetEntry: Hashable, Sendable {
 
 extension FleetEntry: Codable {
     private enum Key: String, CodingKey {
-        case version, person, store, place, key, at, zone, day, ml, deleted, changed, raw, received
+        case version, person, store, generation, place, key, at, zone, day, ml, deleted, changed, raw, received
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -103,6 +112,7 @@ extension FleetEntry: Codable {
         try fields.encode(Self.version, forKey: .version)
         try fields.encodeIfPresent(person, forKey: .person)
         try fields.encode(store, forKey: .store)
+        if generation > 0 { try fields.encode(generation, forKey: .generation) }
         try fields.encode(place, forKey: .place)
         try fields.encode(key, forKey: .key)
         if let drink {
@@ -125,6 +135,8 @@ extension FleetEntry: Codable {
         guard version <= Self.version else { throw Newer(version: version) }
         person = try fields.contains(.person) ? Self.text(fields, .person, 64) : nil
         store = try Self.text(fields, .store, 64)
+        generation = try fields.decodeIfPresent(Int.self, forKey: .generation) ?? 0
+        guard Self.generations.contains(generation) else { throw Malformed(description: "there is no generation \(generation) of a store") }
         place = try fields.decode(Int64.self, forKey: .place)
         guard place > 0 else { throw Malformed(description: "place \(place) is none: places begin at 1") }
         key = try Self.text(fields, .key, Self.keyLimit)
@@ -149,18 +161,28 @@ extension FleetEntry: Codable {
             return
         }
         let raw = try fields.decode(String.self, forKey: .raw)
-        guard raw.utf8.count == 2 * JournalEntry.length, raw.utf8.allSatisfy({ (48...57).contains($0) || (65...70).contains($0) }) else {
+        guard Self.isRecord(raw) else {
             throw Malformed(description: "raw is not \(JournalEntry.length) bytes in capital hexadecimal")
         }
         record = Record(raw: raw, received: try Self.instant(fields, .received))
     }
 
+    /// How often a store may begin to count again.
+    public static let generations = 0...1_000_000
+
     /// What a drink may hold, as a store keeps it.
     public static let ml = 0...100_000
 
+    static func isPrintable(_ text: String, _ limit: Int) -> Bool {
+        (1...limit).contains(text.unicodeScalars.count) && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
+    }
+
+    /// 13 bytes in capital hexadecimal.
+    static func isRecord(_ raw: String) -> Bool { raw.utf8.count == 2 * JournalEntry.length && raw.utf8.allSatisfy { (48...57).contains($0) || (65...70).contains($0) } }
+
     private static func text(_ fields: KeyedDecodingContainer<Key>, _ key: Key, _ limit: Int) throws -> String {
         let text = try fields.decode(String.self, forKey: key)
-        guard (1...limit).contains(text.unicodeScalars.count), text.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 }) else {
+        guard isPrintable(text, limit) else {
             throw Malformed(description: "\(key.rawValue) is not a text of 1 to \(limit) printable characters")
         }
         return text

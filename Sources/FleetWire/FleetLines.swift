@@ -32,6 +32,19 @@ public struct FleetLines: Hashable, Sendable {
         public var description: String { "A batch has at most \(FleetLines.entryLimit) entries. Send the rest in another one." }
     }
 
+    /// Reads a person's doubts; a line that is none is passed over: it counts nowhere, and is told again with the next.
+    /// - Throws: `TooMany`, or `FleetEntry.Newer`.
+    public static func doubts(_ body: [UInt8]) throws -> [FleetDoubt] {
+        let decoder = JSONDecoder()
+        let lines = body.split(separator: UInt8(ascii: "\n"))
+        guard lines.count <= entryLimit else { throw TooMany() }
+        var doubts: [FleetDoubt] = []
+        for line in lines where line.count <= FleetEntry.lineLimit {
+            do { doubts.append(try decoder.decode(FleetDoubt.self, from: Data(line))) } catch let newer as FleetEntry.Newer { throw newer } catch {}
+        }
+        return Array(doubts.prefix(FleetDoubt.limit))
+    }
+
     /// Reads a batch. Empty lines are passed over.
     /// - Throws: `TooMany`, or `FleetEntry.Newer` where one of them is of a version that is not known: then nothing of the batch counts.
     public init(_ body: [UInt8]) throws {
@@ -60,7 +73,7 @@ public struct FleetLines: Hashable, Sendable {
     }
 
     /// One line for each entry.
-    public static func bytes(_ entries: [FleetEntry]) throws -> [UInt8] {
+    public static func bytes(_ entries: [some Encodable]) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try entries.flatMap { try encoder.encode($0) + [UInt8(ascii: "\n")] }

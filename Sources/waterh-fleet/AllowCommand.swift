@@ -4,10 +4,10 @@ import FleetStore
 
 struct AllowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "allow", abstract: "Says of whom a gateway may tell from now on, instead of whom it might before.",
-        discussion: "Of the one who is called like it it may always tell. What was refused meanwhile still waits at the gateway, and comes within minutes.")
+        commandName: "allow", abstract: "Says of whom a gateway may tell from now on, or whom a carer sees, instead of whom it might before.",
+        discussion: "Who was forgotten and is named here for a gateway is known again. Of the one who is called like it it may always tell. What was refused meanwhile still waits at the gateway, and comes within minutes.")
 
-    @Argument(help: "The gateway, as it was enrolled.")
+    @Argument(help: "The gateway or carer, as it was enrolled.")
     var name: String
 
     @Argument(help: "People as listed there.")

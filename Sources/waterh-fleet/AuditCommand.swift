@@ -8,6 +8,9 @@ struct AuditCommand: ParsableCommand {
     @Option(help: "So many lines at most, the newest (1 to 100000).")
     var lines = 1000
 
+    @Flag(help: "Also every batch and every look at a person, of the last 90 days.")
+    var all = false
+
     @OptionGroup var database: DatabaseOptions
 
     func validate() throws {
@@ -15,6 +18,6 @@ struct AuditCommand: ParsableCommand {
     }
 
     func run() throws {
-        for (at, who, what) in try database.use({ try $0.audit(limit: lines) }) { TextOutput.standard.line("\(at) \(who): \(what)") }
+        for (at, who, what) in try database.use({ try $0.audit(limit: lines, all: all) }) { TextOutput.standard.line("\(at) \(who): \(what)") }
     }
 }

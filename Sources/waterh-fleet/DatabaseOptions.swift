@@ -10,10 +10,10 @@ struct DatabaseOptions: ParsableArguments {
 
     var words: String { database ?? ProcessInfo.processInfo.environment["WATERH_FLEET_DATABASE"] ?? "" }
 
-    /// Does something with the store, and turns what goes wrong into a command's failure.
-    func use<Result>(checked: Bool = true, _ body: (FleetStore) throws -> Result) throws -> Result {
+    /// Does something with the store, each statement within the limit, and turns what goes wrong into a command's failure.
+    func use<Result>(checked: Bool = true, limit: Duration = .seconds(20), _ body: (FleetStore) throws -> Result) throws -> Result {
         do {
-            let store = FleetStore(try FleetConnection(words))
+            let store = FleetStore(try FleetConnection(words, statementLimit: limit))
             if checked { try store.check() }
             return try body(store)
         } catch let failure as FleetFailure {

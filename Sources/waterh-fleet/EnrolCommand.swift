@@ -17,8 +17,14 @@ struct EnrolCommand: ParsableCommand {
     @Flag(help: "It may tell of anybody.")
     var anybody = false
 
-    @Flag(help: "A credential that only looks: the overview, a person's days, the figures.")
+    @Flag(help: "A credential that only looks: the overview, people's pages, the figures.")
     var reader = false
+
+    @Flag(help: "A credential that looks at those people only whom --person names; --anybody: at all.")
+    var carer = false
+
+    @Flag(help: "A credential that looks at everything, reads the audit, and can have a person forgotten.")
+    var admin = false
 
     @Flag(help: "Takes the credential back, for good.")
     var revoke = false
@@ -27,8 +33,11 @@ struct EnrolCommand: ParsableCommand {
 
     func validate() throws {
         guard name.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]{0,63}/) != nil else { throw ValidationError("A name has 1 to 64 letters a-z and A-Z, digits, - and _, and begins with a letter.") }
-        guard !(revoke && (reader || anybody || !person.isEmpty)) else { throw ValidationError("--revoke needs the name only.") }
-        guard !reader || (person.isEmpty && !anybody) else { throw ValidationError("Who only looks tells of nobody: --reader goes without --person and --anybody.") }
+        let roles = [reader, carer, admin].filter(\.self).count
+        guard !(revoke && (roles > 0 || anybody || !person.isEmpty)) else { throw ValidationError("--revoke needs the name only.") }
+        guard roles < 2 else { throw ValidationError("One of --reader, --carer and --admin, not several.") }
+        guard !(reader || admin) || (person.isEmpty && !anybody) else { throw ValidationError("Who looks at all tells of nobody: --reader and --admin go without --person and --anybody.") }
+        guard !carer || anybody || !person.isEmpty else { throw ValidationError("Say for whom it cares: --person NAME, or --anybody.") }
         try AllowCommand.check(person, anybody)
     }
 
@@ -41,7 +50,7 @@ struct EnrolCommand: ParsableCommand {
         var random = SystemRandomNumberGenerator()
         let credential = FleetCredential.text(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
         let isNew = try database.use {
-            try $0.enrol(name, as: reader ? .reader : .gateway, id: UUID().uuidString.lowercased(), token: FleetCredential.hash(credential), people: anybody ? nil : person)
+            try $0.enrol(name, as: reader ? .reader : carer ? .carer : admin ? .admin : .gateway, id: UUID().uuidString.lowercased(), token: FleetCredential.hash(credential), people: anybody ? nil : person)
         }
         guard isNew else { throw CommandFailure(.refused, "\(name) was enrolled before, and its credential cannot be shown again.", advice: "Enrol it under another name, and take the old one back with --revoke.") }
         TextOutput.standard.line(credential)

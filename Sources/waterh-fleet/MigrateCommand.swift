@@ -9,7 +9,7 @@ struct MigrateCommand: ParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     func run() throws {
-        let (before, after) = try database.use(checked: false) { try $0.migrate() }
+        let (before, after) = try database.use(checked: false, limit: .seconds(6 * 3600)) { try $0.migrate() }
         TextOutput.standard.line(before == after ? "The tables are of version \(after) already." : "The tables are of version \(after) now.")
     }
 }

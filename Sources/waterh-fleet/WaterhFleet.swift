@@ -11,7 +11,7 @@ struct WaterhFleet: AsyncParsableCommand {
             belongs into ~/.pgpass or PGPASSWORD. A household with one gateway needs nothing of this.
             """,
         version: ProgramVersion.text,
-        subcommands: [MigrateCommand.self, EnrolCommand.self, AllowCommand.self, ServeCommand.self, ReportCommand.self, AuditCommand.self, SimulateCommand.self])
+        subcommands: [MigrateCommand.self, EnrolCommand.self, AllowCommand.self, ServeCommand.self, ReportCommand.self, AuditCommand.self, ForgetCommand.self, RebuildCommand.self, SimulateCommand.self])
 
     static func main() async {
         await CommandRunner.main(WaterhFleet.self)

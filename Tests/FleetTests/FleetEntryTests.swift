@@ -17,6 +17,7 @@ struct FleetEntryTests {
 
     @Test func whatIsWrittenIsReadAgain() throws {
         var all = [Self.entry(), Self.entry(2, person: nil, key: "k\"\\é|", isDeleted: true), FleetEntry(person: "bob", store: "s", place: .max, key: "x", drink: nil)]
+        all[2].generation = 7
         all[0].record = .init(raw: "1A020216151500100000016100", received: Instant(milliseconds: 5))
         let lines = try FleetLines(FleetLines.bytes(all))
         #expect(lines.entries == all && lines.poison.isEmpty)
@@ -36,6 +37,7 @@ struct FleetEntryTests {
         (#""zone":"Europe/Berlin""#, #""zone":"Mars/Olympus""#, "no time zone"), (#""day":"2026-02-02""#, #""day":"2027-02-02""#, "not that of its moment"),
         (#""place":1"#, #""place":0"#, "places begin at 1"), (#""person":"anna""#, #""person":"a\u0000b""#, "printable"), (#""store":"s1","#, "", "store is missing"),
         (#""version":1"#, #""version":1,"raw":"zz","received":1"#, "raw is not"), (#""changed":1"#, #""changed":9223372036854775807"#, "outside of the years"),
+        (#""place":1"#, #""place":1,"generation":-1"#, "no generation -1"),
     ])
     func whatIsNoEntryIsSetAside(part: String, other: String, reason: String) throws {
         let text = String(decoding: try FleetLines.bytes([Self.entry()]), as: UTF8.self)
@@ -57,5 +59,21 @@ struct FleetEntryTests {
         #expect(throws: FleetLines.TooMany()) { try FleetLines(Array(repeating: line, count: FleetLines.entryLimit + 1).flatMap(\.self)) }
         let long = try FleetLines(Array(repeating: 0xFF, count: FleetEntry.lineLimit + 1))
         #expect(long.poison.first.map { $0.line.unicodeScalars.count <= 2000 && $0.reason.contains("at most") } == true)
+    }
+
+    @Test func ofOneStoreTheLaterGenerationCountsWhateverThePlace() {
+        func at(_ generation: Int, _ place: Int64) -> FleetEntry { FleetEntry(person: nil, store: "s", generation: generation, place: place, key: "k", drink: nil) }
+        #expect(at(0, 50).isBehind(at(1, 2)) && !at(1, 2).isBehind(at(0, 50)) && at(1, 1).isBehind(at(1, 2)) && !at(1, 1).isBehind(at(1, 1)))
+        #expect(FleetStanding("s1 0 17") == FleetStanding(store: "s1", generation: 0, place: 17) && FleetStanding(store: "s1", generation: 3, place: 0).text == "s1 3 0")
+        for text in ["", "s1", "s1 -1 2", "s1 1 x", "s1 1 -2", " 1 2", "s1 1 2 3", "s1 99999999 1"] { #expect(FleetStanding(text) == nil, "\(text)") }
+    }
+
+    @Test func aDoubtIsReadAsItWasWrittenAndWhatIsNoneIsPassedOver() throws {
+        let doubt = FleetDoubt(bottle: "A4:C1:38:01:02:03", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 5))
+        var other = doubt
+        other.wall = "2026-02-02T22:21:15"
+        let bytes = try FleetLines.bytes([doubt, other])
+        #expect(try FleetLines.doubts(bytes + Array("no doubt\n".utf8) + FleetLines.bytes([Self.entry()])) == [doubt, other])
+        #expect(throws: FleetEntry.Newer(version: 2)) { try FleetLines.doubts(Array(String(decoding: bytes, as: UTF8.self).replacing(#""version":1"#, with: #""version":2"#).utf8)) }
     }
 }

@@ -103,4 +103,33 @@ struct FleetOutletTests {
         #expect(try await peer.seen().isEmpty && store.waiting(for: FleetOutlet.name) == 1)
         #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.contains("credential") } else { false } })
     }
+
+    /// A store that was put back in its place counted from there again, and the fleet overlooked its corrections.
+    @Test func whatTheFleetWasToldSinceTheBackupIsToldAgainInAnotherGeneration() async throws {
+        let peer = try await WebPeer()
+        let kept = try store.logDrink(ml: 250, context()).drink.key
+        try await peer.answers(#"[{"status": 200}, {"status": 409, "body": "{\"generation\": 3, \"keys\": [\"gone\", \"\(kept)\"]}"}, {"status": 200}, {"status": 200}, {"status": 200}]"#.replacing(#"\(kept)"#, with: kept))
+        try await with(peer) { outlet in
+            _ = try store.logDrink(ml: 1, context())
+            await outlet.poke()
+            _ = try await told(peer, 1)
+            let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
+            #expect(isDelivered == true)
+            _ = try store.logDrink(ml: 2, context())
+            await outlet.poke()
+            let all = try await told(peer, 4)
+            #expect(all[1].map(\.drink?.ml) == [2] && all[1].map(\.generation) == [0])
+            // What is there is told as it is; then what waits, both in the generation that the fleet named.
+            #expect(all[2].map(\.drink?.ml) == [250] && all[2].map(\.generation) == [3] && all[2][0].place < all[3][0].place)
+            #expect(all[3].map(\.drink?.ml) == [2] && all[3].map(\.generation) == [3])
+            let generations = try await peer.seen().map { $0.headers["waterh-told"]?.split(separator: " ").dropFirst().first.map(String.init) }
+            #expect(generations == ["0", "0", "3", "3"])
+        }
+        // It stays so.
+        try await with(peer) { outlet in
+            _ = try store.logDrink(ml: 3, context())
+            await outlet.poke()
+            #expect(try await told(peer, 5)[4].map(\.generation) == [3])
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Outgoing
+import Packing
 import Support
 import Testing
 import TrackerCore
@@ -18,7 +19,7 @@ struct FleetServeTests {
         init(_ database: String? = nil) async throws {
             if let database { words = database } else { words = try await PostgreSQL.database(migrated: false) }
             environment = ["WATERH_FLEET_DATABASE": words]
-            #expect(try await run("migrate") == "The tables are of version 2 now.\n")
+            #expect(try await run("migrate") == "The tables are of version 3 now.\n")
         }
 
         @discardableResult
@@ -41,9 +42,9 @@ struct FleetServeTests {
         }
     }
 
-    static func post(_ url: String, _ credential: String?, _ body: [UInt8], type: String = "application/x-ndjson") async throws -> OutgoingAnswer {
+    static func post(_ url: String, _ credential: String?, _ body: [UInt8], type: String = "application/x-ndjson", _ more: [(String, String)] = [], path: String = "/v1/entries") async throws -> OutgoingAnswer {
         try await OutgoingClient(limit: .seconds(40)).send(
-            OutgoingRequest("POST", url + "/v1/entries", headers: [("Content-Type", type)] + (credential.map { [("Authorization", "Bearer \($0)")] } ?? []), body: body))
+            OutgoingRequest("POST", url + path, headers: [("Content-Type", type)] + (credential.map { [("Authorization", "Bearer \($0)")] } ?? []) + more, body: body))
     }
 
     /// Of problem details, which keep the names that they had before there was a code.
@@ -182,5 +183,71 @@ struct FleetServeTests {
             let result = try await Program("waterh-fleet").run(arguments)
             #expect(result.exitCode == code && result.error.contains(said), "\(arguments): \(result.exitCode) \(result.error)")
         }
+    }
+
+    @Test func packedBatchesAreUnpackedWithinTheLimits() async throws {
+        let fleet = try await Fleet()
+        let gateway = try await fleet.credential("ward-1", "--anybody")
+        let server = try await fleet.serve()
+        let lines = try FleetLines.bytes((1...500).map { FleetEntryTests.entry(Int64($0), key: "k\($0)") })
+        let packed = try Gzip.pack(lines)
+        #expect(packed.count < lines.count / 5)
+        let cases: [([UInt8], String, Int, String?)] = [
+            (packed, "gzip", 200, nil), (packed, "GZIP", 200, nil), (lines, "identity", 200, nil), (packed, "br", 415, "packed"), (Array(packed.dropLast(9)), "gzip", 400, "brokenGzip"), (lines, "gzip", 400, "brokenGzip"),
+            // 100 MB and a gigabyte, as nothing much.
+            (try Gzip.pack([UInt8](repeating: 32, count: 100 << 20)), "gzip", 413, "tooLarge"),
+        ]
+        for (body, packing, status, code) in cases {
+            let answer = try await Self.post(server.url, gateway, body, [("Content-Encoding", packing)])
+            #expect(answer.status == status && (code == nil || Self.code(answer) == code), "\(packing): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        #expect(try FleetStore(FleetConnection(fleet.words)).days(of: "anna")?.map(\.drinks) == [500])
+        server.program.send(signal: SIGTERM)
+        #expect(try await server.program.finish().exitCode == 0)
+    }
+
+    @Test func whoLooksSeesWhatIsTheirBusinessAndHearsOfItAtOnce() async throws {
+        let fleet = try await Fleet()
+        let gateway = try await fleet.credential("ward-1", "--anybody"), admin = try await fleet.credential("chief", "--admin")
+        let nurse = try await fleet.credential("nurse", "--carer", "--person", "anna"), reader = try await fleet.credential("desk", "--reader")
+        #expect(try await fleet.run("enrol", "x", "--carer", code: 2).contains("Say for whom it cares"))
+        let one = try await fleet.serve(), two = try await fleet.serve()
+        // Over the other server than the one that stores it.
+        let watcher = try Program(path: "/usr/bin/curl").start(["-sN", "-H", "Authorization: Bearer \(nurse)", two.url + "/v1/events"])
+        _ = try await watcher.line { $0 == "retry: 2000" }
+        #expect(try await Self.post(one.url, gateway, FleetLines.bytes([FleetEntryTests.entry(1, person: "bob", key: "=b", ml: 9)])).status == 200)
+        let before = ContinuousClock.now
+        #expect(try await Self.post(one.url, gateway, FleetLines.bytes([FleetEntryTests.entry(2, key: "a", ml: 70)])).status == 200)
+        _ = try await watcher.line { $0 == #"data: {"people":["anna"]}"# }
+        #expect(ContinuousClock.now - before < .seconds(20))
+        let doubt = FleetDoubt(bottle: "A4:C1:38:01:02:03", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 5))
+        #expect(try await Self.post(one.url, gateway, FleetLines.bytes([doubt]), path: "/v1/doubts?store=s1&person=anna").status == 200)
+        #expect(try await Self.post(one.url, gateway, FleetLines.bytes([doubt]), path: "/v1/doubts").status == 400)
+        let again = try await Self.post(one.url, gateway, FleetLines.bytes([FleetEntryTests.entry(2, key: "a", ml: 71)]), [("Waterh-Told", "s1 0 1")])
+        #expect(again.status == 409 && FleetStanding.Ahead(again.body) == .init(generation: 1, keys: ["a"]))
+        let page = try await Self.get(two.url + "/people/anna", nurse)
+        #expect(page.status == 200 && page.text.contains("hostClock") && page.text.contains("2026-02-02") && page.text.contains(">70<"), "\(page)")
+        for (path, credential, status, words) in [
+            ("/people/bob", nurse, 404, "nobody"), ("/v1/people/bob/drinks", nurse, 404, "nobody"), ("/people/bob", reader, 200, ">9<"), ("/v1/overview.csv", nurse, 200, "anna,"),
+            ("/v1/people/anna/drinks", reader, 200, ",Europe/Berlin,2026-02-02,70,\n"), ("/metrics", nurse, 403, "sees these people"), ("/v1/audit", reader, 403, "only looks"),
+            ("/metrics", reader, 200, "waterh_fleet_gateway_entries_total{gateway=\"ward-1\"} 2\n"), ("/v1/audit", admin, 200, "nurse: looked at anna\n"), ("/people/anna", gateway, 403, "shows nothing"),
+        ] as [(String, String, Int, String)] {
+            let answer = try await Self.get(two.url + path, credential)
+            #expect(answer.status == status && answer.text.contains(words), "\(path): \(answer)")
+        }
+        #expect(try await !Self.get(two.url + "/v1/overview", nurse).text.contains("bob"))
+        func forget(_ credential: String) async throws -> Int {
+            try await OutgoingClient().send(OutgoingRequest("DELETE", one.url + "/v1/people/anna", headers: [("Authorization", "Bearer \(credential)")])).status
+        }
+        for (credential, status) in [(nurse, 403), (admin, 200), (admin, 404)] { #expect(try await forget(credential) == status) }
+        #expect(try await Self.get(two.url + "/people/anna", nurse).status == 404)
+        #expect(try await fleet.run("forget", "anna", code: 3).contains("Nobody goes by that name"))
+        #expect(try await fleet.run("rebuild") == "All days are added up again.\n")
+        // Whoever is let in no more hears nothing more.
+        _ = try await fleet.run("enrol", "nurse", "--revoke")
+        #expect(try await Self.post(one.url, gateway, FleetLines.bytes([FleetEntryTests.entry(3, person: "bob", key: "c", ml: 9)])).status == 200)
+        #expect(try await watcher.finish(limit: 30).exitCode >= 0)
+        for server in [one, two] { server.program.send(signal: SIGTERM) }
+        for server in [one, two] { #expect(try await server.program.finish().exitCode == 0) }
     }
 }

@@ -44,6 +44,8 @@ struct FleetStoreTests {
         while !mail.isEmpty {
             let batch = mail.prefix(Int.random(in: 1...90, using: &chance))
             mail.removeFirst(batch.count)
+            // Somebody looks now and then: what is added up by then is moved again.
+            if Int.random(in: 0..<4, using: &chance) == 0 { try stores.randomElement(using: &chance)?.refresh() }
             for gateway in 0...1 {
                 let entries = batch.filter { $0.gateway == gateway }.map(\.entry)
                 for _ in 0...Int.random(in: 0...1, using: &chance) { _ = try stores.randomElement(using: &chance)?.take(Self.lines(entries), from: gateways[gateway]) }
@@ -64,6 +66,12 @@ struct FleetStoreTests {
             guard let drink = winner.entry.drink, drink.ml > 0 else { continue }
             totals[winner.name, default: [:]][drink.day, default: []].append(drink.ml)
         }
+        // Made bit by bit they are what they are when all of it is made anew.
+        let rolls = "SELECT person, day, ml, drinks, last, zone FROM day_roll ORDER BY person, day"
+        try stores[1].refresh()
+        let kept = try stores[0].connection.run(rolls)
+        try stores[0].rebuild()
+        #expect(try stores[0].connection.run(rolls) == kept && !kept.isEmpty, "seed \(seed)")
         for person in ["anna", "bob", "one", "two"] {
             let days = try #require(try stores[1].days(of: person))
             let expected = (totals[person] ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.reduce(0, +)) \($0.value.count)" }
@@ -135,7 +143,7 @@ struct FleetStoreTests {
             for _ in 0..<3 { group.addTask { try FleetStore(FleetConnection(words)).migrate().before } }
             return try await group.reduce(into: []) { $0.append($1) }.sorted()
         }
-        #expect(results == [0, 2, 2])
+        #expect(results == [0, 3, 3])
         try store.check()
         try store.connection.run("INSERT INTO fleet_schema (version) VALUES (99)")
         for body in [{ try store.check() }, { _ = try store.migrate() }] {

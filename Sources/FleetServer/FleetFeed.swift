@@ -1,0 +1,90 @@
+import FleetStore
+import Foundation
+import Glibc
+import Synchronization
+
+/// Tells who watches whose days became others, whichever server stored it: over one connection on which PostgreSQL notifies.
+final class FleetFeed: Sendable {
+    /// So many may watch at once.
+    static let limit = 500
+    private static let pingEvery = Duration.seconds(15)
+
+    enum Event: Sendable {
+        /// Of whom; `nil`: of many.
+        case changed(Set<String>?)
+        case ping
+    }
+
+    /// As many watch as may.
+    struct Full: Error {}
+
+    private struct State {
+        var next = 0
+        var watchers: [Int: AsyncStream<Event>.Continuation] = [:]
+        var isOver = false
+    }
+
+    private let database: String
+    private let state = Mutex(State())
+
+    init(_ database: String) { self.database = database }
+
+    func watch() throws -> (id: Int, events: AsyncStream<Event>) {
+        let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(50))
+        let id = try state.withLock { state throws(Full) in
+            guard state.watchers.count < Self.limit else { throw Full() }
+            state.next += 1
+            state.watchers[state.next] = continuation
+            return state.next
+        }
+        return (id, stream)
+    }
+
+    func leave(_ id: Int) { state.withLock { $0.watchers.removeValue(forKey: id) }?.finish() }
+
+    /// Listens until its task is cancelled.
+    func run() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let thread = Thread {
+                    while !self.isOver {
+                        do { try self.listen() } catch {
+                            // Who watches learns nothing for a moment, and everything again with what is stored next.
+                            for _ in 0..<10 where !self.isOver { usleep(100_000) }
+                        }
+                    }
+                    continuation.resume()
+                }
+                thread.name = "listen"
+                thread.start()
+            }
+        } onCancel: {
+            let watchers = state.withLock { state in
+                state.isOver = true
+                return state.watchers.values
+            }
+            for watcher in watchers { watcher.finish() }
+        }
+    }
+
+    private var isOver: Bool { state.withLock { $0.isOver } }
+
+    private func listen() throws {
+        let connection = try FleetConnection(database)
+        try connection.script("LISTEN \(FleetStore.channel)")
+        // What was said while nobody listened.
+        tell(.changed(nil))
+        var pinged = ContinuousClock.now
+        while !isOver {
+            let said = try connection.notifications(within: .milliseconds(300))
+            if !said.isEmpty { tell(.changed(said.contains("") ? nil : Set(said.flatMap { $0.split(separator: "\n").map(String.init) }))) }
+            guard pinged + Self.pingEvery < .now else { continue }
+            pinged = .now
+            tell(.ping)
+        }
+    }
+
+    private func tell(_ event: Event) {
+        for watcher in state.withLock({ Array($0.watchers.values) }) { watcher.yield(event) }
+    }
+}

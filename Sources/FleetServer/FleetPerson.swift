@@ -1,0 +1,19 @@
+import FleetStore
+import FleetWire
+import TrackerCore
+
+/// What a person's page shows: the newest days, drinks and doubts.
+struct FleetPerson: Sendable {
+    var name: String
+    var days: [(day: LocalDay, ml: Int, drinks: Int)]
+    var drinks: [FleetStore.CountedDrink]
+    var doubts: [FleetDoubt]
+
+    /// - Returns: `nil` where nobody goes by that name.
+    init?(_ name: String, _ store: FleetStore) throws {
+        guard let days = try store.days(of: name) else { return nil }
+        self.name = name
+        self.days = days.suffix(60).reversed()
+        (drinks, doubts) = (try store.drinks(of: name, limit: 100), try store.doubts(of: name))
+    }
+}

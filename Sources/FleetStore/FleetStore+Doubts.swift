@@ -1,0 +1,33 @@
+import FleetWire
+import TrackerCore
+
+extension FleetStore {
+    /// All that lies in doubt in a store of a person's, in the place of what lay there before.
+    /// - Throws: `FleetFailure`, `FleetBatch.Revoked`, `FleetBatch.NotAllowed`.
+    public func take(_ doubts: [FleetDoubt], of person: String?, in store: String, from visitor: FleetVisitor) throws {
+        let person = person ?? visitor.name
+        try connection.transaction {
+            let isForgotten = try letIn(visitor, [person], latest: nil).contains(person)
+            try connection.run("DELETE FROM doubt WHERE person = $1 AND gateway = $2 AND store = $3", [person, visitor.id, store])
+            guard !isForgotten, !doubts.isEmpty else { return }
+            func column(_ value: (FleetDoubt) -> String?) -> String { Self.array(doubts.map(value)) }
+            try connection.run("INSERT INTO person (name) VALUES ($1) ON CONFLICT DO NOTHING", [person])
+            try connection.run("""
+                INSERT INTO doubt (person, gateway, store, bottle, raw, wall, ml, reason, received)
+                SELECT $1, $2, $3, bottle, raw, wall, ml, reason, received
+                FROM unnest($4::text[], $5::text[], $6::text[], $7::integer[], $8::text[], $9::bigint[]) AS told (bottle, raw, wall, ml, reason, received)
+                ON CONFLICT DO NOTHING
+                """, [person, visitor.id, store, column(\.bottle), column(\.raw), column(\.wall), column { "\($0.ml)" }, column(\.reason), column { "\($0.received.milliseconds)" }])
+        }
+    }
+
+    /// What lies in doubt of a person's, newest first, so many at most.
+    public func doubts(of person: String, limit: Int = 200) throws -> [FleetDoubt] {
+        try connection.run("""
+            SELECT DISTINCT ON (received, bottle, raw) bottle, raw, wall, ml, reason, received FROM doubt WHERE person = $1 ORDER BY received DESC, bottle, raw LIMIT $2::bigint
+            """, [person, "\(limit)"]).compactMap { row in
+            guard let bottle = row[0], let raw = row[1], let ml = row[3].flatMap(Int.init), let reason = row[4], let received = row[5].flatMap(Int64.init) else { return nil }
+            return FleetDoubt(bottle: bottle, raw: raw, wall: row[2], ml: ml, reason: reason, received: Instant(milliseconds: received))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+extension FleetStore {
+    /// So many marks are looked at in one transaction.
+    static let markLimit = 20_000
+    /// On which servers hear that days became others; what is said are people's names as far as there is room, or nothing.
+    public static let channel = "fleet"
+
+    /// Makes those days anew whose entries changed. Whoever comes second waits for the first.
+    /// - Returns: whose days.
+    @discardableResult
+    public func refresh() throws -> Set<String> {
+        var people: Set<String> = []
+        while true {
+            guard try !connection.run("SELECT 1 FROM stale LIMIT 1").isEmpty else { return people }
+            let marks = try connection.transaction { () -> [[String?]] in
+                try connection.run("SELECT pg_advisory_xact_lock(\(Self.rollLock))")
+                let marks = try connection.run("""
+                    WITH gone AS (DELETE FROM stale WHERE ctid = ANY (ARRAY(SELECT ctid FROM stale LIMIT \(Self.markLimit))) RETURNING person, day)
+                    SELECT DISTINCT person, day FROM gone
+                    """)
+                // A statement of its own: it sees everything that the marks stand for.
+                try connection.run(Self.makeAnew, [Self.array(marks.map { $0[0] }), Self.array(marks.map { $0[1] })])
+                let names = Set(marks.compactMap { $0[0] })
+                let words = names.sorted().joined(separator: "\n")
+                if !names.isEmpty { try connection.run("SELECT pg_notify($1, $2)", [Self.channel, words.utf8.count < 7000 ? words : ""]) }
+                return marks
+            }
+            people.formUnion(marks.compactMap { $0[0] })
+            if marks.isEmpty { return people }
+        }
+    }
+
+    /// Throws all days away and makes them from the entries.
+    public func rebuild() throws {
+        try connection.transaction {
+            try connection.run("SELECT pg_advisory_xact_lock(\(Self.rollLock))")
+            try connection.run("DELETE FROM stale")
+            try connection.run("DELETE FROM day_roll")
+            try connection.run("""
+                INSERT INTO day_roll (person, day, ml, drinks, last, zone)
+                SELECT person, day, sum(ml), count(*), max(at), (array_agg(zone ORDER BY at DESC, key DESC))[1] FROM drink WHERE NOT deleted AND ml > 0 GROUP BY person, day
+                """)
+        }
+    }
+
+    static let rollLock = FleetSchema.lock + 1
+
+    /// Of the marked days, and of the other days on which any entry of their drinks lies: a drink may have moved from one to the other.
+    private static let makeAnew = """
+        WITH marked AS (SELECT DISTINCT * FROM unnest($1::text[], $2::date[]) AS mark (person, day)),
+        days AS MATERIALIZED (
+            SELECT person, day FROM marked
+            UNION SELECT other.person, other.day FROM marked JOIN entry e ON e.person = marked.person AND e.day = marked.day
+                JOIN entry other ON other.person = e.person AND other.key = e.key WHERE other.day IS NOT NULL AND other.day <> e.day
+        ),
+        keys AS MATERIALIZED (SELECT DISTINCT e.person, e.key FROM days JOIN entry e ON e.person = days.person AND e.day = days.day),
+        folded AS (
+            SELECT DISTINCT ON (e.person, e.key) e.person, e.key, e.day, e.ml, e.deleted, e.at, e.zone FROM keys JOIN entry e ON e.person = keys.person AND e.key = keys.key
+            ORDER BY e.person, e.key, e.deleted DESC, e.changed DESC, e.gateway, e.store
+        ),
+        totals AS MATERIALIZED (
+            SELECT folded.person, folded.day, sum(ml) AS ml, count(*) AS drinks, max(at) AS last, (array_agg(zone ORDER BY at DESC, key DESC))[1] AS zone
+            FROM folded JOIN days ON days.person = folded.person AND days.day = folded.day WHERE NOT deleted AND ml > 0 GROUP BY folded.person, folded.day
+        ),
+        gone AS (
+            DELETE FROM day_roll r USING days WHERE r.person = days.person AND r.day = days.day
+                AND NOT EXISTS (SELECT 1 FROM totals WHERE totals.person = r.person AND totals.day = r.day)
+        )
+        INSERT INTO day_roll (person, day, ml, drinks, last, zone) SELECT person, day, ml, drinks, last, zone FROM totals
+        ON CONFLICT (person, day) DO UPDATE SET ml = excluded.ml, drinks = excluded.drinks, last = excluded.last, zone = excluded.zone
+        """
+}

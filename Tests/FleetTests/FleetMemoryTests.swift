@@ -1,0 +1,116 @@
+import Foundation
+import Support
+import Testing
+import TrackerCore
+
+@testable import FleetStore
+@testable import FleetWire
+
+/// What is remembered beyond drinks: how far stores are known, what lies in doubt, who is forgotten, who may look.
+@Suite("What a fleet remembers and forgets", .enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
+struct FleetMemoryTests {
+    private let store: FleetStore
+
+    init() async throws { store = FleetStore(try FleetConnection(try await PostgreSQL.database())) }
+
+    private func ml(_ person: String = "anna") throws -> Int { try store.days(of: person)?.reduce(0) { $0 + $1.ml } ?? 0 }
+
+    /// A store that was put back from a backup counted its changes from there again, and corrections were overlooked.
+    @Test func aStoreThatWasPutBackTellsOnInAnotherGeneration() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        func tell(_ entries: [FleetEntry], after place: Int64, _ generation: Int = 0) throws -> FleetBatch {
+            try store.take(FleetStoreTests.lines(entries), from: gateway, standing: .init(store: "s1", generation: generation, place: place))
+        }
+        #expect(try tell([FleetEntryTests.entry(1, key: "a", ml: 100), FleetEntryTests.entry(2, key: "b", ml: 200)], after: 0).taken == 2)
+        #expect(try tell([FleetEntryTests.entry(3, key: "a", ml: 150, changed: 2), FleetEntryTests.entry(4, key: "c", ml: 400)], after: 2).taken == 2)
+        // The backup is of after the second: it counts from there again.
+        var again = FleetEntryTests.entry(3, key: "b", ml: 250, changed: 3)
+        let repeats = #expect(throws: FleetBatch.Repeats.self) { try tell([again], after: 2) }
+        #expect(repeats?.ahead.generation == 1 && repeats?.ahead.keys == ["c", "a"])
+        #expect(try ml() == 750, "nothing of it was stored")
+        again.generation = 1
+        var back = FleetEntryTests.entry(2, key: "a", ml: 100)
+        back.generation = 1
+        #expect(try tell([back], after: 2, 1).taken == 1)
+        #expect(try tell([again], after: 2, 1).taken == 1)
+        // What the store does not know any more stays; what it does counts as it is there.
+        #expect(try ml() == 100 + 250 + 400)
+        // What comes late from before the backup was put back changes nothing.
+        #expect(try store.take(FleetStoreTests.lines([FleetEntryTests.entry(9, key: "a", ml: 999, changed: 9)]), from: gateway).taken == 0)
+        #expect(try ml() == 750)
+        // Put back a second time it is yet another one, and a store of another name is known no further than it says.
+        #expect(#expect(throws: FleetBatch.Repeats.self) { try tell([again], after: 2) }?.ahead.generation == 2)
+        #expect(try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, store: "s2", key: "d")]), from: gateway, standing: .init(store: "s2", generation: 0, place: 0)).taken == 1)
+    }
+
+    @Test func whatLiesInDoubtIsKnownUntilItIsSettled() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        let doubts = (1...3).map { FleetDoubt(bottle: "A4:C1:38:01:02:03", raw: "1A02021615150010000001610\($0)", wall: $0 == 1 ? nil : "2026-02-02T22:21:15", ml: 16, reason: "hostClock", received: Instant(milliseconds: Int64($0))) }
+        try store.take(doubts, of: "anna", in: "s1", from: gateway)
+        try store.take(Array(doubts[..<1]), of: "anna", in: "s2", from: gateway)
+        #expect(try store.overview(now: Instant(milliseconds: 0)).people.map { [$0.name: $0.doubts] } == [["anna": 3]])
+        #expect(try store.doubts(of: "anna") == doubts.reversed() && ml() == 0)
+        try store.take(Array(doubts[1..<2]), of: "anna", in: "s1", from: gateway)
+        #expect(try store.doubts(of: "anna") == [doubts[1], doubts[0]])
+        for other in ["s1", "s2"] { try store.take([], of: "anna", in: other, from: gateway) }
+        #expect(try store.overview(now: Instant(milliseconds: 0)).people.map(\.doubts) == [0])
+        #expect(try store.allow("one", people: []))
+        #expect(throws: FleetBatch.NotAllowed.self) { try store.take(doubts, of: "anna", in: "s1", from: gateway) }
+    }
+
+    @Test func whoIsForgottenIsNowhereAndDoesNotComeBackByItself() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        let mine = FleetEntryTests.entry(1, key: "A4:C1:38:01:02:03|2026-02-02T22:21:15|16"), other = FleetEntryTests.entry(2, person: "bob", key: "b", ml: 7)
+        func tell() throws -> FleetBatch {
+            try store.take(FleetStoreTests.lines([mine, other], poison: [.init(line: #"{"person":"anna"}"#, reason: "it is no JSON")]), from: gateway)
+        }
+        #expect(try tell().taken == 2)
+        try store.take([FleetDoubt(bottle: "B", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 1))], of: "anna", in: "s1", from: gateway)
+        #expect(try store.allow("one", people: ["anna", "bob"]) && ml() == 16)
+        #expect(try store.forget("anna", by: "root") && !store.forget("nobody"))
+        // No table holds the name any more, in no column.
+        let tables = try store.connection.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'entry\\_%'").compactMap { $0[0] }
+        #expect(tables.count > 10)
+        for table in tables { #expect(try store.connection.run("SELECT 1 FROM \(table) AS t WHERE position('anna' IN t::text) > 0").isEmpty, "\(table)") }
+        #expect(try store.days(of: "anna") == nil && ml("bob") == 7)
+        #expect(try store.audit(limit: 10).last.map { "\($0.who): \($0.what)" } == "root: a person was forgotten")
+        #expect(try store.allow("one", people: nil))
+        #expect(try tell().taken == 0 && store.days(of: "anna") == nil)
+        // Somebody wants it so again.
+        #expect(try store.allow("one", people: ["anna", "bob"]))
+        #expect(try tell().taken == 1 && ml() == 16)
+    }
+
+    @Test func aCarerSeesWhomItCaresForAndABatchAndALookAreNoted() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        _ = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1), FleetEntryTests.entry(2, person: "bob", key: "b")]), from: gateway)
+        #expect(try store.enrol("nurse", as: .carer, id: "n", token: "hash-nurse", people: ["bob"]))
+        let nurse = try #require(try store.visitor("hash-nurse"))
+        #expect(nurse.sees("bob") && !nurse.sees("anna") && !gateway.sees("bob"))
+        let seen = try store.overview(now: Instant(milliseconds: 0), for: nurse)
+        #expect(seen.people.map(\.name) == ["bob"] && seen.gateways.isEmpty && seen.bottles.isEmpty)
+        try store.noteLook(nurse, at: "bob")
+        #expect(try store.allow("nurse", people: ["anna"]) && store.visitor("hash-nurse")?.sees("anna") == true)
+        #expect(try store.audit(limit: 9).map(\.what) == ["one was enrolled, to tell of anybody", "nurse was enrolled, to care for bob", "nurse cares for anna"])
+        let all = try store.audit(limit: 9, all: true).map { "\($0.who): \($0.what)" }
+        #expect(all.contains("one: told 2 of anna, bob") && all.contains("nurse: looked at bob"), "\(all)")
+        try store.connection.run("UPDATE audit SET at = now() - interval '91 days'")
+        try store.tidy()
+        #expect(try store.audit(limit: 9, all: true).count == 3)
+    }
+
+    /// A server of before the days were added up knows nothing of them, and stores side by side with newer ones.
+    @Test func whatAnOlderServerStoresIsAddedUpToo() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        _ = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, ml: 100)]), from: gateway)
+        #expect(try ml() == 100)
+        try store.connection.run("""
+            INSERT INTO entry (person, key, gateway, store, place, at, zone, day, ml, deleted, changed) VALUES ('anna', 'x', 'id-one', 's1', 2, 1, 'UTC', '2026-02-03', 50, false, 1)
+            """)
+        #expect(try ml() == 150)
+        try store.connection.run("UPDATE entry SET day = '2026-02-04', ml = 60 WHERE key = 'x'")
+        #expect(try store.days(of: "anna")?.map { "\($0.day) \($0.ml)" } == ["2026-02-02 100", "2026-02-04 60"])
+        try store.connection.run("DELETE FROM entry WHERE key = 'x'")
+        #expect(try ml() == 100 && store.figures().staleDays == 0)
+    }
+}
