@@ -29,7 +29,8 @@ public actor PushSink: NotificationSink {
             self.pause = pause
             await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
         }
-        isRunning = false
+        // What it would call holds who holds this: whoever is let out is held by nobody, so that the store is closed.
+        (isRunning, self.arrivedLate) = (false, {})
         let ended = ways.values.compactMap(\.work)
         ways = [:]
         for work in ended { work.cancel() }
