@@ -10,7 +10,7 @@ import { undo } from './drinks.js';
 
 /** What a person takes away as a file, and brings back as one. */
 export function files() {
-  const setting = (title, hint, ...controls) => h('div', { class: 'setting' }, h('div', { class: 'setting-words' }, h('strong', {}, title), h('small', {}, hint)), h('div', { class: 'setting-links' }, ...controls));
+  const setting = (title, hint, ...controls) => h('div', { class: 'setting deed' }, h('div', { class: 'setting-words' }, h('strong', {}, title), h('small', {}, hint)), h('div', { class: 'setting-links' }, ...controls));
   const link = (path, words) => h('a', { class: 'button', href: BASE + path, download: '' }, words);
   const choose = h('input', { type: 'file', class: 'unseen', tabindex: '-1', 'aria-hidden': 'true', onchange: async () => {
     const [file] = choose.files;
@@ -48,8 +48,8 @@ export function account() {
     } });
   };
   return card(t.account, { class: 'group', 'data-group': 'account' },
-    h('div', { class: 'setting' }, h('div', { class: 'setting-words' }, h('strong', {}, t.resetToday), h('small', {}, t.resetHint)),
+    h('div', { class: 'setting deed' }, h('div', { class: 'setting-words' }, h('strong', {}, t.resetToday), h('small', {}, t.resetHint)),
       h('button', { type: 'button', class: 'quiet', onclick: reset }, t.resetToday)),
-    h('div', { class: 'setting' }, h('div', { class: 'setting-words' }, h('strong', {}, t.purgeTitle), h('small', {}, t.purgeHint)),
+    h('div', { class: 'setting deed' }, h('div', { class: 'setting-words' }, h('strong', {}, t.purgeTitle), h('small', {}, t.purgeHint)),
       h('button', { type: 'button', class: 'danger', onclick: purge }, t.purge)));
 }

@@ -1,6 +1,6 @@
 // The bottle's line under the day: battery, drift, last poll, next poll, what went wrong, and "Check now".
 import { request } from './api.js';
-import { moment } from './format.js';
+import { moment, offset } from './format.js';
 import { h, icon, setText, show } from './dom.js';
 import { ask, live, on } from './live.js';
 import { said, t } from './texts.js';
@@ -9,7 +9,7 @@ import { act } from './ui.js';
 /** Whether it is known how far the bottle's clock is off. Where time flies, in a demonstration, the bottle's does not. */
 export const knowsDrift = (state) => Number.isFinite(state.bottle?.clockDriftSeconds) && !(state.service?.speed > 1);
 
-const drift = (seconds) => (seconds === 0 ? t.clockRight : t.clockOff(Math.abs(seconds), seconds > 0));
+const drift = (seconds) => (seconds === 0 ? t.clockRight : t.clockOff(offset(seconds), seconds > 0));
 
 /** An address is nobody's name: then the one that it shows on the air, where it shows one. */
 export const bottleName = (bottle) => (/^([0-9A-F]{2}:){5}[0-9A-F]{2}$/i.test(bottle.name) ? bottle.advertisedName ?? bottle.name : bottle.name);

@@ -2,12 +2,14 @@
 import { get } from './api.js';
 import { bottleLine, bottleName, knowsDrift } from './bottle-line.js';
 import { commands } from './commands.js';
-import { moment, number } from './format.js';
+import { moment, number, offset } from './format.js';
 import { h, setText, show } from './dom.js';
 import { live, on } from './live.js';
 import { said, t } from './texts.js';
 import { card } from './ui.js';
 import { why } from './why.js';
+
+const clockFact = (seconds) => (seconds === 0 ? t.clockIsRight : t.clockFact(offset(seconds), seconds > 0));
 
 export function bottle(root) {
   const line = bottleLine();
@@ -30,7 +32,7 @@ export function bottle(root) {
     facts.replaceChildren(...[
       fact(t.name, it ? bottleName(it) : t.noBottle), fact(t.model, it?.model && it.model[0].toUpperCase() + it.model.slice(1)), fact(t.advertised, it?.advertisedName),
       fact(t.batteryLabel, it && (it.batteryPercent === null ? t.unknown : `${it.batteryPercent} %`)),
-      fact(t.clockLabel, it && (knowsDrift(state) ? t.clockFact(it.clockDriftSeconds) : t.unknown)),
+      fact(t.clockLabel, it && (knowsDrift(state) ? clockFact(it.clockDriftSeconds) : t.unknown)),
       fact(t.stored, it?.storedRecords ?? service?.storedRecords),
       fact(t.lastComplete, it?.lastCompletePoll && moment(it.lastCompletePoll)),
       fact(t.stage, service && (t.stages[service.stage] ?? service.stage)),

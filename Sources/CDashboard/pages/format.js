@@ -71,6 +71,13 @@ export const duration = (seconds) => {
   return minutes >= 60 ? `${Math.floor(minutes / 60)}h ${minutes % 60}m` : `${minutes}m`;
 };
 
+/** How far a clock is off: to the second while that is little, then as a reader takes it in at once. */
+export const offset = (seconds) => {
+  const size = Math.abs(seconds);
+  if (size < 600) return `${number(size)}\u00A0s`;
+  return size < 7200 ? `${number(Math.round(size / 60))}\u00A0min` : `${number(Math.round(size / 360) / 10)}\u00A0h`;
+};
+
 /** `mm:ss`, minutes not wrapped at 60 (tracker law A4). */
 export const countdown = (seconds) => {
   const whole = Math.max(0, Math.floor(seconds));

@@ -161,8 +161,8 @@ export function start() {
     if (!document.hidden) ask();
     if (shows !== showsNotices() || looks === document.hidden) listen();
   });
-  addEventListener('online', () => { ask(); listen(); });
-  addEventListener('offline', () => ask());
+  // Also when the network went: what still comes over the old stream would say that the service answers, and nothing would come after it.
+  for (const change of ['online', 'offline']) addEventListener(change, () => { ask(); listen(); });
   // A page in the back-forward cache keeps no connection, and one that is left must not hold the bottle.
   addEventListener('pagehide', () => {
     isLeft = true;

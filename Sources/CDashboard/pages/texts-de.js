@@ -27,7 +27,7 @@ export default {
   kept: 'Auf diesem Gerät aufgehoben, bis der Dienst antwortet.',
   sources: { bottle: 'Flasche', cli: 'Kommandozeile', web: 'Seite', http: 'Seite', notification: 'Mitteilung', mqtt: 'MQTT', dbus: 'Schreibtisch', health: 'Health' },
   bottle: 'Flasche', noBottle: 'Noch keine Flasche', noBottleHint: 'waterh-gateway adopt macht eine zu deiner.',
-  battery: (prozent) => `Akku ${prozent} %`, clockRight: 'Uhr richtig', clockFact: (sekunden) => (sekunden === 0 ? 'richtig' : `geht ${Math.abs(sekunden)} s ${sekunden > 0 ? 'vor' : 'nach'}`), clockOff: (sekunden, gehtVor) => `Uhr geht ${sekunden} s ${gehtVor ? 'vor' : 'nach'}`,
+  battery: (prozent) => `Akku ${prozent} %`, clockRight: 'Uhr richtig', clockIsRight: 'richtig', clockFact: (abstand, gehtVor) => `geht ${abstand} ${gehtVor ? 'vor' : 'nach'}`, clockOff: (abstand, gehtVor) => `Uhr geht ${abstand} ${gehtVor ? 'vor' : 'nach'}`,
   lastPoll: (wann) => `Letzte Abfrage ${wann}`, nextPoll: (wann) => `nächste ${wann}`,
   stale: (zeit) => `Stand von ${zeit}, der Dienst antwortet nicht.`, away: 'Der Dienst antwortet nicht.',
   waiting: (anzahl) => `${eins(anzahl, 'Eingabe wartet', 'Eingaben warten')} auf den Dienst.`,
@@ -157,7 +157,7 @@ export default {
   },
   choices: {
     pace: 'Takt', interval: 'Abstand', adaptive: 'angepasst', all: 'alle drei', continuous: 'ständig', wholeHours: 'zu vollen Stunden', monday: 'Montag', sunday: 'Sonntag', saturday: 'Samstag',
-    accumulate: 'zusammenzählen', perSip: 'jeder Schluck', off: 'nicht zählen', never: 'nie', watching: 'solange jemand hinsieht', always: 'immer',
+    accumulate: 'zusammenzählen', perSip: 'jeder Schluck', off: 'nicht zählen', calendar: 'Kalender', strict: 'streng', never: 'nie', watching: 'solange jemand hinsieht', always: 'immer',
   },
 
   condition: 'Zustand', model: 'Modell', advertised: 'Name im Funk', batteryLabel: 'Akku', clockLabel: 'Uhr', stored: 'Einträge in der Flasche', lastComplete: 'Letzte ganze Abfrage', stage: 'Dienst', serviceVersion: 'Version',

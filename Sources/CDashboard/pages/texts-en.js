@@ -21,7 +21,7 @@ export default {
   kept: 'Kept on this device until the service answers.',
   sources: { bottle: 'bottle', cli: 'command line', web: 'page', http: 'page', notification: 'notification', mqtt: 'MQTT', dbus: 'desktop', health: 'Health' },
   bottle: 'Bottle', noBottle: 'No bottle yet', noBottleHint: 'waterh-gateway adopt makes one yours.',
-  battery: (percent) => `Battery ${percent} %`, clockRight: 'clock right', clockFact: (seconds) => (seconds === 0 ? 'right' : `${Math.abs(seconds)} s ${seconds > 0 ? 'fast' : 'slow'}`), clockOff: (seconds, isFast) => `clock ${seconds} s ${isFast ? 'fast' : 'slow'}`,
+  battery: (percent) => `Battery ${percent} %`, clockRight: 'clock right', clockIsRight: 'right', clockFact: (offset, isFast) => `${offset} ${isFast ? 'fast' : 'slow'}`, clockOff: (offset, isFast) => `clock ${offset} ${isFast ? 'fast' : 'slow'}`,
   lastPoll: (when) => `Last poll ${when}`, nextPoll: (when) => `next poll ${when}`,
   stale: (time) => `As of ${time}, the service does not answer.`, away: 'The service does not answer.',
   waiting: (count) => `${one(count, 'tap waits', 'taps wait')} for the service.`,
@@ -160,7 +160,7 @@ export default {
   // Bottle
   condition: 'Condition', model: 'Model', advertised: 'Name on the air', batteryLabel: 'Battery', clockLabel: 'Clock', stored: 'Records in the bottle', lastComplete: 'Last complete poll', stage: 'Service', serviceVersion: 'Version',
   stages: { idle: 'waiting', scanning: 'looking for the bottle', connecting: 'connecting', polling: 'reading', connected: 'connected' },
-  polls: 'Recent polls', nothingNew: 'nothing new', noPolls: 'No polls yet', pollCounts: (received, fresh, known) => `${one(received, 'record', 'records')}, ${fresh ?? 0} new, ${known ?? 0} known`, suspects: (count) => `${count} doubtful`, seconds: (count) => `${count} s`,
+  polls: 'Recent polls', nothingNew: 'nothing new', noPolls: 'No polls yet', pollCounts: (received, fresh, known) => `${one(received, 'record', 'records')}, ${fresh ?? 0} new, ${known ?? 0} known`, suspects: (count) => `${count} doubtful`, seconds: (count) => `${count}\u00A0s`,
   doubtful: (count) => `${one(count, 'record that', 'records that')} nobody counts: waterh-tracker journal list shows them.`,
   askBottle: 'Ask the bottle', asking: 'Asking the bottle…', commandDone: 'Done.', goalMl: 'Goal, ml', goalHint: '500–5000 ml', mode: 'Mode', from: 'From', to: 'Until', minutes: 'Minutes', colour: 'Colour', fill: 'It is now',
   commands: {

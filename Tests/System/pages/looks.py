@@ -33,6 +33,12 @@ class Looks(PageCase):
               .filter(([e, r]) => r.height < 43.5 || (r.width < 43.5 && !e.closest('.bars, .month')))
               .map(([e, r]) => `${e.outerHTML.slice(0, 90)} ${r.width}x${r.height}`);""")
         self.assertEqual(small, [], name)
+        # A word that its box cuts or lets out, and a sentence in a column of single words.
+        squeezed = self.script("""
+            return [...document.querySelectorAll('button, a.button, #nav a span, .setting-words')].filter(e => e.checkVisibility() && !e.closest('.unseen'))
+              .filter(e => e.scrollWidth > e.clientWidth + 1 || (e.matches('.setting-words') && e.clientWidth < 100))
+              .map(e => `${e.textContent} ${e.scrollWidth} in ${e.clientWidth}`);""")
+        self.assertEqual(squeezed, [], name)
 
     def test_every_page_in_every_width_light_and_dark(self):
         tracker("log", 400)

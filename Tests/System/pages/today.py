@@ -102,15 +102,22 @@ class Today(PageCase):
 
     def test_an_error_shows_a_red_line_and_its_hint(self):
         self.show()
+        # The service's own bottle is there, and its next poll takes the error back, maybe before anybody looks: the page itself writes down
+        # what its line said, and another gateway fails until it did.
+        self.script("""
+            const line = document.querySelector('.error-line'), hint = document.querySelector('.error-hint'), words = each => each.checkVisibility() ? each.textContent : '';
+            window.told = [];
+            new MutationObserver(() => told.push([words(line), words(hint), getComputedStyle(line).color]))
+                .observe(line.parentElement, {subtree: true, childList: true, characterData: true, attributes: true});""")
+        told = lambda: self.script("return told")
 
-        # The service's own bottle is there, and its next poll takes the error back: another gateway fails until the page shows it.
-        def is_shown():
+        def shown():
             subprocess.run([f"{browser.options.programs}/waterh-gateway", "poll", "--link", "unix:/nonexistent/bottle", "--store", browser.options.store],
                            capture_output=True, timeout=60)
-            return [self.text(".error-line"), self.text(".error-hint")] == ["Bottle not found", "Could not find bottle. Make sure it's nearby."]
+            return next((colour for line, hint, colour in told() if [line, hint] == ["Bottle not found", "Could not find bottle. Make sure it's nearby."]), None)
 
-        self.until(is_shown, lambda: f"the error line says {self.text('.error-line')!r}, and its hint {self.text('.error-hint')!r}")
-        red, green, blue = self.script("return getComputedStyle(document.querySelector('.error-line')).color.match(/\\d+/g).map(Number)")
+        colour = self.until(shown, lambda: f"the error line and its hint said {told()}")
+        red, green, blue = map(int, re.findall(r"\d+", colour)[:3])
         self.assertTrue(red > 150 and green < 80 and blue < 80, (red, green, blue))
 
     # The halo's geometry.
