@@ -8,7 +8,7 @@ public struct MonitorRecorder {
     private let adapter: UInt16?
     private var filter: BottleFilter?
     private var writer: CaptureWriter
-    private var reassembler = ConversationReassembler()
+    private var reassembler = ConversationReassembler.ofBottles()
     private let reader: DrinkReader
     private var sightings: [(address: BluetoothAddress, time: Duration)] = []
     private var packets = 0
@@ -44,11 +44,9 @@ public struct MonitorRecorder {
     /// Takes a packet of the monitor; those of other adapters, and those that are not wanted, are passed over.
     public mutating func take(_ packet: MonitorPacket) throws {
         guard adapter.map({ $0 == packet.adapter }) ?? true else { return }
-        let content = Self.content(packet.opcode)
-        guard filter?.wants(content, packet.bytes) ?? true else { return }
+        let made = CapturePacket(packet, number: packets + 1)
+        guard filter?.wants(made.content, packet.bytes) ?? true else { return }
         packets += 1
-        let made = CapturePacket(
-            number: packets, time: CaptureTime(sinceEpoch: packet.time), adapter: UInt32(packet.adapter), direction: Self.direction(packet.opcode), content: content)
         try writer.write(made, packet.bytes.span.bytes)
         var pdus = 0, connections = 0
         try reassembler.receive(ObservedPacket(made), packet.bytes.span.bytes) { event, bytes in
@@ -62,25 +60,5 @@ public struct MonitorRecorder {
         }
         self.pdus += pdus
         self.connections += connections
-    }
-
-    /// The opcodes of btsnoop's monitor format (`capture-formats`, btsnoop).
-    private static func content(_ opcode: UInt16) -> PacketContent {
-        switch opcode {
-        case 2: .hci(.command)
-        case 3: .hci(.event)
-        case 4, 5: .hci(.acl)
-        case 6, 7: .hci(.sco)
-        case 18, 19: .hci(.iso)
-        default: .note(.monitor(opcode))
-        }
-    }
-
-    private static func direction(_ opcode: UInt16) -> PacketDirection? {
-        switch opcode {
-        case 2, 4, 6, 18: .sent
-        case 3, 5, 7, 19: .received
-        default: nil
-        }
     }
 }

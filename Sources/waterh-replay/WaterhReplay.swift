@@ -13,8 +13,8 @@ struct WaterhReplay: AsyncParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, StatsCommand.self, ReportCommand.self, PlayCommand.self, RecordCommand.self,
-            ConvertCommand.self, DiffCommand.self, VerifyCommand.self, DissectorCommand.self, CloneCommand.self,
+            InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, StatsCommand.self, ReportCommand.self, PlayCommand.self, RecordCommand.self, WatchCommand.self,
+            ConvertCommand.self, DiffCommand.self, VerifyCommand.self, DissectorCommand.self, CloneCommand.self, EvidenceCommand.self,
         ])
 
     static func main() async {

@@ -82,7 +82,7 @@ enum HouseRules {
         "MQTTSurface": [["Wire"], ["Discovery"], ["Outlet"]],
         "PocketSurface": [["Wire"], ["Outlet"]],
         "Replay": [
-            ["Assembly", "Files", "Wireshark"], ["Attribution"], ["Traffic"], ["Answers", "Commands", "Drinks", "Gadgets", "Rewriting", "Statistics"], ["Output", "Summary"], ["Expectations"],
+            ["Assembly", "Files", "Wireshark"], ["Attribution"], ["Traffic"], ["Answers", "Commands", "Drinks", "Gadgets", "Rewriting", "Statistics"], ["Output", "Summary"], ["Evidence", "Expectations", "Watch"],
         ],
         "Store": [
             ["Base"], ["Schema", "Tables"], ["Opening"], ["Decisions", "Drinks", "Files", "Journal", "Outbox", "Settings"], ["Account", "Outlets", "Waterline"],

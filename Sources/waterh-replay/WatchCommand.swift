@@ -1,0 +1,165 @@
+import ArgumentParser
+import Bluetooth
+import Captures
+import CommandKit
+import Foundation
+import HostController
+import Links
+import Replay
+
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Tell drinks and requests as they pass, while anything else talks to the bottle.",
+        discussion: """
+            SOURCE is an adapter (hci0, or its address), all for every adapter, a capture that somebody is writing, or the pipe that a sniffer writes
+            to (nRF's extcap, Ubertooth); several at once are one conversation. - is standard input. Adapters need root or CAP_NET_RAW. Ends at
+            Ctrl-C, and when all pipes have ended and no adapter is named.
+            """)
+
+    @Argument(help: ArgumentHelp("Adapters, all, pipes or files.", valueName: "source"))
+    var sources: [String]
+
+    @OptionGroup var records: RecordArguments
+    @OptionGroup var attribution: AttributionArguments
+    @OptionGroup var filter: FilterArguments
+    @OptionGroup var colors: ColorArguments
+
+    @Flag(help: "Every ATT PDU, too.")
+    var att = false
+
+    @Flag(help: "One JSON object a line, as drinks, commands and att write it.")
+    var json = false
+
+    @Option(help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
+    var seconds: Double?
+
+    /// Each file and pipe has a thread that waits for it.
+    private static let mostSources = 64
+
+    func validate() throws {
+        if let seconds, !(seconds > 0 && seconds <= 1e9) { throw ValidationError("--seconds is a number above 0, and at most a thousand million") }
+        if Set(sources).count != sources.count { throw ValidationError("a source is named twice") }
+        if sources.count > Self.mostSources { throw ValidationError("at most \(Self.mostSources) sources are watched at once") }
+    }
+
+    func run() async throws {
+        let run = CaptureRun()
+        let watch = CaptureWatch(run.out, options)
+        let (files, adapters) = try sort()
+        for (number, path) in files { watch.name(number, CaptureRun.name(path)) }
+        let monitor = try openMonitor(isNeeded: !adapters.isEmpty || sources.contains("all"))
+        let signals = StopSignals.stream()
+        let (stream, continuation) = AsyncStream.makeStream(of: WatchedPart.self, bufferingPolicy: .unbounded)
+        let gate = WatchGate()
+        let followed = FollowedFiles(files, gate, continuation)
+        let listening = monitor.map { monitor in
+            let wanted = sources.contains("all") ? nil : Set(adapters.map(\.index))
+            return Task {
+                do {
+                    for try await packet in monitor.packets where wanted?.contains(packet.adapter) ?? true { continuation.yield(.monitor(packet)) }
+                } catch {
+                    continuation.yield(.trouble("\(error)"))
+                }
+                continuation.yield(.ended)
+            }
+        }
+        let timer = seconds.map { limit in
+            Task {
+                try? await Task.sleep(for: .seconds(limit))
+                continuation.yield(.stop(.done))
+            }
+        }
+        let ending = Task {
+            for await signal in signals {
+                continuation.yield(.stop(StopSignals.status(for: signal)))
+                return
+            }
+        }
+        defer {
+            timer?.cancel()
+            ending.cancel()
+            listening?.cancel()
+            monitor?.close()
+            followed.stop()
+        }
+        if monitor != nil { Diagnostics.line("watching \(sources.joined(separator: ", ")); Ctrl-C ends it") }
+        var status = ExitStatus.done
+        var left = files.count + (monitor == nil ? 0 : 1)
+        do {
+            for await part in stream {
+                switch part {
+                case .packet(let packet, let bytes, let source):
+                    gate.done()
+                    try watch.take(packet, bytes.span.bytes, from: source)
+                case .monitor(let packet):
+                    let made = CapturePacket(packet, number: 0)
+                    try watch.take(made, packet.bytes.span.bytes, from: CaptureWatch.ownAdapters)
+                case .head(let facts): watch.learn(facts)
+                case .trouble(let sentence): run.report(sentence)
+                case .stop(let reason): (status, left) = (reason, 0)
+                case .ended: left -= 1
+                }
+                try run.out.flush()
+                if left == 0 { break }
+            }
+            try watch.finish()
+            if !json { run.out.put(text: Self.sentence(watch)) }
+        } catch is OutputFile.NobodyReads {
+            return
+        }
+        try run.finish()
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+
+    /// Files and pipes count from one: adapters of this machine are source 0.
+    private func sort() throws -> (files: [(UInt16, String)], adapters: [HostAdapter]) {
+        var files: [(UInt16, String)] = [], adapters: [HostAdapter] = []
+        for source in sources where source != "all" {
+            if source == "-" || FileManager.default.fileExists(atPath: source) {
+                files.append((UInt16(files.count + 1), source))
+                continue
+            }
+            let isAdapter = BluetoothAddress(source) != nil || source.hasPrefix("hci") && UInt16(source.dropFirst(3)) != nil
+            guard isAdapter else {
+                throw CommandFailure(.failed, "\(source) is no adapter, and there is no such file", advice: "Adapters are called hci0, hci1; 'all' is every adapter.")
+            }
+            do {
+                adapters.append(try HostAdapter(source))
+            } catch {
+                throw Self.failure(error)
+            }
+        }
+        return (files, adapters)
+    }
+
+    private func openMonitor(isNeeded: Bool) throws -> HCIMonitor? {
+        guard isNeeded else { return nil }
+        do {
+            return try HCIMonitor()
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static func failure(_ error: LinkError) -> CommandFailure {
+        let advice = error.code == .permissionDenied ? "Run it as root." : "Plug an adapter in, or use the bench machine: hardware/bench vm."
+        return CommandFailure(.noLink, "\(error)", advice: advice)
+    }
+
+    private var options: CaptureWatch.Options {
+        var drinks = DrinkReader.Options(hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+        drinks.dialect = records.dialect
+        drinks.model = records.model
+        drinks.given = attribution.given
+        drinks.bottle = filter.device?.value
+        drinks.filter = filter.filter
+        var options = CaptureWatch.Options(drinks)
+        (options.showsATT, options.isJSON, options.isColoured) = (att, json, colors.isColoured)
+        return options
+    }
+
+    private static func sentence(_ watch: CaptureWatch) -> String {
+        "\(count(watch.packets, "packet")), \(count(watch.commandCount, "request")) to a bottle, \(count(watch.tally.drinks, "drink")), \(watch.tally.millilitres) ml\n"
+    }
+}

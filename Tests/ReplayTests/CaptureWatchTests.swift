@@ -1,0 +1,45 @@
+import Bluetooth
+import Captures
+import Foundation
+import Replay
+import Support
+import Testing
+
+/// Drinks and requests as they pass, from more than one listener.
+@Suite struct CaptureWatchTests {
+    private static let source = RewritingTests.folder + "/boost_two-days.btsnoop"
+
+    private static func watch(_ json: Bool, from sources: [UInt16]) throws -> (lines: [String], watch: CaptureWatch) {
+        var bytes: [UInt8] = []
+        let out = LineBuffer { bytes += $0 }
+        var options = CaptureWatch.Options(DrinkReader.Options(hostYear: 2026))
+        options.isJSON = json
+        let watch = CaptureWatch(out, options)
+        for source in sources { watch.name(source, "sniffer \(source)") }
+        var packets: [(CapturePacket, [UInt8])] = []
+        var file = CaptureFile(path: source)
+        try file.forEachPacket { packet, bytes in packets.append((packet, bytes.withUnsafeBytes { [UInt8]($0) })) }
+        for (packet, bytes) in packets {
+            for source in sources { try watch.take(packet, bytes.span.bytes, from: source) }
+        }
+        try watch.finish()
+        try out.flush()
+        return (String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init), watch)
+    }
+
+    @Test func drinksAndRequestsAreToldAsTheyPass() throws {
+        let (lines, watch) = try Self.watch(false, from: [0])
+        #expect(watch.tally.drinks == 40 && watch.commandCount > 2)
+        #expect(lines.count { $0.contains(" ml ") } == 40)
+        #expect(lines.first { $0.contains("connected") }?.contains("hci0") == true)
+        let ask = lines.firstIndex { $0.contains("ask for a snapshot") }, drink = lines.firstIndex { $0.contains(" ml ") }
+        #expect(ask != nil && drink != nil && (ask ?? 0) < (drink ?? 0), "in the order in which they passed")
+    }
+
+    /// An adapter and a sniffer hear the same bottle: it has drunk once.
+    @Test func whatTwoHearIsToldOnce() throws {
+        let (lines, watch) = try Self.watch(true, from: [0, 1])
+        #expect(watch.tally.drinks == 40)
+        #expect(lines.count { $0.contains("amountMl") } == 40)
+    }
+}
