@@ -53,41 +53,90 @@ struct HealthEntry: Decodable {
 }
 
 extension HealthEntry {
-    /// An entry as plain as those of our own files: one object, without spaces between its parts, of texts without escapes and an amount in whole
-    /// millilitres, no key of ours twice. `nil` for any other, which is Foundation's to read: it takes six times as long.
-    static func plain(_ bytes: UnsafeRawBufferPointer) -> HealthEntry? {
+    /// An entry as plain as those of our own files, and how many bytes it has: one object of texts without escapes and an amount in whole
+    /// millilitres, no key of ours twice. `nil` for any other, and for one that does not end in these bytes: it is Foundation's to read, which takes
+    /// six times as long.
+    static func plain(_ bytes: UnsafeRawBufferPointer) -> (entry: HealthEntry, length: Int)? {
+        var text = PlainText(bytes)
         var entry = HealthEntry()
         var seen: Set<Key> = []
-        var rest = bytes[...]
-        func take(_ byte: UInt8) -> Bool {
-            guard rest.first == byte else { return false }
-            rest = rest.dropFirst()
-            return true
-        }
-        func text() -> String? {
-            guard take(UInt8(ascii: "\"")), let end = rest.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
-            let inside = UnsafeRawBufferPointer(rebasing: rest[..<end])
-            rest = rest[(end + 1)...]
-            guard inside.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\\") }) else { return nil }
-            return String(validating: inside, as: UTF8.self)
-        }
-        guard take(UInt8(ascii: "{")) else { return nil }
+        guard text.take("{") else { return nil }
         repeat {
-            guard let name = text(), take(UInt8(ascii: ":")) else { return nil }
-            let key = Key(rawValue: name)
-            if let key, !seen.insert(key).inserted { return nil }
-            if key == .value {
-                let digits = rest.prefix { (0x30...0x39).contains($0) }
-                // JSON writes no number with a leading zero.
-                guard (1...9).contains(digits.count), digits.count == 1 || digits.first != 0x30 else { return nil }
-                entry.value = Double(digits.reduce(0) { $0 * 10 + Int($1) - 0x30 })
-                rest = rest[digits.endIndex...]
-            } else {
-                guard let value = text() else { return nil }
-                if let key { entry.set(key, value) }
+            guard let name = text.string(), text.take(":") else { return nil }
+            guard let key = Key.allCases.first(where: { $0.isSpelled(name) }) else {
+                // What is nobody's must be text, too, but is not kept.
+                guard let other = text.string(), other.allSatisfy({ $0 < 0x80 }) || String(validating: other, as: UTF8.self) != nil else { return nil }
+                continue
             }
-        } while take(UInt8(ascii: ","))
-        guard take(UInt8(ascii: "}")), rest.isEmpty else { return nil }
-        return entry
+            guard seen.insert(key).inserted else { return nil }
+            if key == .value {
+                guard let value = text.wholeNumber() else { return nil }
+                entry.value = Double(value)
+            } else {
+                guard let value = text.string().flatMap({ String(validating: $0, as: UTF8.self) }) else { return nil }
+                entry.set(key, value)
+            }
+        } while text.take(",")
+        guard text.take("}") else { return nil }
+        return (entry, text.position)
+    }
+}
+
+extension HealthEntry.Key {
+    /// The same as `rawValue == name`, without a text made of the name.
+    fileprivate func isSpelled(_ name: UnsafeRawBufferPointer) -> Bool {
+        let own = spelling
+        return own.utf8CodeUnitCount == name.count && own.withUTF8Buffer { name.elementsEqual($0) }
+    }
+
+    private var spelling: StaticString {
+        switch self {
+        case .startDate: "startDate"
+        case .value: "value_ml"
+        case .uuid: "uuid"
+        case .source: "source"
+        case .zone: "zone"
+        case .day: "day"
+        case .drinkSource: "drinkSource"
+        case .original: "original"
+        }
+    }
+}
+
+/// JSON's plainest parts, read from bytes one after the other; what stands between them may be spaces.
+private struct PlainText {
+    private let bytes: UnsafeRawBufferPointer
+    private(set) var position = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// Whether that mark comes next; if so, what follows is behind it.
+    mutating func take(_ mark: Unicode.Scalar) -> Bool {
+        while position < bytes.count, FileHead.isJSONSpace(bytes[position]) { position += 1 }
+        guard position < bytes.count, bytes[position] == UInt8(ascii: mark) else { return false }
+        position += 1
+        return true
+    }
+
+    /// A text without escapes and control characters.
+    mutating func string() -> UnsafeRawBufferPointer? {
+        guard take("\"") else { return nil }
+        let start = position
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if byte == UInt8(ascii: "\"") { return UnsafeRawBufferPointer(rebasing: bytes[start..<(position - 1)]) }
+            guard byte >= 0x20, byte != UInt8(ascii: "\\") else { return nil }
+        }
+        return nil
+    }
+
+    /// At most nine digits; JSON writes no number with a leading zero.
+    mutating func wholeNumber() -> Int? {
+        while position < bytes.count, FileHead.isJSONSpace(bytes[position]) { position += 1 }
+        let digits = bytes[position...].prefix { (0x30...0x39).contains($0) }
+        guard (1...9).contains(digits.count), digits.count == 1 || digits.first != 0x30 else { return nil }
+        position = digits.endIndex
+        return digits.reduce(0) { $0 * 10 + Int($1) - 0x30 }
     }
 }

@@ -89,6 +89,9 @@ enum FileHead {
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
+    /// What may stand between JSON's parts (RFC 8259, section 2).
+    static func isJSONSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+
     /// Files that people take for an export, with what to do instead.
     static func refuseOtherKinds(_ head: [UInt8]) throws(HealthFileError) {
         if head.starts(with: Array("PK\u{3}\u{4}".utf8)) {

@@ -34,6 +34,10 @@ final class JSONListReader: FormatReader {
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while let byte = rest.first {
+            if byte == UInt8(ascii: "{"), place == .list, depth == listDepth, entry.isEmpty, let length = try plainEntry(rest) {
+                rest = UnsafeRawBufferPointer(rebasing: rest[length...])
+                continue
+            }
             // Of an entry's texts, most of a file, all at once up to what may end them.
             if isInString, !isEscaped, place == .list {
                 let run = rest.prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
@@ -92,7 +96,7 @@ final class JSONListReader: FormatReader {
             depth -= 1
         case UInt8(ascii: ",") where place == .list && depth == listDepth: return try endEntry()
         case UInt8(ascii: ",") where place == .before && depth == 1: key = []
-        case _ where place == .list && FileHead.isSpace(byte): return
+        case _ where place == .list && entry.isEmpty && FileHead.isSpace(byte): return
         default: break
         }
         keep(byte)
@@ -102,16 +106,31 @@ final class JSONListReader: FormatReader {
         if place == .list { entry.append(byte) } else { outside.append(byte) }
     }
 
+    /// Reads an entry at once, with the comma behind it, where both are plain and in these bytes.
+    /// - Returns: how many bytes that were; `nil` where it is to be read byte by byte.
+    private func plainEntry(_ bytes: UnsafeRawBufferPointer) throws -> Int? {
+        guard let (found, length) = HealthEntry.plain(bytes), length <= Self.limit,
+            let comma = bytes[length...].firstIndex(where: { !FileHead.isJSONSpace($0) }), bytes[comma] == UInt8(ascii: ",")
+        else { return nil }
+        count += 1
+        try deliverSample(of: found)
+        return comma + 1
+    }
+
     /// What the entry says becomes a sample.
     private func endEntry() throws {
         guard !entry.isEmpty else { throw HealthFileError(reason: "Entry \(count + 1) of the list is missing between two commas.") }
         defer { entry.removeAll(keepingCapacity: true) }
         count += 1
-        guard let found = entry.withUnsafeBytes({ HealthEntry.plain($0) }) ?? (try? decoder.decode(HealthEntry.self, from: Data(entry))) else {
+        guard let found = try? decoder.decode(HealthEntry.self, from: Data(entry)) else {
             throw HealthFileError(reason: "Entry \(count) of the list is no whole JSON object. Is the file cut?")
         }
+        try deliverSample(of: found)
+    }
+
+    private func deliverSample(of entry: HealthEntry) throws {
         do {
-            try deliver(try found.sample(&fields))
+            try deliver(try entry.sample(&fields))
         } catch let error as HealthFileError {
             throw HealthFileError(reason: "Entry \(count) of the list: \(error.reason)")
         }

@@ -79,10 +79,14 @@ import TrackerCore
         ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":0200}", nil),
         ("{\"startDate\":\"2026-11-20T10:00:00+01:00\" \"value_ml\":200}", nil), ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200}}", nil),
         ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"uuid\":\"a\u{1}\",\"value_ml\":200}", nil), ("{\"startDate\":\"2026-11-20T10:00:00+19:00\",\"value_ml\":200}", nil),
-        ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil), ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
+        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":20 0,\"uuid\":\"a1\"}", nil), ("{ \"startDate\" : \"2026-11-20T10:00:00+01:00\",\n\t\"value_ml\" :200 ,\r\"uuid\":\"a1\" }", 200),
+        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"value_ml\":200}", 200), ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil), ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
     ] as [(String, Int?)]) func plainEntriesAndOthersAreAlike(entry: String, ml: Int?) throws {
-        let found = try? HealthReader.samples("[" + entry + "]")
-        #expect(found == ml.map { [HealthSample(at: Self.sample.at, ml: $0, uuid: "a1")] }, "\(String(describing: found))")
+        for times in 1...3 {
+            // The last one has no comma behind it, and is read another way.
+            let found = try? HealthReader.samples("[" + repeatElement(entry, count: times).joined(separator: " , ") + "]")
+            #expect(found == ml.map { Array(repeating: HealthSample(at: Self.sample.at, ml: $0, uuid: "a1"), count: times) }, "\(String(describing: found))")
+        }
     }
 
     /// Wherever a file is cut into chunks, it says the same.

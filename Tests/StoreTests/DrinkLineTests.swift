@@ -74,6 +74,39 @@ import TrackerCore
         let aside = try TemporaryFolder()
         try store.restore(from: backup, scratch: aside.path)
         #expect(try told(after: seen) == ["added 1 100"])
+        let restored = try store.lastDrinkPlace()
+        _ = try store.logDrink(ml: 300, context)
+        #expect(try told(after: restored) == ["added 3 300"])
+    }
+
+    @Test(arguments: [1, 2, 500]) func `a backup of a store with more changes is told behind every position too`(limit: Int) throws {
+        let busy = try ScratchStore()
+        let other = try TrackerStore(path: busy.path)
+        for ml in 1...5 { _ = try other.logDrink(ml: ml, context) }
+        let backup = busy.path + ".backup"
+        _ = try other.backUp(to: backup)
+        _ = try store.logDrink(ml: 100, context)
+        let seen = try store.lastDrinkPlace()
+        let aside = try TemporaryFolder()
+        try store.restore(from: backup, scratch: aside.path)
+        #expect(try told(after: seen, limit: limit) == ["added 1 1", "added 2 2", "added 3 3", "added 4 4", "added 5 5"])
+        let restored = try store.lastDrinkPlace()
+        _ = try store.logDrink(ml: 300, context)
+        #expect(try told(after: restored, limit: limit) == ["added 7 300"])
+    }
+
+    @Test(arguments: [1, 2, 500]) func `what an import adds is told in the file's order, and what comes after it behind it`(limit: Int) throws {
+        func sample(_ key: String, _ ml: Int) -> HealthSample { HealthSample(at: sampleInstant, ml: ml, uuid: key) }
+        _ = try store.logDrink(ml: 100, context)
+        let seen = try store.lastDrinkPlace()
+        _ = try store.importSamples([sample("b", 200), sample("1", 100), sample("a", 300)], context)
+        #expect(try told(after: seen, limit: limit).map { $0.split(separator: " ").last } == ["200", "300"])
+        let imported = try store.lastDrinkPlace()
+        _ = try store.importSamples([sample("b", 200), sample("a", 300)], context)
+        #expect(try told(after: imported, limit: limit).isEmpty)
+        _ = try store.logDrink(ml: 400, context)
+        #expect(try told(after: imported, limit: limit) == ["added 2 400"])
+        #expect(try told(after: 0, limit: limit).count == 4)
     }
 }
 

@@ -88,7 +88,13 @@ extension TrackerStore {
         for table in try tables(db) where !own.contains(table) {
             try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
         }
+        // Whoever reads changes from a position on is told all of them: they stand behind everything that this store ever told.
         try db.execute(sql: """
+            UPDATE main.drink SET born = last + n, place = last + n
+                FROM (SELECT id AS found, row_number() OVER (ORDER BY id) AS n FROM main.drink), (SELECT coalesce(max(last), 0) AS last FROM main.drink_sequence)
+                WHERE drink.id = found;
+            INSERT INTO main.drink_sequence (only, last) SELECT 1, place FROM main.drink ORDER BY place DESC LIMIT 1
+                ON CONFLICT (only) DO UPDATE SET last = max(last, excluded.last);
             DELETE FROM main.sqlite_sequence;
             INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence;
             DELETE FROM main.counter WHERE name LIKE 'health.%';

@@ -153,17 +153,22 @@ private struct ImportTable {
             WHERE uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
                 AND NOT EXISTS (SELECT 1 FROM temp.sample AS ours WHERE ours.key = sample.uuid AND ours.uuid IS NULL)
             """ : "WHERE true"
+        let last = try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0
         try db.execute(
             sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt)
-                SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml, COALESCE(source, ?), ? FROM temp.sample
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, born, place)
+                SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml, COALESCE(source, ?), ?, ? + rowid, ? + rowid
+                FROM temp.sample
                 \(isNew)
                 ORDER BY sample.rowid
                 ON CONFLICT (key) DO NOTHING
                 """,
-            arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds])
+            arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds, last, last])
         outcome.added += db.changesCount
         outcome.known += samples - db.changesCount
+        // Places of known ones stay empty.
+        try db.execute(
+            sql: "INSERT INTO drink_sequence (only, last) SELECT 1, place FROM drink ORDER BY place DESC LIMIT 1 ON CONFLICT (only) DO UPDATE SET last = max(last, excluded.last)")
         guard corrected > 0, try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM temp.corrected)") == true else { return }
         // What was corrected stays away, also if the bottle still has it, or a poll has brought it already.
         try db.execute(sql: """

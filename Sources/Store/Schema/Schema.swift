@@ -16,7 +16,7 @@ enum Schema {
     /// Every step ever landed, oldest first. Never edit one that has landed: append.
     static let migrations: [Migration] = [
         journal, tracker, readings, files, decisions, clocks, connection, witness, ownBottles, nearSettings, requests, agreements, bottleSettings,
-        edits, outlets, lights, places, pocket, homes, outletTroubles, toldZones, push, phone,
+        edits, outlets, lights, places, pocket, homes, outletTroubles, toldZones, push, phone, givenPlaces,
     ]
 
     static func bringUpToDate(_ database: DatabaseQueue, path: String) throws {
