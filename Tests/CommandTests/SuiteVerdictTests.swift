@@ -116,6 +116,15 @@ import Testing
         #expect(verdict.output.contains("1 min 01 s  build"))
     }
 
+    @Test func aPartThatRanBesideOthersCountsOnceAndNamesWhatWasFlaky() async throws {
+        let bench = try Bench()
+        _ = try await bench.suite(["part", "pages", "--beside", bench.report, "--", "bash", "-c", "sleep 1; echo 'flaky: Today.test_a'; echo 'not flaky: x y'"])
+        _ = try await bench.suite(["time", "build", "61", bench.report])
+        let verdict = try await bench.verdict()
+        #expect(verdict.exitCode == 0 && verdict.output.contains("pages, beside others") && verdict.output.contains("1 min 01 s  in all"), "\(verdict.output)")
+        #expect(verdict.output.contains("flaky (red, then green alone): Today.test_a\n"))
+    }
+
     /// A script in the place of chaos: its exit codes, one run after the other.
     private func late(_ bench: Bench, _ codes: [Int]) async throws {
         let script = """

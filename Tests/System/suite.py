@@ -2,7 +2,8 @@
 
 suite.py tests LABEL [--once-more] [--lane=FILTER]… REPORT -- swift test …
                                                             a part that consists of Swift tests
-suite.py part LABEL [--once-more] REPORT -- COMMAND…        any other part
+suite.py part LABEL [--once-more] [--beside] REPORT -- COMMAND…
+                                                            any other part
 suite.py time LABEL SECONDS REPORT                          a part that went well already
 suite.py verdict REPORT                                     what stands at the end
 
@@ -10,7 +11,9 @@ A red part does not end the run: it notes what was red, for the verdict, which e
 
 With --once-more up to four red tests run again, alone: a time limit that a busy processor missed has nothing to do with us. Green then,
 a test is flaky: it is named, and remembered; flaky in two runs in a row is red. A part with --once-more runs again where its exit code
-says that nothing but limits of time was missed (75).
+says that nothing but limits of time was missed (75). A part that runs its own red tests once more says `flaky: NAME` in a line of its own.
+
+With --beside a part runs while others do: the sum of all times leaves its own out.
 
 With --lane the command runs once for each filter, all of them side by side: for tests that wait more than they count. Each lane's output is
 printed whole when it has ended.
@@ -189,19 +192,22 @@ def remember(label, flaky):
 
 
 def last_lines(command):
-    """Its exit code, and the end of what it said."""
-    last = collections.deque(maxlen=LAST_LINES)
+    """Its exit code, the end of what it said, and what it called flaky."""
+    last, flaky = collections.deque(maxlen=LAST_LINES), []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     for line in process.stdout:
         sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
-        last.append(line.decode(errors="replace").rstrip()[:600])
-    return process.wait(), list(last)
+        words = line.decode(errors="replace").rstrip()[:600]
+        last.append(words)
+        flaky += re.findall(r"^flaky: (\S+)$", words)
+    return process.wait(), list(last), flaky
 
 
 def part(label, once_more, command):
     entry, flaky = blank(label), set()
-    status, words = last_lines(command)
+    status, words, named = last_lines(command)
+    entry["flaky"].update({name: [] for name in named})
     if status != 0:
         entry["failed"] = {label: [f"exit code {status}, and its last lines:", *words]}
     if once_more:
@@ -224,8 +230,8 @@ def verdict(report):
     for entry in entries:
         count = f", {entry['passed']} passed" if entry["passed"] else ""
         red = f", {len(entry['failed'])} failed" if entry["failed"] else ""
-        print(f"{clock(entry['seconds']):>12}  {entry['label']}{count}{red}")
-    print(f"{clock(sum(entry['seconds'] for entry in entries)):>12}  in all")
+        print(f"{clock(entry['seconds']):>12}  {entry['label']}{', beside others' if entry.get('beside') else ''}{count}{red}")
+    print(f"{clock(sum(entry['seconds'] for entry in entries if not entry.get('beside'))):>12}  in all")
     for title, those in (("skipped", {test: [why] for test, why in skipped.items()}), ("flaky (red, then green alone)", flaky), ("failed", failed)):
         for test, words in sorted(those.items()):
             print(f"{title}: {test}" + "".join(f"\n    {line}" for line in words[:LAST_LINES + 1] if line))
@@ -251,7 +257,7 @@ def main(arguments):
     if kind == "tests":
         entry = tests(label, "--once-more" in options, lanes, command)
     else:
-        entry = part(label, "--once-more" in options, command)
+        entry = part(label, "--once-more" in options, command) | {"beside": "--beside" in options}
     note(report, entry, time.monotonic() - begun)
     return 0
 
