@@ -30,6 +30,7 @@ def main():
     parser.add_argument("--store", required=True)
     parser.add_argument("--programs", default=".build/debug", help="where waterh-tracker and waterh-gateway are")
     parser.add_argument("--shots", help="a folder for a screenshot of every page in every width, light and dark")
+    parser.add_argument("--brief", action="store_true", help="two views of each page in the place of six")
     parser.add_argument("only", nargs="*")
     options = parser.parse_intermixed_args()
     browser.configure(options)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The report of a capture in Debian's Chromium: opened from disk, light and dark, wide and narrow, with axe looking on.
 
-usage: report_tests.py PRODUCTS [--shots FOLDER]
+usage: report_tests.py PRODUCTS [--brief] [--shots FOLDER]
 """
 import argparse
 import importlib.resources
@@ -68,18 +68,17 @@ class Report(unittest.TestCase):
 
     def test_every_page_in_every_width_light_and_dark(self):
         for name in self.pages:
-            for width in (360, 768, 1280):
-                for dark in (False, True):
-                    with self.subTest(name=name, width=width, dark=dark):
-                        self.emulate(width, 900, dark)
-                        self.open(name)
-                        self.assertLessEqual(self.script("return document.documentElement.scrollWidth - innerWidth"), 0, "wider than its window")
-                        self.script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
-                        found = self.driver.execute_async_script(
-                            "const done = arguments[1]; axe.run(document, {runOnly: {type: 'tag', values: arguments[0]}}).then(done)", TAGS)
-                        self.assertEqual([(each["id"], [node["html"][:200] for node in each["nodes"]][:3]) for each in found["violations"]], [])
-                        self.assertGreater(len(found["passes"]), 10)
-                        self.shot(f"report-{name}-{width}-{'dark' if dark else 'light'}")
+            for width, dark in browser.views(360, 768, 1280):
+                with self.subTest(name=name, width=width, dark=dark):
+                    self.emulate(width, 900, dark)
+                    self.open(name)
+                    self.assertLessEqual(self.script("return document.documentElement.scrollWidth - innerWidth"), 0, "wider than its window")
+                    self.script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
+                    found = self.driver.execute_async_script(
+                        "const done = arguments[1]; axe.run(document, {runOnly: {type: 'tag', values: arguments[0]}}).then(done)", TAGS)
+                    self.assertEqual([(each["id"], [node["html"][:200] for node in each["nodes"]][:3]) for each in found["violations"]], [])
+                    self.assertGreater(len(found["passes"]), 10)
+                    self.shot(f"report-{name}-{width}-{'dark' if dark else 'light'}")
 
     shot = browser.PageCase.shot
 
@@ -137,6 +136,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("products")
     parser.add_argument("--shots", help="a folder for screenshots")
+    parser.add_argument("--brief", action="store_true", help="two views of each page in the place of six")
     options, _ = parser.parse_known_args()
     browser.options = options
     unittest.main(argv=["report_tests"])

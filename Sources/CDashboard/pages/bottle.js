@@ -20,7 +20,8 @@ export function bottle(root) {
   const explained = why();
   root.append(h('div', { class: 'page-head' }, h('h2', { tabindex: '-1' }, t.pages.bottle)),
     h('div', { class: 'bottle-page' },
-      h('div', { class: 'stack' }, line.node, card(t.condition, {}, facts), explained.node, card(t.polls, { class: 'polls-card' }, polls, noPolls, doubtful)), commands()));
+      h('div', { class: 'stack' }, line.node, card(t.condition, {}, facts), explained.node),
+      h('div', { class: 'stack' }, commands(), card(t.polls, { class: 'polls-card' }, polls, noPolls, doubtful))));
 
   function fact(name, value) {
     return value === null || value === undefined || value === '' ? null : h('div', {}, h('dt', {}, name), h('dd', {}, value));

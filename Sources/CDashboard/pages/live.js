@@ -84,13 +84,20 @@ function setUp(isUp) {
   if (isUp) flush();
 }
 
+let asked = 0;
+/** The last question that nobody answered. */
+let unanswered = 0;
+
 /** Asks once. */
 export async function ask() {
+  const mine = (asked += 1);
   try {
     const state = await get('/state');
-    acceptState(state);
+    // An answer that was on its way while a later question found nobody says nothing of now.
+    if (mine > unanswered) acceptState(state);
     return state;
   } catch (error) {
+    if (error instanceof Silence) unanswered = Math.max(unanswered, mine);
     failed(error);
     return null;
   }
@@ -155,7 +162,8 @@ export function start() {
   ask();
   listen();
   setInterval(() => {
-    if (live.isUp === false || Date.now() - (live.heard ?? 0) > QUIET) ask();
+    // A browser that says that there is no network may be wrong: a service on this machine needs none. So it is asked, and not believed.
+    if (live.isUp === false || !navigator.onLine || Date.now() - (live.heard ?? 0) > QUIET) ask();
   }, 5000);
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) ask();

@@ -33,8 +33,19 @@ const IN_FORM = ['hydration.goalMl', 'schedule.wake', 'schedule.sleep'];
 export function settings(root) {
   const form = h('div');
   const groups = h('div', { class: 'groups' });
-  root.append(h('div', { class: 'page-head' }, h('h2', { tabindex: '-1' }, t.pages.settings)),
+  const jumps = h('nav', { class: 'chips jumps', 'aria-label': t.pages.settings });
+  root.append(h('div', { class: 'page-head' }, h('h2', { tabindex: '-1' }, t.pages.settings)), jumps,
     h('div', { class: 'settings' }, form, device(), groups));
+
+  // The list is long, and on a phone very long.
+  const jump = (to) => {
+    const title = to.querySelector('h2, h3');
+    return h('button', { type: 'button', class: 'chip', onclick: () => {
+      title.tabIndex = -1;
+      title.focus({ preventScroll: true });
+      to.scrollIntoView({ block: 'start' });
+    } }, title.textContent);
+  };
 
   let isGone = false;
   load().catch(complain);
@@ -57,6 +68,7 @@ export function settings(root) {
       if (group === 'waterline') cards.push(presetList(presets.presets));
     }
     groups.replaceChildren(...cards, tokenList(), files(), account());
+    jumps.replaceChildren(...[...groups.children].map(jump));
   }
 
   return () => { isGone = true; };

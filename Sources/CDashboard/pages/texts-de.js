@@ -31,7 +31,7 @@ export default {
   lastPoll: (wann) => `Letzte Abfrage ${wann}`, nextPoll: (wann) => `nächste ${wann}`,
   stale: (zeit) => `Stand von ${zeit}, der Dienst antwortet nicht.`, away: 'Der Dienst antwortet nicht.',
   waiting: (anzahl) => `${eins(anzahl, 'Eingabe wartet', 'Eingaben warten')} auf den Dienst.`,
-  asOf: (zeit) => `Stand ${zeit}`, asOfNow: 'jetzt',
+  asOf: (zeit) => `Stand ${zeit}`, asOfNow: 'aktuell',
   actions: { 'log-cup': 'Becher eintragen', 'log-water': 'Wasser eintragen', 'log-drink': 'Getränk eintragen', 'end-session': 'Jetzt beenden', 'keep-going': 'Weiter', dismiss: 'Schließen' },
 
   streak: (tage) => (tage ? `${eins(tage, 'Tag', 'Tage')} in Folge` : 'Noch keine Serie'),
@@ -40,7 +40,7 @@ export default {
   ofGoal: (menge, ziel) => `${menge} von ${ziel}`, noDayYet: (tag) => `${tag}: kommt noch`,
   classes: { met: 'Ziel erreicht', partial: 'teilweise', none: 'nichts' },
 
-  startSession: 'Abend beginnen', session: 'Abend', idleWords: 'Es läuft kein Abend.', addDrink: '+ Getränk', addWater: '+ Wasser', addDrinkTitle: 'Getränk eintragen',
+  startSession: 'Abend beginnen', session: 'Abend', idleWords: 'Es läuft kein Abend.', idleHint: 'Für einen Abend mit Getränken: beginne einen, trage jedes Getränk und jedes Wasser ein, und er sagt, wann das nächste Wasser dran ist.', addDrink: '+ Getränk', addWater: '+ Wasser', addDrinkTitle: 'Getränk eintragen',
   endSession: 'Abend beenden', endTitle: 'Diesen Abend beenden?', endWords: 'Die Erinnerungen enden, und du siehst die Übersicht.', endNow: 'Jetzt beenden', endAtLast: 'Mit letztem Eintrag beenden', keepGoing: 'Weiter',
   abandoned: (stunden) => `Dein Abend läuft seit ${stunden} Stunden. Beenden?`,
   pastSessions: 'Letzte Abende', noSessions: 'Noch keine Abende', pastSession: (tag, zeit) => `Abend vom ${tag}, ${zeit}`,
@@ -162,7 +162,7 @@ export default {
 
   condition: 'Zustand', model: 'Modell', advertised: 'Name im Funk', batteryLabel: 'Akku', clockLabel: 'Uhr', stored: 'Einträge in der Flasche', lastComplete: 'Letzte ganze Abfrage', stage: 'Dienst', serviceVersion: 'Version',
   stages: { idle: 'wartet', scanning: 'sucht die Flasche', connecting: 'verbindet', polling: 'liest', connected: 'verbunden' },
-  polls: 'Letzte Abfragen', nothingNew: 'nichts Neues', noPolls: 'Noch keine Abfragen', pollCounts: (alle, neu, bekannt) => `${eins(alle, 'Eintrag', 'Einträge')}, ${neu ?? 0} neu, ${bekannt ?? 0} bekannt`, suspects: (anzahl) => `${anzahl} zweifelhaft`,
+  polls: 'Letzte Abfragen', nothingNew: 'nichts Neues', noPolls: 'Noch keine Abfragen', pollCounts: (alle, neu, bekannt) => [eins(alle, 'Eintrag', 'Einträge'), neu ? `${neu} neu` : null, bekannt ? `${bekannt} bekannt` : null].filter(Boolean).join(', '), suspects: (anzahl) => `${anzahl} zweifelhaft`,
   doubtful: (anzahl) => `${eins(anzahl, 'Eintrag zählt', 'Einträge zählen')} für niemanden: waterh-tracker journal list zeigt sie.`,
   askBottle: 'Die Flasche bitten', asking: 'Die Flasche wird gefragt …', commandDone: 'Getan.', goalMl: 'Ziel, ml', mode: 'Art', from: 'Von', to: 'Bis', minutes: 'Minuten', colour: 'Farbe', fill: 'Sie ist jetzt',
   commands: {
@@ -186,7 +186,7 @@ export default {
   welcome: 'Waterline hilft dir, mit Wasserpausen langsamer und weniger zu trinken.',
   guardrail: 'Dies ist eine Hilfe für den Takt. Sie schätzt keinen Rausch und verspricht nicht, wie es dir morgen geht.',
   notificationsTitle: 'Mitteilungen', notificationsWords: 'Waterline erinnert dich während eines Abends freundlich ans Wasser. Erlaube Mitteilungen, um erinnert zu werden.',
-  enable: 'Erlauben', skipNotifications: 'Überspringen', everyMinutes: (minuten) => `${minuten} Minuten`,
+  enable: 'Erlauben', welcomeEnd: 'Beide Knöpfe sichern, was du oben gewählt hast. Alles lässt sich später in den Einstellungen ändern.', skipNotifications: 'Überspringen', everyMinutes: (minuten) => `${minuten} Minuten`,
 
   pairTitle: 'Diesen Browser einlassen', pairWords: 'Führe dies auf dem Rechner mit dem Dienst aus und gib den Code ein, den es zeigt:', code: 'Code', codeHint: 'Einmal gültig, fünf Minuten lang.', codeRule: 'Gib die Ziffern des Codes ein.', letMeIn: 'Koppeln',
 

@@ -25,7 +25,7 @@ export default {
   lastPoll: (when) => `Last poll ${when}`, nextPoll: (when) => `next poll ${when}`,
   stale: (time) => `As of ${time}, the service does not answer.`, away: 'The service does not answer.',
   waiting: (count) => `${one(count, 'tap waits', 'taps wait')} for the service.`,
-  asOf: (time) => `as of ${time}`, asOfNow: 'now',
+  asOf: (time) => `as of ${time}`, asOfNow: 'up to date',
   actions: { 'log-cup': 'Log a cup', 'log-water': 'Log Water', 'log-drink': 'Log a drink', 'end-session': 'End Now', 'keep-going': 'Keep Going', dismiss: 'Dismiss' },
 
   // History
@@ -36,7 +36,7 @@ export default {
   classes: { met: 'goal met', partial: 'partly', none: 'nothing' },
 
   // Waterline
-  startSession: 'Start session', session: 'Session', idleWords: 'No session is running.', addDrink: '+ Drink', addWater: '+ Water', addDrinkTitle: 'Log a drink',
+  startSession: 'Start session', session: 'Session', idleWords: 'No session is running.', idleHint: 'For an evening with drinks: start one, note each drink and each water, and it says when the next water is due.', addDrink: '+ Drink', addWater: '+ Water', addDrinkTitle: 'Log a drink',
   endSession: 'End session', endTitle: 'End this session?', endWords: 'Reminders stop, and you see the summary.', endNow: 'End Now', endAtLast: 'End at last entry', keepGoing: 'Keep Going',
   abandoned: (hours) => `Your session has been running for ${hours} hours. End it?`,
   pastSessions: 'Last sessions', noSessions: 'No sessions yet', pastSession: (day, time) => `Session of ${day}, ${time}`,
@@ -160,7 +160,7 @@ export default {
   // Bottle
   condition: 'Condition', model: 'Model', advertised: 'Name on the air', batteryLabel: 'Battery', clockLabel: 'Clock', stored: 'Records in the bottle', lastComplete: 'Last complete poll', stage: 'Service', serviceVersion: 'Version',
   stages: { idle: 'waiting', scanning: 'looking for the bottle', connecting: 'connecting', polling: 'reading', connected: 'connected' },
-  polls: 'Recent polls', nothingNew: 'nothing new', noPolls: 'No polls yet', pollCounts: (received, fresh, known) => `${one(received, 'record', 'records')}, ${fresh ?? 0} new, ${known ?? 0} known`, suspects: (count) => `${count} doubtful`, seconds: (count) => `${count}\u00A0s`,
+  polls: 'Recent polls', nothingNew: 'nothing new', noPolls: 'No polls yet', pollCounts: (received, fresh, known) => [one(received, 'record', 'records'), fresh ? `${fresh} new` : null, known ? `${known} known` : null].filter(Boolean).join(', '), suspects: (count) => `${count} doubtful`, seconds: (count) => `${count}\u00A0s`,
   doubtful: (count) => `${one(count, 'record that', 'records that')} nobody counts: waterh-tracker journal list shows them.`,
   askBottle: 'Ask the bottle', asking: 'Asking the bottle…', commandDone: 'Done.', goalMl: 'Goal, ml', goalHint: '500–5000 ml', mode: 'Mode', from: 'From', to: 'Until', minutes: 'Minutes', colour: 'Colour', fill: 'It is now',
   commands: {
@@ -185,7 +185,7 @@ export default {
   welcome: 'Waterline helps you pace and drink less by adding water breaks.',
   guardrail: 'This is a pacing tool. It does not estimate intoxication or guarantee how you\'ll feel tomorrow.',
   notificationsTitle: 'Notifications', notificationsWords: 'Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges.',
-  enable: 'Enable', skipNotifications: 'Skip', everyMinutes: (minutes) => `${minutes} minutes`,
+  enable: 'Enable', welcomeEnd: 'Either button saves what you chose above. All of it can be changed in the settings later.', skipNotifications: 'Skip', everyMinutes: (minutes) => `${minutes} minutes`,
 
   // Pairing
   pairTitle: 'Let this browser in', pairWords: 'On the computer with the service, run this and type the code that it shows:', code: 'Code', codeHint: 'Good once, for five minutes.', codeRule: 'Type the digits of the code.', letMeIn: 'Pair',

@@ -16,8 +16,10 @@ export function waterline(root) {
   let units = 'oz';
   let presets = [];
   const discreet = h('button', { type: 'button', class: 'plain', onclick: () => { remembered.veiled = !remembered.veiled; veil(); } });
+  // For whoever has had none yet.
+  const hint = h('p', { class: 'idle-hint', hidden: true }, t.idleHint);
   const idle = h('section', { class: 'card start-card', 'aria-label': t.startSession, hidden: true },
-    h('p', {}, t.idleWords), h('button', { type: 'button', class: 'primary big', onclick: act(async () => {
+    h('p', {}, t.idleWords), hint, h('button', { type: 'button', class: 'primary big', onclick: act(async () => {
       const answer = await enqueue('POST', '/session');
       acceptSession(answer.session);
     }) }, t.startSession));
@@ -115,6 +117,7 @@ export function waterline(root) {
 
   function showPast({ sessions }) {
     pastEmpty.hidden = sessions.length > 0;
+    show(hint, sessions.length === 0);
     pastList.replaceChildren(...sessions.slice(0, 5).map((each) => h('li', {}, h('button', {
       type: 'button', class: 'past-row', onclick: act(async () => {
         const whole = await get(`/sessions/${each.id}`);

@@ -61,7 +61,7 @@ export function welcome(root, { go }) {
     h('div', { class: 'welcome-head' }, icon('drop', 'welcome-drop'), h('h2', { tabindex: '-1' }, t.welcomeTitle), h('p', {}, t.welcomeWords)),
     card(t.yourDay, {}, field(t.goalMl, goal, { hint: t.goalHint })),
     ...(isWaterlineShown ? waterlineParts : []),
-    card(t.notificationsTitle, {}, h('p', {}, t.notificationsWords), error,
+    card(t.notificationsTitle, {}, h('p', {}, t.notificationsWords), h('p', { class: 'welcome-end' }, t.welcomeEnd), error,
       h('div', { class: 'actions' },
         h('button', { type: 'button', class: 'quiet', onclick: () => finish('skip') }, t.skipNotifications),
         h('button', { type: 'button', class: 'primary', onclick: () => finish('enable') }, t.enable))));

@@ -22,6 +22,13 @@ def configure(given):
     options.url = options.url.rstrip("/")
 
 
+def views(*widths):
+    """Every width, light and dark; where it has to be brief the narrowest dark and the widest light."""
+    if options.brief:
+        return [(widths[0], True), (widths[-1], False)]
+    return [(width, dark) for width in widths for dark in (False, True)]
+
+
 def driver():
     global _driver
     if _driver is None:

@@ -27,6 +27,8 @@ class History(PageCase):
         self.assertEqual([bar[:2] for bar in bars], [[each["day"], each["class"] or "future"] for each in week])
         for bar, each in zip(bars, week):
             self.assertEqual(bar[2:], [each["totalMl"] is not None, bool(each["goalMl"])])
+        lines = self.script("return [...document.querySelectorAll('.bar-goal')].map(b => Math.round(b.getBoundingClientRect().top * 4))")
+        self.assertEqual(len(set(lines)), 1, "one goal is one line, also over a day without a drink")
         heights = self.script("const b = document.querySelector('.bar.is-today'); return ['--fill', '--goal'].map(n => Number(b.style.getPropertyValue(n)))")
         self.assertAlmostEqual(heights[0] / heights[1], 1000 / 2500, places=3)
 

@@ -5,6 +5,7 @@ import pathlib
 
 from selenium.webdriver.common.keys import Keys
 
+from . import browser
 from .browser import PageCase, tracker
 
 PAGES = {"/": ".vessel", "/history": ".month-day", "/waterline": ".page-waterline .card", "/bottle": ".command", "/settings": "[data-group=account]",
@@ -46,16 +47,15 @@ class Looks(PageCase):
         tracker("drink")
         tracker("drink")
         tracker("water")
-        for width, height in WIDTHS.items():
-            for dark in (False, True):
-                self.emulate(width, height, dark)
-                for path, ready in PAGES.items():
-                    with self.subTest(path=path, width=width, dark=dark):
-                        self.open(path, ready)
-                        self.script("return Promise.all(document.getAnimations().filter(a => a.effect.getTiming().iterations !== Infinity).map(a => a.finished))")
-                        self.check(f"{path} {width}")
-                        self.axe(f"{path} {width} {'dark' if dark else 'light'}")
-                        self.shot(f"{path.strip('/') or 'today'}-{width}-{'dark' if dark else 'light'}")
+        for width, dark in browser.views(*WIDTHS):
+            self.emulate(width, WIDTHS[width], dark)
+            for path, ready in PAGES.items():
+                with self.subTest(path=path, width=width, dark=dark):
+                    self.open(path, ready)
+                    self.script("return Promise.all(document.getAnimations().filter(a => a.effect.getTiming().iterations !== Infinity).map(a => a.finished))")
+                    self.check(f"{path} {width}")
+                    self.axe(f"{path} {width} {'dark' if dark else 'light'}")
+                    self.shot(f"{path.strip('/') or 'today'}-{width}-{'dark' if dark else 'light'}")
 
     def test_dialogs_and_messages_too(self):
         for dark in (False, True):

@@ -21,6 +21,15 @@ class Settings(PageCase):
         self.assertEqual(set(tracker("settings", "get")) - shown, {"hydration.goalMl", "schedule.wake", "schedule.sleep"}, "those three are in the form")
         self.assertEqual(self.script("return [...document.querySelectorAll('.setting[class*=\" \"] small')].filter(e => e.textContent.trim().length < 8).length"), 0)
 
+    def test_the_way_to_a_group(self):
+        self.emulate(360, 740)
+        self.show()
+        names = self.script("return [...document.querySelectorAll('.groups > .card h2')].map(e => e.textContent)")
+        self.assertEqual([each.text for each in self.all(".jumps button")], names)
+        self.button(names[-1], ".jumps")
+        top = lambda: self.script("const title = document.activeElement; return [title.textContent, title.getBoundingClientRect().top >= 0 && title.getBoundingClientRect().bottom < innerHeight]")
+        self.until(lambda: top() == [names[-1], True], lambda: f"there is {top()}")
+
     def test_a_change_is_saved_at_once_and_a_refused_one_names_the_rule_beside_it(self):
         self.show()
         self.type(self.field("hydration.glassMl"), "300")

@@ -7,6 +7,15 @@ from .browser import PageCase, tracker
 
 
 class Waterline(PageCase):
+    def test_who_has_had_no_session_is_told_what_one_is_for(self):
+        self.open("/waterline", ".start-card")
+        self.wait(".idle-hint")
+        for words in (("session", "start"), ("session", "end", "--yes")):
+            tracker(*words)
+        self.open("/waterline", ".start-card")
+        self.wait(".past li")
+        self.gone(".idle-hint")
+
     def show(self, ready=".page-waterline"):
         self.open("/waterline", ready)
 
