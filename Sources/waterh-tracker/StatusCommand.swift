@@ -76,12 +76,13 @@ extension StatusText {
         let pace = snapshot.pace
         let console = desk.console
         let colour = console.colour(pace.displayUrgency)
+        let standing = try desk.store.hasBegun() ? console.paint(snapshot.behindText, colour) : "Welcome. Your goal and your hours: waterh-tracker setup"
         let amount = snapshot.amountText
         let mark = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
         let graphics = [console.ring(pace.progress), console.bar(pace.progress, mark: mark, colour)].compactMap(\.self)
         var lines = [
             "\(console.paint(snapshot.greeting, .bold))  \(desk.dateTime(desk.now)) \(snapshot.zone)",
-            (graphics + ["\(amount)  \(pace.percent) %", console.paint(snapshot.behindText, colour)]).joined(separator: "  "),
+            (graphics + ["\(amount)  \(pace.percent) %", standing]).joined(separator: "  "),
             "\(snapshot.glasses) glasses, \(counted(snapshot.drinkCount, "drink"))"
                 + (snapshot.lastDrinkAge.map { ", last \($0)" } ?? ""),
             next(snapshot, desk),

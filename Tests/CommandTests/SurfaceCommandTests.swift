@@ -24,6 +24,14 @@ import TrackerCore
         return try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(line): \(result.error)")
     }
 
+    @Test func beforeTheWelcomeTheStatusShowsTheWayToItAndNobodyIsBehind() async throws {
+        let fresh = try await shell("waterh-tracker status --now 2026-06-15T14:00").output
+        #expect(fresh.contains("Welcome. Your goal and your hours: waterh-tracker setup") && !fresh.contains("behind"), "\(fresh)")
+        #expect(try await shell("waterh-tracker setup --yes --now 2026-06-15T13:00").exitCode == 0)
+        let begun = try await shell("waterh-tracker status --now 2026-06-15T14:00").output
+        #expect(begun.contains("1,167 ml behind target") && !begun.contains("Welcome."), "\(begun)")
+    }
+
     /// US-005: both texts, once.
     @Test func theWelcomeIsSaidOnce() async throws {
         let texts = [Onboarding.welcome, Onboarding.guardrail]
