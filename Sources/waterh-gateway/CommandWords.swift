@@ -24,9 +24,17 @@ enum CommandWords {
         case ("recalibrate", 1) where rest[0] == "full": return .recalibrateFull
         case ("recalibrate", 1) where rest[0] == "empty": return .recalibrateEmpty
         case ("raw", 1...): return .unknown(try hex(rest.joined()))
-        default: throw wrong("'\(words.joined(separator: " "))' is no command.")
+        default:
+            // Known, and said with too little or too much.
+            if let form = forms.first(where: { $0.split(separator: " ").first.map(String.init) == words.first?.lowercased() }) {
+                throw wrong("'\(words.joined(separator: " "))' is to be written so: \(form).")
+            }
+            throw wrong("'\(words.joined(separator: " "))' is no command.")
         }
     }
+
+    /// How each is written.
+    private static var forms: [String] { help.dropLast().split(separator: ";").map { String($0.drop { $0 == " " }) } }
 
     private static func wrong(_ sentence: String) -> CommandFailure { CommandFailure(.wrongUse, sentence, advice: "Commands: " + help) }
 

@@ -65,6 +65,7 @@ struct DemoService: Sendable {
     }
 
     private func told(_ socket: String, _ out: TextOutput) {
+        if speed > 1 { out.line("Time runs \(Amounts.decimal(speed)) times as fast there (--speed), and the bottle drinks by itself.") }
         let option = control == nil ? "" : " --control unix:\(socket)"
         out.line("Or try in another terminal: \(Self.emulator) control\(option) sip 120    (Ctrl-C ends)")
         out.flush()

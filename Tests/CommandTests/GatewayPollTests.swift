@@ -243,6 +243,15 @@ import Testing
         #expect(try await Program("waterh-gateway").run(arguments).exitCode == 2)
     }
 
+    @Test(arguments: [
+        ("raw", "'raw' is to be written so: raw HEX."), ("goal", "'goal' is to be written so: goal ML."), ("recalibrate much", "'recalibrate much' is to be written so: recalibrate full|empty."),
+        ("reminder", "reminder off|periodic|smart [08:00-20:00] [MINUTES]."), ("nonsense", "'nonsense' is no command."),
+    ])
+    func aCommandSaidWithTooLittleIsToldHowItIsWritten(_ words: String, _ told: String) async throws {
+        let result = try await Program("waterh-gateway").run(["send", "--link", "unix:/x"] + words.split(separator: " ").map(String.init))
+        #expect(result.exitCode == 2 && result.error.contains(told), "\(result.error)")
+    }
+
     @Test func aStoreOfAnotherKindIsExitCode4AndNothingIsAcknowledged() async throws {
         let pair = try await Pair()
         try await pair.sip(100)

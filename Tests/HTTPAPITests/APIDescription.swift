@@ -23,6 +23,14 @@ struct APIDescription {
         faults(of: try JSONDecoder().decode(JSON.self, from: Data(object.utf8)), as: .members(["$ref": .text("#/components/schemas/\(name)")]), at: name)
     }
 
+    /// The members that an object of this name may have.
+    func members(of name: String) -> Set<String> { Set((schema(name)?["properties"]?.members ?? [:]).keys) }
+
+    /// The words that a text of this name may be.
+    func words(of name: String) -> Set<String> { Set((schema(name)?["enum"]?.items ?? []).compactMap(\.text)) }
+
+    private func schema(_ name: String) -> JSON? { root["components"]?["schemas"]?[name] }
+
     private func faults(of value: JSON, as schema: JSON, at place: String) -> [String] {
         var named: Set<String> = []
         let faults = faults(of: value, as: schema, at: place, &named)

@@ -78,6 +78,89 @@ import TrackerDesk
         }
     }
 
+    @Test func whatIsSetAndWhatIsAskedOfBottlesIsAnsweredAsDescribed() async throws {
+        let description = try APIDescription()
+        let polls = [
+            PollLine(at: ServedHousehold.noon, bottle: "A4:C1:38:00:00:01", result: "done", sentence: "1 new", received: 2, new: 1, duplicates: 1, suspect: 0, acknowledged: 2, seconds: 1.5),
+            PollLine(at: ServedHousehold.noon, bottle: nil, result: "notFound", sentence: "Bottle not found", received: 0, new: 0, duplicates: 0, suspect: 0, acknowledged: 0, seconds: 10),
+        ]
+        let service = ServiceDoor(status: { ServiceStatus(version: "0") }, pollNow: {}, recentPolls: { polls }, send: { _ in "The goal is 2500 ml." })
+        try await ServedHousehold.serve(service: service) { house async throws in
+            @discardableResult
+            func ask(_ method: String, _ path: String, _ body: String? = nil, as described: String? = nil, headers: [String: String]? = nil) async throws -> RawHTTP.Reply {
+                let answer = try await house.ask(method, "/api/v1\(path)", body, headers: headers ?? house.page)
+                #expect((200...202).contains(answer.status), "\(method) \(path): \(answer.body)")
+                #expect(try description.faults(of: answer.body, to: method, described ?? path) == [], "\(method) \(path)")
+                return answer
+            }
+            func seconds(_ later: Double) -> Instant { ServedHousehold.noon.advanced(seconds: later) }
+            func record(_ second: Int, _ verdict: JournalEntry.Verdict) -> JournalEntry {
+                let raw: [UInt8] = [0x1A, 6, 15, 11, 0, UInt8(second), 0, 100, 0, 0, 1, 0x61, 0]
+                return JournalEntry(
+                    bottle: "A4:C1:38:00:00:01", raw: raw, wall: WallTime(year: 2026, month: 6, day: 15, hour: 11, minute: 0, second: second), amountMl: 100, received: seconds(0), verdict: verdict)
+            }
+            // Nothing there yet, and then everything.
+            for path in ["/why", "/journal", "/bottles", "/push", "/shortcuts/drinks", "/settings", "/presets", "/polls"] { try await ask("GET", path) }
+            try await ask("POST", "/setup", #"{"goal": 2000}"#)
+            _ = try house.store.append([record(1, .drink(at: seconds(-3599), zone: "UTC")), record(2, .quarantined(reason: "hostClock")), record(3, .quarantined(reason: "implausibleTimestamp"))])
+            try house.store.quarantine(bottle: "A4:C1:38:00:00:01", bytes: [1, 2], reason: "short", received: seconds(0))
+            try house.store.finishPoll(PollRecord(
+                bottle: "A4:C1:38:00:00:01", name: "WaterH", model: "boost", batteryPercent: 97, clockDriftSeconds: -3, endedAt: seconds(0), complete: true))
+            try await ask("POST", "/session", "{}")
+            let session = try await ask("POST", "/session/drink", "{}")
+            let entry = try #require((session.json["logs"] as? [[String: Any]])?.first?["name"] as? String)
+            try await ask("PATCH", "/session/logs/\(entry)", #"{"estimate": 1.5}"#, as: "/session/logs/{entry}")
+            for at in ["", "?at=23:30", "?at=06:00"] { try await ask("GET", "/why\(at)", as: "/why") }
+            try await ask("DELETE", "/session/logs/\(entry)", "{}", as: "/session/logs/{entry}")
+
+            try await ask("POST", "/presets", #"{"name": "pale ale", "type": "beer", "oz": 16, "abv": 5.5}"#)
+            try await ask("PATCH", "/presets/pale%20ale", #"{"name": "ale", "estimate": 2}"#, as: "/presets/{preset}")
+            try await ask("GET", "/presets")
+            try await ask("DELETE", "/presets/ale", "{}", as: "/presets/{preset}")
+
+            for values in [
+                #"{"hydration.units": "oz", "schedule.adaptive.start": 8, "bottle.amountWidth": "u8", "sync.token": "secret", "hydration.quickAddMl": [100, 200]}"#,
+                #"{"hydration.units": null, "schedule.interval.wake": "07:30", "day.zone": "Europe/Berlin", "ntfy.token": "secret"}"#,
+            ] {
+                try await ask("PATCH", "/settings", values)
+                try await ask("GET", "/settings")
+            }
+            try await ask("GET", "/settings", headers: house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 })
+            try await ask("GET", "/settings/catalogue")
+            for name in ["hydration.quickAddMl", "waterline.units", "sync.token"] { try await ask("GET", "/settings/\(name)", as: "/settings/{name}") }
+
+            for path in ["/polls", "/bottles", "/journal", "/journal?limit=1"] { try await ask("GET", path, as: path.split(separator: "?").first.map(String.init)) }
+            try await ask("GET", "/bottles/A4:C1:38:00:00:01/settings", as: "/bottles/{bottle}/settings")
+            try await ask("PATCH", "/bottles/A4:C1:38:00:00:01/settings", #"{"bottle.light": true, "bottle.timeZone": "Asia/Tokyo"}"#, as: "/bottles/{bottle}/settings")
+            for number in 1...3 { try await ask("GET", "/journal/r\(number)", as: "/journal/{record}") }
+            try await ask("PATCH", "/journal/r3", #"{"at": "2026-06-15T11:30"}"#, as: "/journal/{record}")
+            try await ask("POST", "/journal/resolve", "{}")
+            try await ask("POST", "/poll", "{}")
+            try await ask("POST", "/bottle/commands", #"{"command": "goal", "arguments": [2500]}"#)
+
+            let file = house.page.merging(["Content-Type": "text/csv"]) { $1 }
+            for path in ["/import", "/shortcuts/samples"] { try await ask("POST", path, "startDate,value_ml\n2026-06-15T09:00:00Z,150\n", headers: file) }
+            let journal = try await house.ask("GET", "/api/v1/journal/export").body
+            try await ask("POST", "/journal/import", journal, headers: file.merging(["Content-Type": "application/jsonl"]) { $1 })
+            let keys = try await ask("GET", "/shortcuts/drinks").json["drinks"] as? [[String: Any]] ?? []
+            try await ask("POST", "/shortcuts/done", "{\"keys\": [\"\(keys.first?["key"] as? String ?? "")\"]}")
+            let browser = try await ask("POST", "/push/subscriptions", PushRouteTests.body())
+            try await ask("GET", "/push")
+            try await ask("DELETE", "/push/subscriptions/\(browser.json["id"] as? String ?? "")", "{}", as: "/push/subscriptions/{subscription}")
+            try await ask("POST", "/pairings", "{}")
+            let token = try await ask("POST", "/tokens", "{}")
+            try await ask("DELETE", "/tokens/\(token.json["id"] as? String ?? "")", "{}", as: "/tokens/{token}")
+            try await ask("GET", "/people")
+            try await ask("POST", "/purge", #"{"confirm": "purge"}"#)
+        }
+    }
+
+    @Test func everySettingAndEveryConditionIsDescribedAndNoOther() throws {
+        let description = try APIDescription()
+        #expect(description.members(of: "SomeSettings") == Set(Settings.catalogue.map(\.name)))
+        #expect(description.words(of: "Guard") == Set(ReminderGuard.Name.allCases.map(\.rawValue)))
+    }
+
     @Test(arguments: [
         (#"{"id": "t", "label": "l", "scope": "log", "createdAt": "2026-06-15T12:00:00Z", "isRevoked": false}"#, []),
         (#"{"id": 1, "label": "l", "scope": "all", "createdAt": "noon", "more": 1}"#, ["Token.isRevoked is missing", "Token.more is not described", "Token.createdAt is \"noon\"", "Token.id is 1.0", "Token.scope is \"all\""]),

@@ -6,8 +6,8 @@ import Testing
 
 /// A browser subscribes to notifications, and goes again.
 @Suite struct PushRouteTests {
-    private static let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
-    private static func body(_ endpoint: String = "https://push.example/wpush/v2/abc", key: String = key, auth: String = "BTBZMqHH6r4Tts7J_aSIgg", more: String = "") -> String {
+    static let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+    static func body(_ endpoint: String = "https://push.example/wpush/v2/abc", key: String = key, auth: String = "BTBZMqHH6r4Tts7J_aSIgg", more: String = "") -> String {
         #"{"endpoint": "\#(endpoint)", "p256dh": "\#(key)", "auth": "\#(auth)", "label": "Firefox, Linux"\#(more)}"#
     }
 

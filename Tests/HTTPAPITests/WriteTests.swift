@@ -36,6 +36,22 @@ import TrackerDesk
         }
     }
 
+    @Test(arguments: ["", "a tap", "täp", String(repeating: "k", count: 129)]) func aKeyThatAProxyMayWriteOtherwiseIsRefused(key: String) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let reply = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page.merging(["Idempotency-Key": key]) { $1 })
+            #expect(reply.status == 422 && reply.code == "idempotencyKey", "\(reply.status) \(reply.body)")
+            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
+        }
+    }
+
+    @Test(arguments: [(#"{"action": "log-cup"}"#, 422), (#"{"action": "log-cup", "key": ""}"#, 410), (#"{"key": "k"}"#, 422)])
+    func aPressSaysWhatIsMissing(body: String, status: Int) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let reply = try await house.ask("POST", "/api/v1/press", body, headers: house.page)
+            #expect(reply.status == status, "\(reply.body)")
+        }
+    }
+
     @Test func aKeyWhoseAnswerWasLostIsNotDoneAgain() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         try await ServedHousehold.serve(store) { house async throws in

@@ -109,6 +109,13 @@ on('link', showStaleness);
 on('state', showStaleness);
 watchQueue((count) => { waiting = count; showStaleness(); });
 
+// Whose clock says half past two at breakfast is told why.
+const demo = document.getElementById('demo');
+on('state', ({ service }) => {
+  setText(demo, service?.speed > 1 ? t.demo(service.speed) : '');
+  show(demo, service?.speed > 1);
+});
+
 let isWelcomed = false;
 on('state', ({ service }) => {
   const isShown = service?.waterlineShown !== false;

@@ -31,7 +31,7 @@ export default {
   lastPoll: (wann) => `Letzte Abfrage ${wann}`, nextPoll: (wann) => `nächste ${wann}`,
   stale: (zeit) => `Stand von ${zeit}, der Dienst antwortet nicht.`, away: 'Der Dienst antwortet nicht.',
   waiting: (anzahl) => `${eins(anzahl, 'Eingabe wartet', 'Eingaben warten')} auf den Dienst.`,
-  asOf: (zeit) => `Stand ${zeit}`, asOfNow: 'aktuell',
+  asOf: (zeit) => `Stand ${zeit}`, asOfNow: 'aktuell', demo: (tempo) => `Eine Vorführung: die Zeit läuft hier ${tempo}-mal so schnell, und eine Flasche, die es nicht gibt, trinkt von selbst.`,
   actions: { 'log-cup': 'Becher eintragen', 'log-water': 'Wasser eintragen', 'log-drink': 'Getränk eintragen', 'end-session': 'Jetzt beenden', 'keep-going': 'Weiter', dismiss: 'Schließen' },
 
   streak: (tage) => (tage ? `${eins(tage, 'Tag', 'Tage')} in Folge` : 'Noch keine Serie'),

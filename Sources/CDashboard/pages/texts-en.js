@@ -25,7 +25,7 @@ export default {
   lastPoll: (when) => `Last poll ${when}`, nextPoll: (when) => `next poll ${when}`,
   stale: (time) => `As of ${time}, the service does not answer.`, away: 'The service does not answer.',
   waiting: (count) => `${one(count, 'tap waits', 'taps wait')} for the service.`,
-  asOf: (time) => `as of ${time}`, asOfNow: 'up to date',
+  asOf: (time) => `as of ${time}`, asOfNow: 'up to date', demo: (speed) => `A demonstration: time runs ${speed} times as fast here, and a bottle that does not exist drinks by itself.`,
   actions: { 'log-cup': 'Log a cup', 'log-water': 'Log Water', 'log-drink': 'Log a drink', 'end-session': 'End Now', 'keep-going': 'Keep Going', dismiss: 'Dismiss' },
 
   // History

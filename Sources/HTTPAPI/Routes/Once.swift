@@ -31,7 +31,10 @@ enum Once {
     static func answer(_ ask: Ask, _ way: Way, asking what: [UInt8], _ act: @Sendable (TrackerDesk) async throws -> Answer) async throws -> Answer {
         var desk = try ask.desk()
         guard let key = ask.request.headers[.idempotencyKey] else { return try await act(desk) }
-        guard (1...128).contains(key.utf8.count) else { throw HTTPProblem.wrong("idempotencyKey", "An Idempotency-Key has 1 to 128 characters.") }
+        // Proxies and programs may write blanks and other letters differently each time: then it would be another key.
+        guard (1...128).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
+            throw HTTPProblem.wrong("idempotencyKey", "An Idempotency-Key has 1 to 128 visible ASCII characters without blanks.")
+        }
         let errand = Errand(key: key, asking: Array("\(ask.request.method.rawValue) \(ask.request.head.path ?? "") ".utf8) + what, at: desk.context.now)
         if let known = try replay(errand, desk) { return known }
         do {

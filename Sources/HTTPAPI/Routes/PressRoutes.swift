@@ -9,11 +9,12 @@ enum PressRoutes {
         table.open(.post, "press") { request, visit in
             guard let first = household.people.first else { throw gone }
             var fields = try Fields(try await Ask(request: request, visit: visit, person: first).body())
-            let (name, key) = (try fields.text("action") ?? "", try fields.text("key") ?? "")
+            let (name, given) = (try fields.text("action") ?? "", try fields.text("key"))
             try fields.finish()
             guard let action = NotificationAction(rawValue: name) else {
                 throw HTTPProblem.wrong("noSuchAction", "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
+            guard let key = given else { throw HTTPProblem.wrong("missingField", "\"key\" is missing.") }
             guard key.utf8.count == 64 else { throw gone }
             for person in household.people {
                 guard let done = try person.desk().press(action, withKey: key) else { continue }

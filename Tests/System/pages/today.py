@@ -289,6 +289,15 @@ class Today(PageCase):
             if tracker("status")["greeting"] == words:  # Not when the hour ended in between.
                 self.says(".greeting", words)
 
+    def test_a_demonstration_says_that_time_flies(self):
+        self.show()
+        self.assertFalse(self.one("#demo").is_displayed())
+        self.driver.execute_async_script("""
+            const [speed, done] = arguments;
+            import('/live.js').then(({ acceptState, live }) => { acceptState({...live.state, service: {...live.state.service, speed}}); done(); });""", 480)
+        self.wait("#demo")
+        self.assertIn("time runs 480 times as fast", self.text("#demo"))
+
     # Being away.
     def test_the_page_says_how_old_it_is_and_keeps_taps(self):
         tracker("log", 100)
