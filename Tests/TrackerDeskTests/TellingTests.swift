@@ -170,30 +170,11 @@ struct TellingTests {
         #expect(try told.withLock { $0 } == [fixture.desk("09:30").now.wholeSeconds])
     }
 
-    @Test("before anybody has begun a service tells nobody that they are behind; the welcome begins it")
-    func welcome() async throws {
-        let sink = Sink("desktop")
-        let fixture = fixture
-        let looks = Mutex(0)
-        let loop = ReminderLoop(
-            sinks: [sink], desk: { fixture.certainDesk("12:00") }, trouble: { Issue.record("\($0)") }, looked: { _ in looks.withLock { $0 += 1 } },
-            sleep: { _ in try? await Task.sleep(for: .seconds(60)) })
-        let work = Task { await loop.run() }
-        #expect(await event(within: 300) { looks.withLock { $0 } > 0 ? true : nil } == true)
-        #expect(sink.given == [])
-        _ = try fixture.desk("12:00").setUp([], notifications: "skipped")
-        await loop.poke()
-        #expect(await event(within: 300) { sink.given == [.pace] ? true : nil } == true)
-        work.cancel()
-        await work.value
-    }
-
     @Test("a service tells at once when somebody has written, and says each trouble once")
     func loop() async throws {
         let wall = Mutex("12:00")
         let sink = Sink("desktop")
         let fixture = fixture
-        _ = try fixture.desk("11:00").setUp([], notifications: "skipped")
         let pauses = Mutex<[Duration]>([])
         let loop = ReminderLoop(
             sinks: [sink], desk: { fixture.certainDesk(wall.withLock { $0 }) }, trouble: { Issue.record("\($0)") },

@@ -60,8 +60,7 @@ public actor ReminderLoop {
     private func look() async -> Duration {
         let desk = await desk()
         do {
-            // Before anybody has begun nothing is told, and nothing counts as told: a service that was just installed reproaches nobody.
-            let report = try await desk.tell(desk.store.hasBegun() ? sinks : [])
+            let report = try await desk.tell(sinks)
             reach.withLock { $0 = report.state.hasNotificationServer }
             lastTrouble = nil
             await looked(desk)
