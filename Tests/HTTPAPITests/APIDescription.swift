@@ -14,7 +14,8 @@ struct APIDescription {
     /// What is in a successful answer and not as described.
     func faults(of answer: String, to method: String, _ path: String) throws -> [String] {
         let responses = try #require(root["paths"]?[path]?[method.lowercased()]?["responses"]?.members, "\(method) \(path) is not described")
-        let schema = responses.first { $0.key.hasPrefix("2") }?.value["content"]?["application/json"]?["schema"]
+        // 200 beside 201 is that it was done before.
+        let schema = responses.filter { $0.key.hasPrefix("2") }.max { $0.key < $1.key }?.value["content"]?["application/json"]?["schema"]
         return faults(of: try JSONDecoder().decode(JSON.self, from: Data(answer.utf8)), as: try #require(schema), at: "answer")
     }
 
