@@ -89,6 +89,22 @@ struct AssemblerTests {
         }
     }
 
+    @Test("rule 2: whole RT and RP frames between the pieces of a log's header, too", arguments: [1, 2, 3])
+    func interleavedInHeader(_ cut: Int) {
+        let answer = hex("52 50 00 03 02 06 01")
+        let (records, values) = sample(40)
+        let bytes = values.flatMap { $0 }
+        var assembler = LogAssembler()
+        let events = assembler.receiveAll([Array(bytes.prefix(cut)), Self.report, answer, Array(bytes.dropFirst(cut))]) + assembler.finish()
+        #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records])
+        #expect(events.compactMap(\.message).map(\.encoded) == [Self.report, answer])
+        #expect(events.count == 3)
+        // A header of which no more comes is told, whatever stood behind it.
+        let lost = assembler.receiveAll([Array(bytes.prefix(cut)), Self.report] + values)
+        guard case .malformed(let beginning, _)? = lost.dropFirst().first else { Issue.record("\(lost)"); return }
+        #expect(beginning == Array(bytes.prefix(cut)) && lost.last?.completed?.acknowledgement == nil)
+    }
+
     @Test("lookalikes: continuation chunks that begin with the letters PT, RT or RP", arguments: ["50 54", "52 54", "52 50"])
     func lookalikes(_ letters: String) {
         // Amount, TDS and sensor bytes spell the letters and all kinds of lengths behind them; cut so that a chunk begins with them.

@@ -39,6 +39,11 @@ import Testing
         #expect(try adapters(section + plain + packet(0, 5) + section + plain + packet(0, 4)) == [0, 1])
     }
 
+    @Test func aClockThatWasSetBackInsideASectionIsNoOtherAdapterInTheNext() throws {
+        #expect(try adapters(section + plain + packet(0, 3_605) + packet(0, 5) + section + plain + packet(0, 6)) == [0, 0, 0])
+        #expect(try adapters(section + plain + packet(0, 3_605) + packet(0, 5) + section + plain + packet(0, 4)) == [0, 0, 1])
+    }
+
     /// `mergecap` and editors write each section with a clock of its own; a coarser one cuts what the finer one told.
     @Test(arguments: [(3, 5_123), (3, 5_124), (2, 512), (0, 5), (0, 6)]) func aSectionWithACoarserClockGoesOn(power: UInt8, ticks: UInt64) throws {
         let fine = PcapngTests.interface(201, options: PcapngTests.option(9, [6])), coarse = PcapngTests.interface(201, options: PcapngTests.option(9, [power]))

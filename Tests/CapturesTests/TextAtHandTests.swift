@@ -196,6 +196,18 @@ import Testing
         let air = Reading(Array(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]).utf8))
         #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts()), .unknown])
         #expect(air.facts.unreadable == 1)
+        // Nordic's sniffer puts a header before the air's bytes; PacketLogger, H1 and the Linux monitor say what a packet is elsewhere.
+        let nordic = Reading(Array(Self.json([("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")]).utf8))
+        #expect(nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.facts.unreadable == 0 && nordic.facts.linkTypes == [.nordic])
+        let logged = Reading(Array(Self.json([("034120070003000400030502", 0, "bluetooth:packetlogger:bthci_acl:btl2cap:btatt")]).utf8))
+        let bare = Reading(Array(Self.json([("4120070003000400030502", 1, "bluetooth:hci_h1:bthci_acl:btl2cap:btatt")]).utf8))
+        let monitored = Reading(Array(Self.json([("4120070003000400030502", 0, "bluetooth:hci_mon:bthci_acl:btl2cap:btatt")]).replacing(
+            "\"bluetooth\": \"Bluetooth\"", with: "\"hci_mon\": {\n\"hci_mon.adapter_id\": \"3\",\n\"hci_mon.opcode\": \"5\"\n}").utf8))
+        for reading in [logged, bare, monitored] {
+            #expect(reading.packets.map(\.bytes) == [Self.packets[2]] && reading.packets.map(\.packet.direction) == [.received])
+            #expect(reading.packets.map(\.packet.content) == [.hci(.acl)] && reading.packets.map(\.packet.number) == [1])
+        }
+        #expect(monitored.packets.map(\.packet.adapter) == [3])
         let without = Self.sample.replacing("\"frame_raw\": [", with: "\"other\": [")
         #expect(Reading(Array(without.utf8)).error?.sentence.contains("tshark -T json -x") == true)
     }

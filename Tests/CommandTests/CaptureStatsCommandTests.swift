@@ -22,8 +22,8 @@ import Testing
             connection 1 with A4:C1:38:01:02:03: 3 PDUs, MTU not in the capture, 31 value bytes at 89 bytes/s
             characteristics:
               handle  uuid  of                 requests  notifications  commands  median  95 %  worst  bytes  bytes/s
-              0x0014  FFE9  A4:C1:38:01:02:03         0              0         1       -     -      -      5        -
-              0x0018  FFE4  A4:C1:38:01:02:03         0              2         0       -     -      -     26      104
+              0x8004  FFE9  A4:C1:38:01:02:03         0              0         1       -     -      -      5        -
+              0x8008  FFE4  A4:C1:38:01:02:03         0              2         0       -     -      -     26      104
             clock of A4:C1:38:01:02:03: not told
             all as it should be
 

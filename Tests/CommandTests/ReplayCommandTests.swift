@@ -66,7 +66,7 @@ import Testing
         #expect(commands.output == #"{"frame":1,"capturedAt":"2026-02-02T22:21:20.100Z","bottle":"A4:C1:38:01:02:03","hex":"4754000106","meaning":"ask for the drink log"}"# + "\n")
         let att = try await replay.run(["att", "-", "--json"], input: Array(Self.sample.utf8))
         #expect(att.lines.count == 3)
-        #expect(att.lines.first.map(String.init) == #"{"frame":1,"time":"1770070880.100000000","adapter":0,"connection":1,"direction":"sent","peer":"A4:C1:38:01:02:03","pdu":"5214004754000106","name":"Write Command","uuid":"FFE9"}"#)
+        #expect(att.lines.first.map(String.init) == #"{"frame":1,"time":"1770070880.100000000","adapter":0,"connection":1,"direction":"sent","peer":"A4:C1:38:01:02:03","pdu":"5204804754000106","name":"Write Command","uuid":"FFE9"}"#)
     }
 
     @Test func `raw lists every delivery`() async throws {

@@ -16,15 +16,27 @@ import Testing
             value(.read, 0xFF02, "aa"), value(.indication, 0x2A05, "01"), value(.notification, nil, "07", handle: 0x0025), value(.notification, nil, "08", handle: 0),
         ])
         #expect(observed.pdus.filter { !$0.att.isSynthetic }.map { hex($0.pdu) } == [
-            "5214004754", "1b18005054", "12140001", "0baa", "1d200001", "1b250007", "1b060008"])
+            "5204804754", "1b08805054", "12048001", "0baa", "1d108001", "1b250007", "1b060008"])
         #expect(observed.pdus.filter { !$0.att.isSynthetic }.map(\.att.characteristic) == [0xFFE9, 0xFFE4, 0xFFE9, 0xFF02, 0x2A05, nil, nil])
         let added = observed.pdus.filter(\.att.isSynthetic).map { hex($0.pdu) }
         #expect(added.contains("020502") && added.contains("030502"))
-        // Discovery of FFE4: declaration 0017, value 0018, notify; then its configuration is written.
-        #expect(added.contains("0907170010" + "1800e4ff"))
-        #expect(added.contains("1219000100"))
-        #expect(added.contains("0a1c00") && added.contains("1e") && added.contains("13"))
+        // Discovery of FFE4: declaration 8007, value 8008, notify; then its configuration is written.
+        #expect(added.contains("0907078010" + "0880e4ff"))
+        #expect(added.contains("1209800100"))
+        #expect(added.contains("0a0c80") && added.contains("1e") && added.contains("13"))
         #expect(observed.pdus.allSatisfy { $0.att.connection.peer == Self.peer })
+    }
+
+    /// Rewritten captures name what discovery told, and have only handles for the rest, of one and the same table.
+    @Test func handlesThatTheTextNamesAreNoOtherCharacteristics() {
+        for handle in UInt16(1)...0x0200 {
+            let observed = Observed(packets: [
+                value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"), value(.writeRequest, nil, "01 00", handle: handle),
+                value(.notification, 0xFF02, "50 54"),
+            ])
+            let named = observed.pdus.filter { !$0.att.isSynthetic }
+            #expect(Set(named.map { Array($0.pdu[1...2]) }).count == 4, "handle \(handle)")
+        }
     }
 
     @Test func connectionsBeginAndEnd() {

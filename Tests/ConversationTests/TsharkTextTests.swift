@@ -23,6 +23,19 @@ import Testing
         #expect(found == expected, "\(path): \(found.count) of \(expected.count), \(zip(found, expected).first { $0 != $1 }.map { "\($0)" } ?? "")")
     }
 
+    /// Kind, direction and adapter of a packet stand beside its bytes in some formats, and in tshark's JSON in fields of their own.
+    @Test(arguments: ["btsnoop", "btsnoop-h1", "btsnoop-monitor", "pcap-monitor", "pcapng-monitor", "pklg", "pklg-be", "pcap-ll-phdr"])
+    func itsJSONOfAnyFormatIsTheCapture(format: String) async throws {
+        let folder = try TemporaryFolder()
+        let rewritten = folder.file("capture.\(format)")
+        #expect(try await Program("waterh-replay").run(["convert", Self.shipped[0], rewritten, "--format", format]).exitCode == 0)
+        let printed = try await Tshark().program.run(["-r", rewritten, "-T", "json", "-x"], limit: 120)
+        try Data(printed.outputBytes).write(to: folder.url("capture.json"))
+        let expected = try await Self.pdus(rewritten), found = try await Self.pdus(folder.file("capture.json"))
+        #expect(expected.count > 100)
+        #expect(found == expected, "\(format): \(found.count) of \(expected.count), \(zip(found, expected).first { $0 != $1 }.map { "\($0)" } ?? "")")
+    }
+
     /// The dump says neither time nor direction; what the packets are it says.
     @Test(arguments: shipped)
     func itsDumpHasThePackets(path: String) async throws {

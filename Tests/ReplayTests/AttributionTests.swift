@@ -247,7 +247,7 @@ import Testing
 /// Discovery that comes after the drinks: of a file it is known in time.
 @Suite struct LateDiscoveryTests {
     /// A btsnoop file of a conversation, read as a file is: ahead where that helps.
-    private func read(_ talk: Conversation) throws -> (amounts: [Int], peers: [BottlePeer]) {
+    private func read(_ talk: Conversation) throws -> (amounts: [Int], models: [BottleModel?], peers: [BottlePeer]) {
         let folder = try TemporaryFolder()
         let path = folder.file("late.btsnoop")
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
@@ -261,9 +261,13 @@ import Testing
         try Data(writer.takeOutput()).write(to: URL(fileURLWithPath: path))
         var file = CaptureFile(path: path)
         var amounts: [Int] = []
-        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { amounts.append($0.record.amountMl) }
+        var models: [BottleModel?] = []
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) {
+            amounts.append($0.record.amountMl)
+            models.append($0.model)
+        }
         try reader.read(&file)
-        return (amounts, reader.peers)
+        return (amounts, models, reader.peers)
     }
 
     @Test func `discovery later on the same connection tells the bottle from a lookalike before it`() throws {
@@ -290,6 +294,25 @@ import Testing
         talk.discoverRetail()
         talk.notifyLog([record(603, 202)])
         #expect(try read(talk).amounts == [200, 202])
+    }
+
+    /// Byte 11 of a record is the battery of a Boost, and nothing of a Vita: who is told only in the end which it was has told nothing of the first drinks.
+    @Test func `a name that is read on a later connection of the same address tells the model of the drinks before it`() throws {
+        var talk = Conversation()
+        talk.discoverRetail()
+        talk.notifyLog([record(601, 200)])
+        talk.disconnect()
+        talk.connect(BluetoothAddress(0x1122_3344_5566))
+        talk.discoverRetail()
+        talk.notifyLog([record(602, 201)])
+        talk.disconnect()
+        talk.connect(Conversation.bottle)
+        talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x00, 0x2A])
+        let name = Array("WaterH-Bottle-1".utf8)
+        talk.received([0x09, UInt8(2 + name.count), 0x03, 0x00] + name)
+        talk.notifyLog([record(603, 202)])
+        let found = try read(talk)
+        #expect(found.amounts == [200, 201, 202] && found.models == [.vita, nil, .vita])
     }
 
     @Test func `through a pipe a guess is confirmed by what comes`() throws {

@@ -8,7 +8,8 @@ struct TextState {
     private static let mostCharacteristics = 4096
 
     private var handles: [BluetoothUUID: UInt16] = [:]
-    private var next: UInt16 = 0x0010
+    /// Far above the handles of real tables, which the same text may name for others of its characteristics.
+    private var next: UInt16 = 0x8000
     /// For values whose characteristic the text does not name: one handle a direction.
     static let unnamedSent: UInt16 = 0x0003
     static let unnamedReceived: UInt16 = 0x0006

@@ -70,7 +70,14 @@ public struct LogAssembler: Sendable {
 
     /// Takes the next part of a value and returns how many bytes that was, at least one (0 only of an empty value).
     private mutating func take(_ part: ArraySlice<UInt8>, of valueSize: Int, _ events: inout [AssemblyEvent]) -> Int {
-        if !header.isEmpty, !LogShape.isWholeMessage(part), !LogShape.isLogHeader(Array(part)) { return continueHeader(part, &events) }
+        if !header.isEmpty {
+            if !LogShape.isWholeMessage(part), !LogShape.isLogHeader(Array(part)) { return continueHeader(part, &events) }
+            // Rule 2 holds for a log of which only a part of the header has come, too.
+            if header.first == UInt8(ascii: "P"), part.count == valueSize, LogShape.isWholeMessage(part) {
+                events.append(message(part))
+                return part.count
+            }
+        }
         switch frame.map({ meaning(of: part, during: $0) }) ?? .newFrame {
         case .continuation:
             return continueFrame(part, valueSize, &events)

@@ -36,7 +36,8 @@ struct AdapterNumbers {
             runsBack = time.flatMap { time in latestBefore.map { $0.sinceEpoch - time.sinceEpoch >= cut } } ?? false
             latest = nil
         }
-        if let time { latest = max(latest ?? time, time) }
+        // The last one, not the latest of all: a clock that was set back inside a section is still the clock that the next section goes on with.
+        if let time { latest = time }
     }
 
     mutating func number(index: Int, _ linkType: LinkType, _ name: [UInt8]) -> UInt32 {

@@ -86,7 +86,8 @@ struct PacketLoggerParser: FormatParser {
 }
 
 extension CapturePacket {
-    fileprivate mutating func setPacketLogger(type: UInt8) {
+    /// Kind and direction by PacketLogger's type byte.
+    mutating func setPacketLogger(type: UInt8) {
         switch type {
         case 0: (content, direction) = (.hci(.command), .sent)
         case 1: (content, direction) = (.hci(.event), .received)

@@ -9,12 +9,16 @@
 ///       "frame.p2p_dir": "1",
 ///       "frame.protocols": "bluetooth:hci_h4:bthci_evt"
 ///
-/// It is read line by line, as tshark lays it out. Without `-x` there are no bytes in it, and nothing can be made of it. Source: tshark 4.0.
+/// It is read line by line, as tshark lays it out. What stands beside a packet's bytes in its file (kind, direction, adapter) is
+/// found under the name of what wrote it. Without `-x` there are no bytes in it, and nothing can be made of it. Source: tshark 4.0.
 struct TsharkJSONParser: FormatParser {
     private var raw: [UInt8]?
     private var time: CaptureTime?
     private var direction: PacketDirection?
     private var number: Int?
+    /// A record of the Linux monitor whose adapter and opcode are told further down.
+    private var monitored: [UInt8]?
+    private var adapter: UInt16 = 0
     private var expectsRaw = false
     private var isClosed = false
     private var frames = 0
@@ -77,7 +81,7 @@ struct TsharkJSONParser: FormatParser {
             isClosed = true
         } else if line.take("\"_index\": ", window) {
             frames += 1
-            (raw, time, direction, number) = (nil, nil, nil, nil)
+            (raw, time, direction, number, monitored, adapter) = (nil, nil, nil, nil, nil, 0)
         } else if line.take("\"frame_raw\": [", window) {
             expectsRaw = true
         } else if line.take("\"frame.time_epoch\": ", window) {
@@ -90,6 +94,14 @@ struct TsharkJSONParser: FormatParser {
         } else if line.take("\"frame.protocols\": ", window), let protocols = Self.quoted(line, window), let raw {
             self.raw = nil
             try deliver(raw, protocols, window, facts: &facts, body)
+        } else if line.take("\"hci_mon.adapter_id\": ", window) {
+            adapter = Self.quoted(line, window).flatMap { window.decimal($0) }.flatMap { UInt16(exactly: $0) } ?? 0
+        } else if line.take("\"hci_mon.opcode\": ", window), let record = monitored {
+            monitored = nil
+            guard let opcode = Self.quoted(line, window).flatMap({ window.decimal($0) }).flatMap({ UInt16(exactly: $0) }) else { return }
+            var packet = CapturePacket(number: facts.packets, time: time, direction: nil, content: .unknown)
+            packet.setMonitor(opcode: opcode, adapter: adapter)
+            try body(packet, record.span.bytes)
         }
     }
 
@@ -98,7 +110,7 @@ struct TsharkJSONParser: FormatParser {
     ) throws {
         // A packet's own number is kept: what was filtered out is missing between them.
         facts.packets = max(facts.packets + 1, number ?? 0)
-        let packet = CapturePacket(number: facts.packets, time: time, direction: direction, content: .unknown)
+        var packet = CapturePacket(number: facts.packets, time: time, direction: direction, content: .unknown)
         func goes(_ name: StaticString) -> Bool { window.has(name, at: protocols.lowerBound) }
         if goes("bluetooth:hci_h4") {
             note(.h4WithDirection, &facts)
@@ -109,10 +121,31 @@ struct TsharkJSONParser: FormatParser {
         } else if goes("bluetooth:btle") || goes("btle") {
             note(.linkLayer, &facts)
             try packet.deliver(.linkLayer, raw.span.bytes, facts: &facts, body)
+        } else if goes("nordic_ble") {
+            note(.nordic, &facts)
+            try packet.deliver(.nordic, raw.span.bytes, facts: &facts, body)
+        } else if goes("bluetooth:hci_mon") {
+            note(.monitor, &facts)
+            monitored = raw
+        } else if goes("bluetooth:packetlogger"), let type = raw.first {
+            note(.packetLogger, &facts)
+            packet.setPacketLogger(type: type)
+            try body(packet, raw.span.bytes.extracting(1..<raw.count))
+        } else if let type = Self.unframed(protocols, window) {
+            note(.h1, &facts)
+            packet.content = .hci(type)
+            try body(packet, raw.span.bytes)
         } else {
             facts.unreadable += 1
             try body(packet, raw.span.bytes)
         }
+    }
+
+    /// What a packet without a type byte is, by the protocol inside.
+    private static func unframed(_ protocols: Range<Int>, _ bytes: RawSpan) -> HCIPacketType? {
+        if bytes.has("bluetooth:hci_h1:bthci_acl", at: protocols.lowerBound) { return .acl }
+        if bytes.has("bluetooth:hci_h1:bthci_evt", at: protocols.lowerBound) { return .event }
+        return bytes.has("bluetooth:hci_h1:bthci_cmd", at: protocols.lowerBound) ? .command : nil
     }
 
     private func note(_ linkType: LinkType, _ facts: inout CaptureFileFacts) {

@@ -31,6 +31,8 @@ public final class BottlePeer {
     var account: DrinkLedger.Account?
     /// Its address is a private one, that changes: it tells nobody apart.
     var isAddressPrivate = false
+    /// Whether the rest of the capture was asked what it is called.
+    var hasForesight = false
     /// Under which `PeerBook` knows it.
     var keys: [PeerBook.Key] = []
     /// The capturing host itself.

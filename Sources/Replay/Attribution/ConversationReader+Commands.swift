@@ -59,16 +59,27 @@ extension ConversationReader {
     /// Before anything is guessed of a side, the rest of the capture is asked. True: it told something, look again.
     func foresee(_ side: ServerSide) -> Bool {
         guard !side.hasForesight else { return false }
-        if let lookAhead {
-            self.lookAhead = nil
-            foresight = lookAhead()
-        }
-        guard let foresight else {
+        guard let foresight = lookedAhead() else {
             side.hasForesight = true
             return false
         }
         side.learn(foresight)
         return true
+    }
+
+    /// Drinks of a bottle whose model nobody has told yet: perhaps the rest of the capture does. What a record's last bytes mean depends on it.
+    func foreseeModel(_ peer: BottlePeer) {
+        guard peer.model == nil, !peer.hasForesight else { return }
+        peer.hasForesight = true
+        if let name = lookedAhead()?.name(peer) { peer.learn(name: name) }
+    }
+
+    private func lookedAhead() -> Foresight? {
+        if let lookAhead {
+            self.lookAhead = nil
+            foresight = lookAhead()
+        }
+        return foresight
     }
 
     /// A value at a handle of which nothing is known: perhaps its bytes tell.

@@ -84,6 +84,7 @@ extension ConversationReader {
         switch output {
         case .records(let batch):
             side.peer.hasSpoken = true
+            foreseeModel(side.peer)
             try sink(.records(batch), TrafficOrigin(side, observation))
         case .message(let message):
             side.peer.hasSpoken = true

@@ -1,12 +1,15 @@
 import Bluetooth
+import BottleProtocol
 
-/// What a capture's discovery tells altogether, found by reading the file once more, ahead.
+/// What a capture's discovery tells altogether, found by reading the file once more, ahead: attribute tables, and what bottles are called.
 ///
 /// Discovery can come late: the bottle was connected before the recording began, and somebody asked for its table in the middle, or on
-/// the next connection only. A pipe can be read only once; of a file it is worth a second reading, as soon as there is something to ask.
+/// the next connection only; so can its name, by which its model is known. A pipe can be read only once; of a file it is worth a second reading, as soon as there is something to ask.
 public struct Foresight {
     private var tables: [Key: AttributeTable] = [:]
     private var byAddress: [BluetoothAddress: AttributeTable] = [:]
+    /// Names of bottles, advertised or read at any time.
+    private var names: [PeerBook.Key: String] = [:]
     /// A capture of more connections than this is told by what comes before, as a pipe is.
     private static let mostTables = 10_000
 
@@ -36,6 +39,15 @@ public struct Foresight {
         }
         _ = try? file.forEachEvent(from: reassembler) { event, bytes in try reader.receive(event, bytes) }
         (self.tables, self.byAddress) = (tables, byAddress)
+        for peer in reader.peers {
+            guard let name = peer.name, BottleName.isBottle(name) else { continue }
+            for key in peer.keys { names[key] = name }
+        }
+    }
+
+    /// What a bottle will have told to be called by the capture's end.
+    func name(_ peer: BottlePeer) -> String? {
+        peer.keys.lazy.compactMap { names[$0] }.first
     }
 
     /// What discovery on this very connection will have told by its end.
