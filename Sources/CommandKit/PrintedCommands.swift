@@ -86,6 +86,14 @@ public struct PrintedCommands: Hashable, Sendable {
 
     /// As a shell takes it for one word.
     public static func quoted(_ text: String) -> String {
-        text.wholeMatch(of: /[A-Za-z0-9_.\/:@%+=,-]+/) != nil ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+        let isPlain = !text.isEmpty && text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: plainMarks.contains(byte)
+            }
+        }
+        return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
     }
+
+    private static let plainMarks = Array("_./:@%+=,-".utf8)
 }

@@ -73,7 +73,7 @@ struct Depot: Sendable {
 
     func outlets() -> GatewayDriver.Outlets {
         var outlets = GatewayDriver.Outlets()
-        outlets.todayTotal = { try desk().state().pace.dailyTotalMl }
+        outlets.todayTotal = { try desk().totalToday() }
         outlets.light = { try desk().light(ofBottle: $0) }
         outlets.lit = { try desk().noteLight($1, ofBottle: $0) }
         return outlets

@@ -464,6 +464,9 @@ import TrackerCore
         let asked = [read(second: 3), read(second: 2, tail: 9), read(second: 1), read(second: 3, tail: 9), read(second: 4)].map(\.raw)
         #expect(try journal.standing(of: asked, from: bottle) == [doubted.received, late.received, read(second: 1).received, nil, nil])
         #expect(try journal.standing(of: asked, from: "another").allSatisfy { $0 == nil })
+        // Also where pieces of other lengths stand between them, and where nothing is asked.
+        #expect(try journal.standing(of: [[1], read(second: 1).raw, [], read(second: 2).raw + [0]], from: bottle).prefix(3) == [nil, read(second: 1).received, nil])
+        #expect(try journal.standing(of: [], from: bottle) == [])
     }
 
     @Test(arguments: Kind.allCases) func `a log is compared without making anything known`(_ kind: Kind) throws {

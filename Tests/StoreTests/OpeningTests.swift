@@ -117,6 +117,39 @@ import TrackerCore
         #expect(try TrackerStore(path: path).append([entry()]) == [.stored])
     }
 
+    /// An empty file takes the steps as one text, in which columns of later steps stand in their tables: nothing differs by a letter.
+    @Test func aNewStoresTablesAreThoseThatTheStepsMake() throws {
+        func tables(_ fill: (Database) throws -> Void) throws -> [String] {
+            try DatabaseQueue().write { db in
+                try fill(db)
+                return try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").map(\.description)
+            }
+        }
+        for count in 1...Schema.migrations.count {
+            let steps = Array(Schema.migrations.prefix(count))
+            let stepwise = try tables { db in for step in steps { try db.execute(sql: step.sql) } }
+            #expect(try tables { try $0.execute(sql: Schema.atOnce(steps)) } == stepwise)
+        }
+        #expect(!Schema.atOnce(Schema.migrations).contains("ALTER TABLE"))
+    }
+
+    @Test func aReadChangesNothing() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let error = #expect(throws: StoreError.self) { try store.read { try $0.execute(sql: "INSERT INTO counter (name, value) VALUES ('read', 1)") } }
+        #expect(error?.kind == .readOnly)
+        struct Failure: Error {}
+        #expect(throws: Failure.self) {
+            try store.read { db in
+                try db.execute(sql: "DROP TABLE day")
+                throw Failure()
+            }
+        }
+        // What it made stays away, and the connection is free for others.
+        #expect(try store.read { try Counter.value("read", $0) } == 0)
+        #expect(try TrackerStore(path: scratch.path).append([entry()]) == [.stored])
+        #expect(try store.allDrinks().count == 1)
+    }
+
     /// A store of every earlier schema is brought up to date and keeps what it has.
     @Test func everyEarlierSchemaIsMigrated() throws {
         for steps in 1..<Schema.migrations.count {
@@ -216,6 +249,8 @@ import TrackerCore
             }
         }
         #expect(tables == Schema.columns)
+        // Else each opening asks for every table: put the found one there.
+        #expect(try store.read { try Schema.texts($0) } == Schema.usualTexts)
     }
 
     @Test func flippedBytesNeverTrap() throws {

@@ -31,13 +31,13 @@ extension LogDrain {
         let left = evidence.told.map { evidence.latest.count - $0.count } ?? 0
         // A log does not become empty by itself: "nothing" was the answer to another question, or the end of another dump, and then the answer to this
         // question is still to come.
-        let isImpossible = dump.records.isEmpty && (evidence.told == nil ? !evidence.latest.isEmpty : left > 0)
+        let isImpossible = dump.isEmpty && (evidence.told == nil ? !evidence.latest.isEmpty : left > 0)
         if isImpossible {
             isBehind = true
             if evidence.disbelievesNothing() { return another(complete: true, at: now) }
         }
         // Nor does one of which so far only pieces came.
-        let isUnlikely = dump.records.isEmpty && evidence.hasBegun && evidence.latest.isEmpty && evidence.forgotten.isEmpty && evidence.told == nil
+        let isUnlikely = dump.isEmpty && evidence.hasBegun && evidence.latest.isEmpty && evidence.forgotten.isEmpty && evidence.told == nil
         let verdict = evidence.note(dump.records)
         evidence.isOpen = lacksBeginning(dump)
         switch verdict {

@@ -56,6 +56,9 @@ extension LogDrain {
             return sequence.filter { seen.insert($0).inserted }
         }
 
+        /// No record came in a frame.
+        var isEmpty: Bool { frames.allSatisfy(\.isEmpty) }
+
         /// Records that may be made of two: the length of a frame is a weak proof, values lost of two frames can add up to one.
         var unproven: Set<[UInt8]> { pieced.subtracting(proven) }
 

@@ -8,6 +8,16 @@ extension TrackerStore {
         try read { db in try facts(context, db) }
     }
 
+    /// What was drunk on the day that runs, and nothing else.
+    public func intake(_ context: WriteContext) throws -> DayIntake {
+        try read { db in try intake(Settings.restored(from: try SettingTable.texts(db)).settings, context, db) }
+    }
+
+    private func intake(_ settings: Settings, _ context: WriteContext, _ db: Database) throws -> DayIntake {
+        let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
+        return DayIntake(day: today, folding: try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.asked) })
+    }
+
     /// Evaluates without telling anybody or remembering anything: what `status` shows.
     /// - Parameter canNotify: whether a notification would reach somebody (`notifications` in the state).
     public func look(_ context: WriteContext, canNotify: Bool = false) throws -> Evaluation {
@@ -88,10 +98,10 @@ extension TrackerStore {
 
     private func facts(_ context: WriteContext, _ db: Database) throws -> TrackerFacts {
         let settings = Settings.restored(from: try SettingTable.texts(db)).settings.usually(usualUnits)
-        let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
-        let drinks = try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.asked) }
+        let intake = try intake(settings, context, db)
+        let today = intake.day
         var facts = TrackerFacts(
-            settings: settings, zone: context.zone, days: [today: DayIntake(day: today, folding: drinks)],
+            settings: settings, zone: context.zone, days: [today: intake],
             engineDay: try engineDay(today, db), waterline: try waterlineFacts(context, db))
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
         // How the last poll went is worth no drink: where it cannot be read, all else is shown.

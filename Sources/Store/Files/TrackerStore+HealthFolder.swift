@@ -9,7 +9,7 @@ extension TrackerStore {
     ///
     /// Call it after a commit; the store is right whatever becomes of the files, and the next call mends them.
     public func updateHealthFiles() throws {
-        guard path != ":memory:", case let look = try healthLook(), look.isWanted, !look.isDone else { return }
+        guard path != ":memory:", try settings().healthEnabled, case let look = try healthLook(), look.isWanted, !look.isDone else { return }
         try remember(HealthFile.both(beside: path), madeFolder: HealthFile.makeFolder(beside: path), known: look.written)
         let turn = try HealthFile.takeTurn(beside: path)
         defer { close(turn) }

@@ -20,6 +20,8 @@ struct JournalWriter {
     private var hasUndated: Bool
 
     private let findDated: Statement
+    /// The place of `reading` in what `findDated` finds.
+    private static let readingColumn = 5
     private let insertRecord: Statement
     private let insertDrink: Statement
 
@@ -126,8 +128,9 @@ struct JournalWriter {
     /// The same bytes read in another way change their row, and the drink that came of it (promise 3). Read in the same
     /// way nothing moves: the first resolution is final.
     private mutating func reread(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        let before = (wall: row["wall"] as String?, ml: row["amountMl"] as Int, verdict: row["verdict"] as String, reading: row["reading"] as String?)
-        guard let reading = entry.reading, before.reading != reading, row["reason"] as String? != Self.byHand else { return }
+        // As a rule it was read in the same way: by the column's place, since this is asked for each record of each poll.
+        guard let reading = entry.reading, row[Self.readingColumn] as String? != reading, row["reason"] as String? != Self.byHand else { return }
+        let before = (wall: row["wall"] as String?, ml: row["amountMl"] as Int, verdict: row["verdict"] as String)
         let (verdict, _) = Self.columns(entry)
         let wall = Self.wall(entry)
         guard before.wall != wall || before.ml != entry.amountMl || before.verdict != verdict else { return try noteReading(row, entry) }

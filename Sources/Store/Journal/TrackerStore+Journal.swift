@@ -58,18 +58,29 @@ extension TrackerStore: Journal {
         try checkPlace()
         return try read { db in
             guard let id = try BottleTable.known(bottle, db) else { return records.map { _ in nil } }
-            let find = try db.cachedStatement(sql: """
-                SELECT received FROM bottle_record WHERE bottle = :bottle AND substr(raw, 1, 8) = :identity
-                    AND (raw = :raw OR isDrink = :isDrink AND verdict IN ('drink', 'notADrink')) ORDER BY received LIMIT 1
-                """)
-            return try records.map { raw in
-                let received = try Int64.fetchOne(find, arguments: [
-                    "bottle": id, "identity": DatabaseValue(bytes: Array(raw.prefix(JournalEntry.identityLength))), "raw": DatabaseValue(bytes: raw),
-                    "isDrink": JournalEntry.isFlaggedDrink(raw),
-                ])
-                return received.map(Instant.init(milliseconds:))
+            // Records of one length, as a bottle's are, are one question: laid end to end here, and cut apart by SQLite.
+            guard let size = records.first?.count, size > 0, records.allSatisfy({ $0.count == size }) else {
+                return try records.flatMap { try Self.standing(of: [$0], size: $0.count, bottle: id, db) }
             }
+            return try Self.standing(of: records, size: size, bottle: id, db)
         }
+    }
+
+    private static func standing(of records: [[UInt8]], size: Int, bottle: Int64, _ db: Database) throws -> [Instant?] {
+        let find = try db.cachedStatement(sql: """
+            WITH RECURSIVE record (n, raw) AS (
+                SELECT 0, substr(:records, 1, :size)
+                UNION ALL SELECT n + 1, substr(:records, (n + 1) * :size + 1, :size) FROM record WHERE n + 1 < :count
+            )
+            SELECT (SELECT received FROM bottle_record b WHERE b.bottle = :bottle AND substr(b.raw, 1, 8) = substr(record.raw, 1, \(JournalEntry.identityLength))
+                AND (b.raw = record.raw OR b.isDrink = (substr(:flags, n + 1, 1) = x'01') AND b.verdict IN ('drink', 'notADrink')) ORDER BY b.received LIMIT 1)
+            FROM record ORDER BY n
+            """)
+        let flags: [UInt8] = records.map { JournalEntry.isFlaggedDrink($0) ? 1 : 0 }
+        let received = try Int64?.fetchAll(find, arguments: [
+            "records": DatabaseValue(bytes: Array(records.joined())), "size": size, "count": records.count, "bottle": bottle, "flags": DatabaseValue(bytes: flags),
+        ])
+        return received.map { $0.map(Instant.init(milliseconds:)) }
     }
 
     /// End of this bottle's last poll that read the whole log.

@@ -92,9 +92,25 @@ public struct TrackerStore: Sendable {
         init(_ zone: String?) { self.zone = Mutex(zone) }
     }
 
-    /// Runs reads on one consistent state.
+    /// Runs reads on one consistent state. Nothing stays of what a read might write.
+    ///
+    /// Not `DatabaseQueue.read`: its `PRAGMA query_only` makes SQLite prepare all statements of the connection anew, twice a read. Here the transaction is
+    /// taken back instead, and who wrote in it is told.
     func read<T>(_ body: (Database) throws -> T) throws -> T {
-        try Self.sentences(at: path) { try database.read(body) }
+        try Self.sentences(at: path) {
+            try database.unsafeRead { db in
+                let before = db.totalChangesCount
+                try db.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
+                let result = Result { try body(db) }
+                let isWhole = db.isInsideTransaction
+                if isWhole { try db.cachedStatement(sql: "ROLLBACK TRANSACTION").execute() }
+                let value = try result.get()
+                // A failure that the body passed over has ended the transaction: what came after it was of another state.
+                guard isWhole else { throw DatabaseError(resultCode: .SQLITE_ABORT, message: "The read was broken off") }
+                guard db.totalChangesCount == before else { throw DatabaseError(resultCode: .SQLITE_READONLY, message: "A read wrote; it was taken back") }
+                return value
+            }
+        }
     }
 
     /// Runs writes in one transaction: all or nothing, on the disk when this returns.

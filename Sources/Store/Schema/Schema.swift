@@ -27,9 +27,10 @@ enum Schema {
             try database.write { db in
                 // Another process may have taken these steps while we waited for the lock.
                 guard try version(db, path: path) == steps.lowerBound else { return }
+                if steps.lowerBound == 0 { try db.execute(sql: atOnce(migrations)) }
                 for step in steps {
-                    try db.execute(sql: migrations[step].sql)
-                    try db.execute(sql: "INSERT INTO migration (name) VALUES (?)", arguments: [migrations[step].name])
+                    if steps.lowerBound > 0 { try db.execute(sql: migrations[step].sql) }
+                    try db.cachedStatement(sql: "INSERT INTO migration (name) VALUES (?)").execute(arguments: [migrations[step].name])
                 }
                 try db.execute(sql: "PRAGMA application_id = \(applicationID)")
                 try db.execute(sql: "PRAGMA user_version = \(steps.upperBound)")

@@ -16,7 +16,7 @@ enum BottleTable {
     }
 
     static func known(_ name: String, _ db: Database) throws -> Int64? {
-        try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [name])
+        try Int64.fetchOne(try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ?"), arguments: [name])
     }
 
     /// What it is known by without anybody having given it that name: addresses, serial numbers.

@@ -2,6 +2,9 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
+    /// What was drunk on the day that runs now, in millilitres.
+    public func totalToday() throws -> Int { try store.intake(context).totalMl }
+
     /// The session that runs, else the last one; `nil` where there was none.
     public func sessionIfAny() throws -> SessionReport? {
         if let active = try store.activeSession(at: now) { return SessionReport(active) }
