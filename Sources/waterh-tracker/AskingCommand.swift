@@ -45,7 +45,7 @@ struct LoggedDrink: Decodable {
     var drink: Drink
 
     static func stored(_ answer: Data, _ desk: Desk) throws -> StoredDrink? {
-        try desk.store.drinks(named: "d\(try JSONDecoder().decode(Self.self, from: answer).drink.number)").first
+        try desk.tracker.drinks(named: "d\(try JSONDecoder().decode(Self.self, from: answer).drink.number)").first
     }
 }
 

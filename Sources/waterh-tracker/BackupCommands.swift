@@ -53,8 +53,8 @@ struct Restore: StoreCommand {
             try input.read { try spool.write($0) }
             try spool.commit()
         }
-        if try desk.store.isUsed() {
-            try Confirmation.ask("Replace everything in \(desk.store.path)?", isConfirmed: yes, console: desk.console)
+        if try desk.tracker.isUsed() {
+            try Confirmation.ask("Replace everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
         }
         let contents = try desk.tracker.restore(from: backup, scratch: scratch.path)
         try desk.say(contents) {

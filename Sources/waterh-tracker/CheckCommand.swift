@@ -33,7 +33,7 @@ struct Check: WaitingCommand {
 
     private func tell(_ desk: Desk) async throws -> CheckReport {
         let output = OutputSink(show: show, isJSON: desk.isJSON, console: desk.console)
-        let desktop = await TrackerDesktop.open(store: desk.store.path) { Diagnostics.line($0) }
+        let desktop = await TrackerDesktop.open(store: desk.path) { Diagnostics.line($0) }
         let sinks: [any NotificationSink] = [desktop, output]
         guard desk.isJSON else {
             let report = try await desk.tracker.tell(sinks)
@@ -88,8 +88,9 @@ private enum Doctor {
     }
 
     static func run(_ desk: Desk) async throws {
-        let tables = try desk.store.rowCounts()
-        let findings = try await store(desk) + rights(desk)
+        let upkeep = try desk.tracker.upkeep()
+        let tables = upkeep.rows
+        let findings = await store(upkeep, desk) + rights(desk)
         let counts = tables.map { (camelCase($0.table), $0.rows) }
         let report = Report(findings: findings.map(\.withWholeCommands), tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
         try desk.say(report) {
@@ -109,27 +110,21 @@ private enum Doctor {
         return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
-    private static func store(_ desk: Desk) throws -> [Finding] {
-        let problems = try desk.store.integrityProblems()
-        let counts = try desk.store.journalCounts()
-        let doubts = try desk.store.doubts()
-        let quarantine = try desk.store.quarantineCounts()
-        let unreadable = try desk.store.unreadableRows()
-        let (_, refused) = try desk.store.settingsAndRefused()
-        let bottles = try desk.store.bottles()
+    private static func store(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
+        let (problems, counts, doubts, unreadable, refused, bottles) = (upkeep.damage, upkeep.journal, upkeep.doubts, upkeep.unreadable, upkeep.refused, upkeep.bottles)
         return [
             Finding(
-                name: "store", ok: problems.isEmpty, detail: problems.isEmpty ? desk.store.path : problems.joined(separator: "; "),
-                advice: problems.isEmpty ? nil : "Copy it away, then: sqlite3 \(desk.store.path) .recover | sqlite3 repaired.sqlite"),
+                name: "store", ok: problems.isEmpty, detail: problems.isEmpty ? desk.path : problems.joined(separator: "; "),
+                advice: problems.isEmpty ? nil : "Copy it away, then: sqlite3 \(desk.path) .recover | sqlite3 repaired.sqlite"),
             Finding(
                 name: "journal", ok: counts.quarantined == 0,
                 detail: "\(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), \(counts.quarantined) not counted"
                     + (doubts.isEmpty ? "" : " (\(doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")))"),
                 advice: counts.quarantined == 0 ? nil : "They are kept and tried again at each poll. See them with: waterh-tracker journal list"),
             Finding(
-                name: "quarantine", ok: quarantine.received == 0,
-                detail: "\(quarantine.received) undecodable deliver\(quarantine.received == 1 ? "y" : "ies"), \(quarantine.evicted) of them no longer kept",
-                advice: quarantine.received == 0 ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
+                name: "quarantine", ok: upkeep.junkReceived == 0,
+                detail: "\(upkeep.junkReceived) undecodable deliver\(upkeep.junkReceived == 1 ? "y" : "ies"), \(upkeep.junkNotKept) of them no longer kept",
+                advice: upkeep.junkReceived == 0 ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
             Finding(
                 name: "readable", ok: unreadable.isEmpty,
                 detail: unreadable.isEmpty
@@ -138,9 +133,9 @@ private enum Doctor {
             Finding(
                 name: "settings", ok: refused.isEmpty, detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
                 advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),
-            sync(try desk.store.outbox(), try desk.store.syncReport().report),
-        ] + (try outlets(desk)) + [
-            Finding(name: "page", ok: true, detail: "a running service shows it at http://\(try desk.store.settings().service.httpListen)/", advice: nil),
+            sync(upkeep.outbox, upkeep.sync),
+        ] + outlets(upkeep, desk) + [
+            Finding(name: "page", ok: true, detail: "a running service shows it at http://\(upkeep.listen)/", advice: nil),
             Finding(name: "zone", ok: true, detail: "\(desk.zone.id), now \(desk.dateTime(desk.now))", advice: nil),
             Finding(
                 name: "bottles", ok: true,
@@ -151,8 +146,8 @@ private enum Doctor {
     }
 
     /// What stands between the service and a broker, as it was when a service tried last.
-    private static func outlets(_ desk: Desk) throws -> [Finding] {
-        try desk.store.outletTroubles().map { Finding(name: $0.outlet, ok: false, detail: $0.words, advice: "Ask now, with: waterh-gateway doctor --store \(desk.store.path)") }
+    private static func outlets(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
+        upkeep.troubles.map { Finding(name: $0.outlet, ok: false, detail: $0.words, advice: "Ask now, with: waterh-gateway doctor --store \(desk.path)") }
     }
 
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {
@@ -176,7 +171,7 @@ private enum Doctor {
         let systemBus = files.fileExists(atPath: "/run/dbus/system_bus_socket")
         let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter { $0.hasPrefix("hci") }
         let hasBus = SessionBus.find() != nil
-        let hasDesktop = await TrackerDesktop.open(store: desk.store.path) { _ in }.canShow()
+        let hasDesktop = await TrackerDesktop.open(store: desk.path) { _ in }.canShow()
         return [
             Finding(
                 name: "adapter", ok: !adapters.isEmpty,

@@ -36,7 +36,7 @@ struct Export: WaitingCommand {
 
     func run(_ desk: Desk) async throws {
         guard isStream else { return try write(desk) }
-        let last = try desk.store.lastDrinkPlace()
+        let last = try desk.tracker.lastChange()
         guard after ?? 0 <= last else {
             throw CommandFailure(.badInput, "The store's last change has the position \(last): there is none behind \(after ?? 0).", advice: "Begin anew without --after: it is another store than before.")
         }
@@ -91,7 +91,7 @@ struct Import: StoreCommand {
 
 extension Desk {
     /// The files of the open store: nobody but SQLite may open them, or its locks are gone.
-    var storeFiles: [String] { ["", "-wal", "-shm", "-journal"].map { store.path + $0 } }
+    var storeFiles: [String] { ["", "-wal", "-shm", "-journal"].map { path + $0 } }
 }
 
 struct Purge: WaitingCommand {
@@ -102,7 +102,7 @@ struct Purge: WaitingCommand {
     @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
 
     func run(_ desk: Desk) async throws {
-        try Confirmation.ask("Delete everything in \(desk.store.path)?", isConfirmed: yes, console: desk.console)
+        try Confirmation.ask("Delete everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
         try desk.say(try await desk.tracker.purge()) { ["Everything is deleted. Start anew with: waterh-tracker setup"] }
     }
 }

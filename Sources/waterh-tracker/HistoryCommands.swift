@@ -98,7 +98,7 @@ private enum MonthView {
     /// A calendar: `#` met, `+` something, `.` nothing, blank to come; in colour on a terminal.
     private static func lines(_ days: [DayReport], _ met: Int, _ desk: Desk) -> [String] {
         guard let first = days.first?.day else { return [] }
-        let firstDay = (try? desk.store.settings().weekFirstDay.weekday) ?? 0
+        let firstDay = (try? desk.tracker.settingsInForce().weekFirstDay.weekday) ?? 0
         let names = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
         var lines = ["\(first.description.prefix(7))", (0..<7).map { names[(firstDay + $0) % 7].padded(5) }.joined()]
         var row = String(repeating: " ", count: 5 * ((first.weekday - firstDay + 7) % 7))

@@ -43,7 +43,8 @@ struct Desk {
     /// The clock of a command that goes on.
     func clock(speed: Double) -> DeskClock { DeskClock(from: given, speed: speed) }
 
-    var store: TrackerStore { tracker.store }
+    /// The store's file.
+    var path: String { tracker.path }
     var context: WriteContext { tracker.context }
     var now: Instant { tracker.now }
     var zone: Zone { tracker.zone }
@@ -89,11 +90,11 @@ struct Desk {
     }
 
     /// An amount of drink in the units that the settings ask for.
-    func amount(_ ml: Int) -> String { ((try? store.settings().amountUnits) ?? .ml).text(ml) }
+    func amount(_ ml: Int) -> String { ((try? tracker.settingsInForce().amountUnits) ?? .ml).text(ml) }
 
     /// A water's volume in the units that the settings ask for: `8 oz`, `237 ml`.
     func volume(_ oz: Double) throws -> String {
-        switch try store.settings().units {
+        switch try tracker.settingsInForce().units {
         case .oz: "\(Amounts.decimal((oz * 10).rounded() / 10)) oz"
         case .ml: "\(Ounces.millilitres(oz)) ml"
         }

@@ -45,7 +45,7 @@ struct Setup: AsyncParsableCommand {
         var changes = zip(TrackerDesk.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
             .compactMap { name, value in value.map { (name: name, text: $0) } }
         // What was given has to be possible before anything is asked.
-        var settings = try desk.store.settings()
+        var settings = try desk.tracker.settingsInForce()
         for change in changes { try settings.set(change.name, to: change.text) }
         let isFirst = try desk.tracker.isFirstVisit()
         let asks = !yes && !desk.isJSON && desk.console.canAsk
@@ -74,7 +74,7 @@ struct Setup: AsyncParsableCommand {
             ("waterline.intervalMinutes", "Minutes between them?"), ("waterline.warningThreshold", "Warn at which value?"),
             ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Your goal a day, ml?"),
         ]
-        var settings = try desk.store.settings()
+        var settings = try desk.tracker.settingsInForce()
         var changes: [(name: String, text: String)] = []
         for (name, question) in questions where !given.contains(name) {
             while true {

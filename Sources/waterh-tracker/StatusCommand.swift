@@ -92,7 +92,7 @@ extension StatusText {
         if snapshot.syncReport.refused > 0 {
             lines.append("\(counted(snapshot.syncReport.refused, "row")) of the sync server not taken: waterh-tracker check --doctor")
         }
-        for trouble in try desk.store.outletTroubles() { lines.append(console.paint("\(trouble.outlet.uppercased()): \(trouble.words)", .amber)) }
+        for trouble in try desk.tracker.outletTroubles() { lines.append(console.paint("\(trouble.outlet.uppercased()): \(trouble.words)", .amber)) }
         lines += try today(desk)
         lines += try waterline(snapshot, desk)
         return lines
@@ -110,7 +110,7 @@ extension StatusText {
     }
 
     private static func today(_ desk: Desk) throws -> [String] {
-        let drinks = try desk.store.drinks(on: desk.tracker.today(), knownAt: desk.tracker.context.asked)
+        let drinks = try desk.tracker.drinksToday()
         guard !drinks.isEmpty else { return ["", MainView.emptyList] }
         let shown = drinks.suffix(8).reversed().map { drink in
             "  \("d\(drink.number)".padded(7)) \(desk.time(drink.at))  \(desk.amount(drink.ml).aligned(8))  \(drink.source.rawValue)"

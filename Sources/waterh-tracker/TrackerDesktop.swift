@@ -16,7 +16,7 @@ enum TrackerDesktop {
 
     /// Shows that it works.
     static func tryOut(title: String, body: String, on desk: TrackerDesk) async throws -> Bool {
-        let (desktop, day) = (await open(store: desk.store.path) { _ in }, try desk.today())
+        let (desktop, day) = (await open(store: desk.path) { _ in }, try desk.today())
         return await desktop.deliver(
             TrackerNotification(kind: .recovery, notificationId: "setup", title: title, body: body, urgency: .normal, sound: true, dayKey: day, acceptance: .recovery))
     }

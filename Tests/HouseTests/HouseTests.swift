@@ -71,6 +71,15 @@ struct HouseTests {
         #expect(nameless == [] && all > 80)
     }
 
+    /// Opening a store and following its lines is the tracker's own; all else has a name at the desk, for every surface.
+    @Test("a command of the tracker asks the desk, and not the store behind it")
+    func deskIsAsked() throws {
+        let own: Set = ["DeskOpening.swift", "DrinkStream.swift", "Options.swift"]
+        let files = try Repository.files(in: ["Sources/waterh-tracker"], root: Repository.root).filter { $0.path.hasSuffix(".swift") }
+        let around = files.filter { file in !own.contains { file.path.hasSuffix("/" + $0) } && file.text.contains(/\.store\.[a-z]\w*\(/) }.map(\.path)
+        #expect(around == [] && files.count > 20)
+    }
+
     @Test("every folder with sources is a target's")
     func folders() throws {
         let broken = try Self.house.get().strayFolders(root: Repository.root, scripted: HouseRules.scripted)

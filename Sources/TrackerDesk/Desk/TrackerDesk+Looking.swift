@@ -2,8 +2,14 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
+    /// The counted drinks of the day that runs now, oldest first.
+    public func drinksToday() throws -> [StoredDrink] { try store.drinks(on: try today(), knownAt: context.asked) }
+
     /// What was drunk on the day that runs now, in millilitres.
     public func totalToday() throws -> Int { try store.intake(context).totalMl }
+
+    /// The drinks that a name in our lists can mean: none, or one as a rule.
+    public func drinks(named name: String) throws -> [StoredDrink] { try store.drinks(named: name) }
 
     /// The session that runs, else the last one; `nil` where there was none.
     public func sessionIfAny() throws -> SessionReport? {

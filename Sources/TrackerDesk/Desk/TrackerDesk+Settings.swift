@@ -8,6 +8,9 @@ extension TrackerDesk {
         return SettingsReport(Settings.catalogue.map { Self.line($0.name, settings) }, refused: refused)
     }
 
+    /// The settings in force, for a surface that puts amounts into words or asks before it changes one.
+    public func settingsInForce() throws -> Settings { try store.settings() }
+
     /// One setting.
     public func setting(_ name: String) throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()

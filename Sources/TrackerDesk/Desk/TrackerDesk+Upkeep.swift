@@ -1,0 +1,29 @@
+import Store
+import TrackerCore
+
+extension TrackerDesk {
+    /// The store's file.
+    public var path: String { store.path }
+
+    /// How the store itself is. Changes nothing.
+    public func upkeep() throws -> UpkeepReport {
+        let (settings, refused) = try store.settingsAndRefused()
+        let junk = try store.quarantineCounts()
+        return UpkeepReport(
+            rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
+            doubts: try store.doubts().map { JournalReport.Doubt(reason: $0.reason, count: $0.count) }, junkReceived: junk.received, junkNotKept: junk.evicted,
+            unreadable: try store.unreadableRows(), refused: refused, outbox: try store.outbox(), sync: try store.syncReport().report,
+            troubles: try outletTroubles(), listen: settings.service.httpListen, bottles: try store.bottles())
+    }
+
+    /// Places that are told of the day and could not be, as it was when a service tried last.
+    public func outletTroubles() throws -> [UpkeepReport.OutletTrouble] {
+        try store.outletTroubles().map { UpkeepReport.OutletTrouble(outlet: $0.outlet, words: $0.words) }
+    }
+
+    /// Whether there is anything that a restore would replace.
+    public func isUsed() throws -> Bool { try store.isUsed() }
+
+    /// The position of the last change of a drink: where a reader of changes goes on.
+    public func lastChange() throws -> Int64 { try store.lastDrinkPlace() }
+}
