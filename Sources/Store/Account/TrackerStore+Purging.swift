@@ -29,7 +29,7 @@ extension TrackerStore {
 
     static func integrityProblems(_ db: Database) throws -> [String] {
         try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
-            + Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map { "a row of \($0[0] as String? ?? "?") points nowhere" }
+            + Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map { "a row of \((try? $0.checked("table", String.self)) ?? "?") points nowhere" }
     }
 
     /// The tables that hold what people and bottles said: all but the list of migrations.

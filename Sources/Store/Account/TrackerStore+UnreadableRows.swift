@@ -25,6 +25,8 @@ extension TrackerStore {
             try look("profile") { try Profile(row: $0) }
             try look("preset") { try PresetTable.preset($0) }
             try look("day") { try DayGoals.goal($0) }
+            try look("setting") { try SettingTable.pair($0) }
+            try look("bottle_setting") { try SettingTable.pair($0) }
             try look("bottle") { row in try ["lastPoll", "lastCompletePoll"].map { try row.instantIfAny($0) } }
             return found
         }

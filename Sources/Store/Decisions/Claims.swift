@@ -13,10 +13,9 @@ struct Claims {
     /// Takes the decision for this process; `false` while another has it.
     func take(_ id: String, _ db: Database) throws -> Bool {
         let row = try Row.fetchOne(db, sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?", arguments: [id])
-        if let row, row["claimant"] != claimant {
+        if let row, (try? row.checked("claimant", String.self)) != claimant, let claimedAt = try? row.instant("claimedAt") {
             // The other's clock may be ahead of ours, and far off after a wrong clock: only near is live.
-            let age = Instant(milliseconds: row["claimedAt"]).seconds(to: now)
-            if age.magnitude < Self.leaseSeconds { return false }
+            if claimedAt.seconds(to: now).magnitude < Self.leaseSeconds { return false }
         }
         try db.execute(
             sql: "INSERT OR REPLACE INTO claim (id, claimant, claimedAt) VALUES (?, ?, ?)",

@@ -33,9 +33,10 @@ enum ChangedRow: Codable {
 
     static func drink(_ number: Int64, _ db: Database) throws -> ChangedRow {
         let row = try DrinkTable.row(number, db)
-        return .drink(number, before: row.map {
+        return .drink(number, before: try row.map {
             DrinkFields(
-                instant: $0["instant"], zone: $0["zone"], localDay: $0["localDay"], ml: $0["ml"], deleted: $0["deleted"])
+                instant: try $0.checked("instant"), zone: try $0.checked("zone"), localDay: try $0.checked("localDay"), ml: try $0.checked("ml"),
+                deleted: try $0.checked("deleted"))
         })
     }
 }
@@ -43,10 +44,10 @@ enum ChangedRow: Codable {
 extension ChangedRow {
     static func log(_ seq: Int, _ db: Database) throws -> ChangedRow {
         let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE seq = ?", arguments: [seq])
-        return .log(Int64(seq), before: row.map {
+        return .log(Int64(seq), before: try row.map {
             LogFields(
-                timestamp: $0["timestamp"], estimate: $0["standardDrinkEstimate"], amountOz: $0["amountOz"],
-                deleted: $0["deleted"])
+                timestamp: try $0.checked("timestamp"), estimate: try $0.checked("standardDrinkEstimate"), amountOz: try $0.checked("amountOz"),
+                deleted: try $0.checked("deleted"))
         })
     }
 }
@@ -76,15 +77,17 @@ extension TrackerStore {
         try write { db in
             var before = Int64.max
             while let row = try Row.fetchOne(db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before]) {
-                before = row["id"]
-                let text: String = row["before"]
-                let rows = try JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
+                before = try row.checked("id")
+                // What nobody can read cannot be taken back: it is passed over, as it is everywhere.
+                guard let text = try? row.checked("before", String.self), let what = try? row.checked("what", String.self),
+                    let rows = try? JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
+                else { continue }
                 if sparingSessions, rows.contains(where: \.isOfSession) { continue }
                 try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
                 guard try rows.allSatisfy({ try isOpen($0, db) }) else { continue }
                 for changed in rows { try restore(changed, context, db) }
                 try Counter.add("drink.rewrites", 1, db)
-                return row["what"]
+                return what
             }
             throw Refusal("nothingToUndo", "There is nothing to take back.")
         }

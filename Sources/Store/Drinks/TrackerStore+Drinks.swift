@@ -35,9 +35,9 @@ extension TrackerStore {
                 SELECT localDay, sum(ml) AS total, count(*) AS count FROM drink
                 WHERE localDay BETWEEN ? AND ? AND \(DrinkTable.counts) \(known) GROUP BY localDay ORDER BY localDay
                 """)
-            return try Row.fetchAll(statement, arguments: arguments).compactMap { row in
-                LocalDay(row["localDay"] as String).map { DayTotal(day: $0, totalMl: row["total"], count: row["count"]) }
-            }
+            return try Row.fetchAll(statement, arguments: arguments).readable { row in
+                try LocalDay(row.checked("localDay", String.self)).map { DayTotal(day: $0, totalMl: try row.checked("total"), count: try row.checked("count")) }
+            }.compactMap { $0 }
         }
     }
 

@@ -120,7 +120,7 @@ private struct ImportTable {
     private static func rename(_ db: Database) throws {
         let names = try Row.fetchAll(db, sql: "SELECT n.name, b.origin FROM bottle_name AS n JOIN bottle AS b ON b.id = n.bottle WHERE n.name <> b.origin")
         for row in names {
-            let (name, origin): (String, String) = (row[0], row[1])
+            let (name, origin): (String, String) = (try row.checked("name"), try row.checked("origin"))
             for column in ["key", "uuid", "instead"] {
                 try db.execute(
                     sql: "UPDATE temp.sample SET \(column) = ? || substr(\(column), length(?) + 1) WHERE substr(\(column), 1, length(?) + 1) = ? || '|'",

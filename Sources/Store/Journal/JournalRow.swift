@@ -24,18 +24,19 @@ public struct JournalRow: Hashable, Sendable {
     /// When it probably was, where that is known and the date is not believed.
     public var about: Instant?
 
-    init(row: Row) {
-        id = row["id"]
-        bottle = row["name"]
+    /// - Throws: `UnreadableRow`.
+    init(row: Row) throws {
+        id = try row.checked("id")
+        bottle = try row.checked("name")
         raw = row.bytes("raw")
-        wall = row["wall"]
-        amountMl = row["amountMl"]
-        verdict = row["verdict"]
-        reason = row["reason"]
-        received = Instant(milliseconds: row["received"])
-        reading = row["reading"]
+        wall = try row.checked("wall")
+        amountMl = try row.checked("amountMl")
+        verdict = try row.checked("verdict")
+        reason = try row.checked("reason")
+        received = try row.instant("received")
+        reading = try row.checked("reading")
         // By a clock that is not believed it is no news for people.
-        about = reason == JournalDoubt.hostClock ? nil : (row["about"] as Int64?).map(Instant.init(milliseconds:))
+        about = reason == JournalDoubt.hostClock ? nil : try row.instantIfAny("about")
     }
 }
 
@@ -46,7 +47,7 @@ extension TrackerStore {
     public func doubtfulRecords(limit: Int = -1) throws -> [JournalRow] {
         try read { db in
             try Row.fetchAll(db, sql: "\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", arguments: [limit])
-                .map(JournalRow.init(row:))
+                .readable(JournalRow.init(row:))
         }
     }
 
@@ -56,7 +57,7 @@ extension TrackerStore {
             try Row.fetchAll(db, sql: """
                 SELECT coalesce(reason, 'unknown') AS reason, count(*) AS count FROM bottle_record
                 WHERE verdict = 'quarantined' GROUP BY reason ORDER BY count DESC, reason
-                """).map { ($0["reason"], $0["count"]) }
+                """).map { (try $0.checked("reason"), try $0.checked("count")) }
         }
     }
 
@@ -79,7 +80,7 @@ extension TrackerStore {
                 SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle WHERE r.id = ?
                 """, arguments: [id])
             else { throw Refusal("noSuchRecord", "There is no record r\(id).", category: .notFound, values: ["given": "r\(id)"]) }
-            let record = JournalRow(row: row)
+            let record = try JournalRow(row: row)
             guard record.verdict == "quarantined" else {
                 throw Refusal("recordIsDated", "r\(id) does not wait for a date (it is \(record.verdict)).")
             }
@@ -95,8 +96,8 @@ extension TrackerStore {
             try db.execute(sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt) VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?)
                 """, arguments: [
-                    JournalWriter.key(row["origin"], name, record.amountMl), instant.milliseconds, context.zone.id, day.description,
-                    record.amountMl, row["bottle"] as Int64, context.now.milliseconds,
+                    JournalWriter.key(try row.checked("origin"), name, record.amountMl), instant.milliseconds, context.zone.id, day.description,
+                    record.amountMl, try row.checked("bottle", Int64.self), context.now.milliseconds,
                 ])
             let number = db.lastInsertedRowID
             try refreshSummaries(around: [instant], received: context.now, db)

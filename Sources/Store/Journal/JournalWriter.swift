@@ -129,12 +129,12 @@ struct JournalWriter {
     /// way nothing moves: the first resolution is final.
     private mutating func reread(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
         // As a rule it was read in the same way: by the column's place, since this is asked for each record of each poll.
-        guard let reading = entry.reading, row[Self.readingColumn] as String? != reading, row["reason"] as String? != Self.byHand else { return }
-        let before = (wall: row["wall"] as String?, ml: row["amountMl"] as Int, verdict: row["verdict"] as String)
+        guard let reading = entry.reading, String.fromDatabaseValue(row[Self.readingColumn]) != reading, try !Self.isByHand(row) else { return }
+        let before = (wall: try row.checked("wall", String?.self), ml: try row.checked("amountMl", Int.self), verdict: try row.checked("verdict", String.self))
         let (verdict, _) = Self.columns(entry)
         let wall = Self.wall(entry)
         guard before.wall != wall || before.ml != entry.amountMl || before.verdict != verdict else { return try noteReading(row, entry) }
-        try date(row["id"], entry)
+        try date(row.checked("id"), entry)
         hasRewritten = true
         let oldKey = Self.key(bottle.origin, before.wall ?? "", before.ml)
         switch (before.verdict, entry.verdict) {
@@ -147,11 +147,11 @@ struct JournalWriter {
             // Should the old reading come back, what a person deleted stays deleted, and what was moved to its true time stays there.
             try db.execute(sql: """
                 UPDATE bottle_record SET about = (SELECT instant FROM drink WHERE key = :key) WHERE id = :id AND wall IS :wall
-                """, arguments: ["key": oldKey, "id": row["id"] as Int64, "wall": before.wall])
+                """, arguments: ["key": oldKey, "id": try row.checked("id", Int64.self), "wall": before.wall])
             try db.execute(sql: "DELETE FROM drink WHERE key = ? AND deleted = 0", arguments: [oldKey])
         case (_, .drink(_, let zone)):
             var entry = entry
-            if before.wall == wall, let known = row["about"] as Int64? { entry.verdict = .drink(at: Instant(milliseconds: known), zone: zone) }
+            if before.wall == wall, let known = try row.instantIfAny("about") { entry.verdict = .drink(at: known, zone: zone) }
             try addDrink(entry, bottle)
         default:
             break
@@ -162,9 +162,9 @@ struct JournalWriter {
     private mutating func rewrite(_ oldKey: String, _ entry: JournalEntry, at instant: Instant, _ zone: String, isMoved: Bool, _ bottle: (id: Int64, origin: String)) throws {
         let old = try Row.fetchOne(db, sql: "SELECT instant, zone, localDay FROM drink WHERE key = ?", arguments: [oldKey])
         guard let old else { return try addDrink(entry, bottle) }
-        let newZone = isMoved ? dayZone ?? zone : old["zone"]
-        let newInstant = isMoved ? instant.milliseconds : old["instant"]
-        let day = isMoved ? try calendar(newZone).day(of: instant).description : old["localDay"]
+        let newZone = isMoved ? dayZone ?? zone : try old.checked("zone")
+        let newInstant = isMoved ? instant.milliseconds : try old.checked("instant")
+        let day = isMoved ? try calendar(newZone).day(of: instant).description : try old.checked("localDay")
         try db.execute(sql: """
             UPDATE OR IGNORE drink SET key = ?, ml = ?, instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?
             """, arguments: [
@@ -173,18 +173,21 @@ struct JournalWriter {
             ])
         try db.execute(
             sql: "UPDATE drink SET instead = ? WHERE instead = ?", arguments: [Self.key(bottle.origin, Self.wall(entry), entry.amountMl), oldKey])
-        touched += [Instant(milliseconds: old["instant"]), Instant(milliseconds: newInstant)]
+        touched += [Instant(milliseconds: try old.checked("instant")), Instant(milliseconds: newInstant)]
     }
 
     /// A clock that somebody agrees with tells the year: an open one takes it, and is settled for good. The same year moves nothing.
     private mutating func settleYear(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        guard row["yearStart"] != nil, row["verdict"] == "drink", row["reason"] as String? != Self.byHand, case .drink(let instant, let zone) = entry.verdict else { return }
-        let wall = row["wall"] as String? ?? ""
-        guard wall != Self.wall(entry) else { return try closeYear(row["id"]) }
-        try date(row["id"], entry)
+        guard try Self.isYearOpen(row), try row.checked("verdict") == "drink", try !Self.isByHand(row), case .drink(let instant, let zone) = entry.verdict else { return }
+        let wall = try row.checked("wall", String?.self) ?? ""
+        guard wall != Self.wall(entry) else { return try closeYear(row.checked("id")) }
+        try date(row.checked("id"), entry)
         hasRewritten = true
-        try rewrite(Self.key(bottle.origin, wall, row["amountMl"]), entry, at: instant, zone, isMoved: true, bottle)
+        try rewrite(Self.key(bottle.origin, wall, row.checked("amountMl")), entry, at: instant, zone, isMoved: true, bottle)
     }
+
+    private static func isByHand(_ row: Row) throws -> Bool { try row.checked("reason", String?.self) == byHand }
+    private static func isYearOpen(_ row: Row) throws -> Bool { try row.checked("yearStart", Int64?.self) != nil }
 
     private func closeYear(_ row: Int64) throws {
         try db.cachedStatement(sql: "UPDATE bottle_record SET yearBoot = NULL, yearStart = NULL WHERE id = ?").execute(arguments: [row])
@@ -192,9 +195,9 @@ struct JournalWriter {
 
     /// The clock that dated it was wrong: the drink moves to its true time and day. What a person dated stays.
     private mutating func correct(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        guard case .drink(let instant, let readIn) = entry.verdict, row["verdict"] == "drink", row["reason"] as String? != Self.byHand else { return }
+        guard case .drink(let instant, let readIn) = entry.verdict, try row.checked("verdict") == "drink", try !Self.isByHand(row) else { return }
         let key = Self.key(bottle.origin, Self.wall(entry), entry.amountMl)
-        if row["yearStart"] != nil { try closeYear(row["id"]) }
+        if try Self.isYearOpen(row) { try closeYear(row.checked("id")) }
         guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [key]), old != instant.milliseconds else { return }
         let zone = dayZone ?? readIn
         try db.execute(sql: "UPDATE drink SET instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?", arguments: [
@@ -206,13 +209,13 @@ struct JournalWriter {
 
     /// It counts where nobody can have drunk it yet: it counts nowhere from now on, and its row says why. What a person dated, edited or deleted stays.
     private mutating func withdraw(_ row: Row, _ entry: JournalEntry, _ reason: String, _ bottle: (id: Int64, origin: String)) throws -> Bool {
-        guard row["verdict"] == "drink", row["reason"] as String? != Self.byHand else { return false }
-        let key = Self.key(bottle.origin, row["wall"] ?? "", row["amountMl"])
+        guard try row.checked("verdict") == "drink", try !Self.isByHand(row) else { return false }
+        let key = Self.key(bottle.origin, try row.checked("wall", String?.self) ?? "", try row.checked("amountMl"))
         guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ? AND deleted = 0", arguments: [key]) else { return false }
         try db.execute(sql: "DELETE FROM drink WHERE key = ?", arguments: [key])
         try db.execute(sql: """
             UPDATE bottle_record SET verdict = 'quarantined', reason = ?, about = ?, yearBoot = NULL, yearStart = NULL WHERE id = ?
-            """, arguments: [reason, entry.about?.milliseconds, row["id"] as Int64])
+            """, arguments: [reason, entry.about?.milliseconds, try row.checked("id", Int64.self)])
         (hasUndated, hasRewritten) = (true, true)
         touched.append(Instant(milliseconds: old))
         return true
@@ -271,8 +274,8 @@ struct JournalWriter {
     }
 
     private func noteReading(_ row: Row, _ entry: JournalEntry) throws {
-        guard let reading = entry.reading, row["reading"] as String? != reading else { return }
-        try db.cachedStatement(sql: "UPDATE bottle_record SET reading = ? WHERE id = ?").execute(arguments: [reading, row["id"] as Int64])
+        guard let reading = entry.reading, try row.checked("reading", String?.self) != reading else { return }
+        try db.cachedStatement(sql: "UPDATE bottle_record SET reading = ? WHERE id = ?").execute(arguments: [reading, try row.checked("id", Int64.self)])
     }
 
     private mutating func addDrink(_ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {

@@ -46,10 +46,10 @@ extension TrackerStore {
     /// The kept bytes, newest first.
     public func quarantinedBytes() throws -> [QuarantinedBytes] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC").map { row in
+            try Row.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC").readable { row in
                 QuarantinedBytes(
-                    bottle: row["bottle"], bytes: row.bytes("bytes"), length: row["length"], reason: row["reason"],
-                    received: Instant(milliseconds: row["received"]), times: row["times"])
+                    bottle: try row.checked("bottle"), bytes: row.bytes("bytes"), length: try row.checked("length"), reason: try row.checked("reason"),
+                    received: try row.instant("received"), times: try row.checked("times"))
             }
         }
     }

@@ -7,9 +7,6 @@ extension DatabaseValue {
 }
 
 extension Row {
-    /// A blob column as bytes; empty where it is null.
-    func bytes(_ column: String) -> [UInt8] {
-        let data: Data? = self[column]
-        return data.map { [UInt8]($0) } ?? []
-    }
+    /// A blob column as bytes; empty where it is null, or no blob.
+    func bytes(_ column: String) -> [UInt8] { (try? checked(column, Data?.self)).flatMap { $0.map { [UInt8]($0) } } ?? [] }
 }

@@ -129,7 +129,7 @@ extension TrackerStore {
                     count(*) FILTER (WHERE verdict = 'quarantined') AS quarantined FROM bottle_record
                 """)
             return JournalCounts(
-                drinks: row?["drinks"] ?? 0, notDrinks: row?["others"] ?? 0, quarantined: row?["quarantined"] ?? 0)
+                drinks: try row?.checked("drinks") ?? 0, notDrinks: try row?.checked("others") ?? 0, quarantined: try row?.checked("quarantined") ?? 0)
         }
     }
 }

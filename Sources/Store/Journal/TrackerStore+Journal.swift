@@ -122,13 +122,13 @@ extension TrackerStore: Journal {
                     "bottle": number, "id": id, "reading": reading, "limit": limit, "since": since ?? .max, "open": openYears,
                     "hasAhead": hasAhead, "ahead": ahead?.milliseconds,
                 ])
-            return rows.map { row in
-                let received = Instant(milliseconds: row["received"])
-                let clock = (row["yearStart"] as Int64?).map { ClockMark(wall: received, boot: row["yearBoot"], start: $0) }
+            return try rows.readable { row in
+                let received = try row.instant("received")
+                let clock = try row.checked("yearStart", Int64?.self).map { ClockMark(wall: received, boot: try row.checked("yearBoot"), start: $0) }
                 return UnsettledRecord(
-                    id: row["id"], bottle: row["origin"], raw: row.bytes("raw"), received: received,
-                    doubt: row["verdict"] == "quarantined" ? row["reason"] : nil, yearClock: clock,
-                    about: (row["about"] as Int64?).map(Instant.init(milliseconds:)), isAhead: row["isAhead"])
+                    id: try row.checked("id"), bottle: try row.checked("origin"), raw: row.bytes("raw"), received: received,
+                    doubt: try row.checked("verdict") == "quarantined" ? try row.checked("reason") : nil, yearClock: clock,
+                    about: try row.instantIfAny("about"), isAhead: try row.checked("isAhead"))
             }
         }
     }

@@ -28,7 +28,7 @@ extension TrackerStore {
                 """)
             var names: [Int64: [String]] = [:]
             while let row = try rows.next() {
-                let bottle: Int64 = row["bottle"]
+                guard let bottle = try? row.checked("bottle", Int64.self) else { continue }
                 if names[bottle] == nil { names[bottle] = try BottleTable.identities(of: bottle, db) }
                 // Rows that no program of ours writes are left out, as everywhere; the doctor names them.
                 guard let entry = try? WireEntry(row: row, names: names[bottle] ?? [], gateway: gateway) else { continue }

@@ -161,6 +161,10 @@ public struct TrackerStore: Sendable {
             throw StoreError(error, at: path)
         } catch let row as UnreadableRow {
             throw StoreError(.damaged, "A row of the store cannot be read (\(row))", at: path, code: "unreadableRow")
+        } catch let value as RowDecodingError {
+            // What stands beside the value in its row is nobody else's.
+            let told = "\(value)".split(separator: ", row: ", maxSplits: 1).first.map(String.init) ?? ""
+            throw StoreError(.damaged, "A value of the store is of another kind than its column holds (\(told))", at: path, code: "unreadableRow")
         }
     }
 }

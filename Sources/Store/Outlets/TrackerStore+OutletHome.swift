@@ -50,7 +50,7 @@ extension TrackerStore {
     /// Who an outlet is, also one that is switched off; `nil` where there never was one.
     public func identity(of outlet: String) throws -> (id: String, path: String?)? {
         let row = try read { db in try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [outlet]) }
-        return try row.map { (try $0.checked("id"), ($0["home"] as String?).flatMap(OutletHome.init)?.path) }
+        return try row.map { (try $0.checked("id"), (try? $0.checked("home", String.self)).flatMap(OutletHome.init)?.path) }
     }
 
     private func home(of outlet: String) throws -> OutletHome? {

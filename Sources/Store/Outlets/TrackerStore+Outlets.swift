@@ -47,7 +47,7 @@ extension TrackerStore {
                 """)
             return try Row.fetchAll(statement, arguments: [outlet, limit]).map { row in
                 // A row that nobody can read is told as gone: it counts nowhere, and the doctor names it.
-                let drink = (row["id"] as Int64?) == nil ? nil : try? StoredDrink(row: row)
+                let drink = try? StoredDrink(row: row)
                 return DrinkChange(sequence: try row.checked("changeSeq"), key: try row.checked("changeKey"), drink: drink)
             }
         }

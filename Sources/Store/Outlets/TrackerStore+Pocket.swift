@@ -58,7 +58,7 @@ extension TrackerStore {
             guard let row = try Row.fetchOne(db, sql: sql, arguments: [outlet]) else { return .nothing }
             guard let message = try? PocketMessage(row: row) else {
                 // Nobody can read it: it goes nowhere.
-                try db.execute(sql: "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?", arguments: [row["seq"] as Int64?])
+                try db.execute(sql: "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?", arguments: [try row.checked("seq", Int64?.self)])
                 return .busy
             }
             return try Claims(claimant: claimant, now: now).take(Self.claim(message, outlet), db) ? .message(message) : .busy
@@ -99,7 +99,7 @@ extension TrackerStore {
         try write { db in
             try db.execute(sql: "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'", arguments: [outlet, place])
         }
-        return try found.filter { ($0["isShown"] as Bool?) == true }.readable(PocketMessage.init(row:))
+        return try found.filter { (try? $0.checked("isShown", Bool.self)) == true }.readable(PocketMessage.init(row:))
     }
 
     /// It is not shown there any more.

@@ -51,7 +51,7 @@ enum BottleTable {
     /// Whoever is called so goes by what it is known by itself again, where that is anything; the alias still means it.
     static func takeAliasBack(_ alias: String, _ db: Database) throws {
         guard let row = try Row.fetchOne(db, sql: "SELECT id, origin FROM bottle WHERE name = ?", arguments: [alias]) else { return }
-        let (id, origin): (Int64, String) = (row[0], row[1])
+        let (id, origin): (Int64, String) = (try row.checked("id"), try row.checked("origin"))
         let names = try identities(of: id, db)
         guard let name = names.contains(origin) ? origin : names.first else { return }
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [name, id])
@@ -80,7 +80,7 @@ enum BottleTable {
             """, arguments: [newestReceipt])
         let id = try known(bottle, db)
         let row = try Row.fetchOne(db, sql: "SELECT lastCompletePoll, agreedAt, agreedOffset FROM bottle WHERE id = ?", arguments: [id])
-        let complete = row?["lastCompletePoll"] as Int64?
+        let complete = try row?.checked("lastCompletePoll", Int64?.self) ?? nil
         return BottleMemory(
             lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
             newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
@@ -90,8 +90,7 @@ enum BottleTable {
 
     /// What somebody else wrote and no clock can show says nothing.
     private static func agreement(_ row: Row) -> ClockAgreement? {
-        guard let at = (row["agreedAt"] as Int64?).map(Instant.init(milliseconds:)), Instant.storable.contains(at),
-            let offset = row["agreedOffset"] as Int64?, (-86_400...86_400).contains(offset)
+        guard let at = try? row.instant("agreedAt"), let offset = try? row.checked("agreedOffset", Int64.self), (-86_400...86_400).contains(offset)
         else { return nil }
         return ClockAgreement(at: at, zoneOffset: Int(offset))
     }

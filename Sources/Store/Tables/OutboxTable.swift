@@ -3,15 +3,18 @@ import TrackerCore
 
 enum OutboxTable {
     static func outbox(_ db: Database) throws -> Outbox {
-        Outbox(try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM outbox ORDER BY seq")).compactMap { row in
-            OutboxItem.Operation(rawValue: row["op"]).map { operation in
-                OutboxItem(
-                    id: row["seq"], entity: .init(kind: row["entity"], id: row["id"]), operation: operation,
-                    payload: row["payload"], updatedAt: Instant(milliseconds: row["updatedAt"]), attempts: (try? row.checked("attempts", in: 0...1_000_000)) ?? 1_000_000,
-                    notBefore: (row["notBefore"] as Int64) > 0 ? Instant(milliseconds: row["notBefore"]) : nil,
-                    parkedReason: row["parked"])
-            }
-        })
+        Outbox(try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM outbox ORDER BY seq")).readable(item).compactMap { $0 })
+    }
+
+    /// - Throws: `UnreadableRow`.
+    /// - Returns: `nil` for an operation that nobody knows.
+    private static func item(_ row: Row) throws -> OutboxItem? {
+        guard let operation = OutboxItem.Operation(rawValue: try row.checked("op")) else { return nil }
+        let notBefore: Int64 = try row.checked("notBefore")
+        return OutboxItem(
+            id: try row.checked("seq"), entity: .init(kind: try row.checked("entity"), id: try row.checked("id")), operation: operation,
+            payload: try row.checked("payload"), updatedAt: try row.instant("updatedAt"), attempts: (try? row.checked("attempts", in: 0...1_000_000)) ?? 1_000_000,
+            notBefore: notBefore > 0 ? try row.instant("notBefore") : nil, parkedReason: try row.checked("parked"))
     }
 
     /// Lets parked and waiting items go at once.

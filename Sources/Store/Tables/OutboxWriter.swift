@@ -62,7 +62,7 @@ enum OutboxWriter {
             try put(.session(id), op: .upsertSession, at: now, db)
         }
         for row in try Row.fetchAll(db, sql: "SELECT id, deleted FROM log_entry ORDER BY seq") {
-            try put(.log(row["id"]), op: row["deleted"] ? .deleteLogEntry : .addLogEntry, at: now, db)
+            try put(.log(row.checked("id")), op: row.checked("deleted") ? .deleteLogEntry : .addLogEntry, at: now, db)
         }
     }
 

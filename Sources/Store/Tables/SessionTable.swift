@@ -95,7 +95,7 @@ struct SessionRules {
         guard !session.isActive else { return }
         let row = try Row.fetchOne(
             db, sql: "SELECT bottleWater, waterOz, threshold FROM session WHERE id = ?", arguments: [session.id])
-        bottleWater = (row?["bottleWater"] as String?).flatMap(BottleWaterMode.init(rawValue:)) ?? bottleWater
+        bottleWater = (try? row?.checked("bottleWater", String.self)).flatMap(BottleWaterMode.init(rawValue:)) ?? bottleWater
         waterOz = (try? row?.checkedIfAny("waterOz", in: Self.storable)) ?? waterOz
         threshold = (try? row?.checkedIfAny("threshold", in: Self.storable)) ?? threshold
     }

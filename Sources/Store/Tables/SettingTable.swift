@@ -2,15 +2,19 @@ import GRDB
 import TrackerCore
 
 enum SettingTable {
+    /// A setting's name and value.
+    /// - Throws: `UnreadableRow`.
+    static func pair(_ row: Row) throws -> (name: String, value: String) { (try row.checked("name"), try row.checked("value")) }
+
     static func texts(_ db: Database) throws -> [String: String] {
         let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT name, value FROM setting"))
-        return Dictionary(rows.map { ($0["name"] as String, $0["value"] as String) }, uniquingKeysWith: { _, last in last })
+        return try Dictionary(rows.readable(pair), uniquingKeysWith: { _, last in last })
     }
 
     /// What a bottle has of its own.
     static func texts(ofBottle bottle: Int64, _ db: Database) throws -> [String: String] {
         let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?"), arguments: [bottle])
-        return Dictionary(rows.map { ($0["name"] as String, $0["value"] as String) }, uniquingKeysWith: { _, last in last })
+        return try Dictionary(rows.readable(pair), uniquingKeysWith: { _, last in last })
     }
 
     /// Gives a bottle a setting of its own, or takes it back.

@@ -12,8 +12,8 @@ enum SyncStateTable {
         }
         let refusals = try Row.fetchAll(db, sql: "SELECT * FROM sync_refusal ORDER BY entity, id LIMIT ?", arguments: [shown])
         let report = SyncReport(
-            waiting: try waiting(db), trouble: row["trouble"], refused: row["refused"],
-            refusals: refusals.map { "\($0["entity"] as String) \($0["id"] as String): \($0["reason"] as String)" })
+            waiting: try waiting(db), trouble: try row.checked("trouble"), refused: try row.checked("refused"),
+            refusals: try refusals.map { "\(try $0.checked("entity", String.self)) \(try $0.checked("id", String.self)): \(try $0.checked("reason", String.self))" })
         return (status == .idle && report.trouble != nil ? .offline : status, report)
     }
 

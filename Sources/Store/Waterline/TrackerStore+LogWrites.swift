@@ -124,7 +124,7 @@ extension TrackerStore {
         guard let row, let drink = try SessionTable.log(row).hydrationDrink(
             calendar: try dayCalendar(context.zone, db), defaultWaterOz: settings.defaultWaterOz)
         else { return }
-        let isDeleted: Bool = row["deleted"]
+        let isDeleted: Bool = try row.checked("deleted")
         try db.execute(
             sql: "UPDATE drink SET instant = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE key = ?",
             arguments: [
