@@ -76,7 +76,7 @@ extension StatusText {
         let pace = snapshot.pace
         let console = desk.console
         let colour = console.colour(pace.displayUrgency)
-        let standing = try desk.store.hasBegun() ? console.paint(snapshot.behindText, colour) : "Welcome. Your goal and your hours: waterh-tracker setup"
+        let standing = try desk.tracker.hasBegun() ? console.paint(snapshot.behindText, colour) : "Welcome. Your goal and your hours: waterh-tracker setup"
         let amount = snapshot.amountText
         let mark = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
         let graphics = [console.ring(pace.progress), console.bar(pace.progress, mark: mark, colour)].compactMap(\.self)

@@ -24,6 +24,9 @@ extension TrackerDesk {
     /// Whether there is anything that a restore would replace.
     public func isUsed() throws -> Bool { try store.isUsed() }
 
+    /// Whether anybody has begun here; nobody before that is behind a goal that nobody has set.
+    public func hasBegun() throws -> Bool { try store.hasBegun() }
+
     /// The position of the last change of a drink: where a reader of changes goes on.
     public func lastChange() throws -> Int64 { try store.lastDrinkPlace() }
 }
