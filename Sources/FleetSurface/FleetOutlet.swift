@@ -23,6 +23,8 @@ public actor FleetOutlet {
         public var plan: @Sendable () -> FleetPlan?
         /// Where the store lies; `nil` where that says nothing.
         public var home: @Sendable () -> OutletHome?
+        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all the time.
+        public var watch: StoreWatch?
         /// Random, for who this store is to the fleet.
         public var makeID: @Sendable () -> String
         /// Takes what a person should hear.
@@ -33,11 +35,12 @@ public actor FleetOutlet {
         public var limit: Duration
 
         public init(
-            store: TrackerStore, person: String?, plan: @escaping @Sendable () -> FleetPlan?, home: @escaping @Sendable () -> OutletHome?,
+            store: TrackerStore, person: String?, plan: @escaping @Sendable () -> FleetPlan?, home: @escaping @Sendable () -> OutletHome?, watch: StoreWatch? = nil,
             makeID: @escaping @Sendable () -> String, say: @escaping @Sendable (Word) -> Void, chance: @escaping @Sendable () -> Double = { .random(in: 0...1) },
             limit: Duration = .seconds(40)
         ) {
-            (self.store, self.person, self.plan, self.home, self.makeID, self.say, self.chance, self.limit) = (store, person, plan, home, makeID, say, chance, limit)
+            (self.store, self.person, self.plan, self.home, self.watch) = (store, person, plan, home, watch)
+            (self.makeID, self.say, self.chance, self.limit) = (makeID, say, chance, limit)
         }
     }
 
@@ -55,8 +58,10 @@ public actor FleetOutlet {
     static let batchLimit = 1000
     /// A fleet that is switched off and has not got so many changes is not forgotten.
     private static let mostWaiting = 20_000
-    /// How often settings are looked at, and what another program stored.
-    private static let lookEvery = Duration.seconds(3)
+    /// How often settings are looked at, and what another program stored, where nobody tells of writes or something went wrong.
+    private static let lookOften = Duration.seconds(3)
+    /// How often where writes are told.
+    private static let lookAnyway = Duration.seconds(60)
     /// How often it looks for doubts where nobody pokes.
     private static let doubtsEvery = Duration.seconds(60)
 
@@ -70,6 +75,7 @@ public actor FleetOutlet {
     private var lastTrouble: String?
     private var pause: Task<Void, Never>?
     private var isPoked = false
+    private var isWoken = false
     /// This fleet knows how to unpack.
     private var packs = true
     /// This fleet wants to know what lies in doubt.
@@ -86,21 +92,31 @@ public actor FleetOutlet {
 
     /// Goes on until its task is cancelled.
     public func run() async {
+        let waking = DayFollower.waking(around.watch) { [weak self] in await self?.wake() }
+        defer { waking?.cancel() }
         while !Task.isCancelled {
             if isPoked { looksForDoubts = .now }
-            isPoked = false
+            (isPoked, isWoken) = (false, false)
+            var length = around.watch == nil ? Self.lookOften : Self.lookAnyway
             do {
                 if try lookAtPlan(), try await tellAll() { try await tellDoubts() }
             } catch {
                 await trouble("\(error)", after: nil)
+                length = Self.lookOften
             }
-            await rest(max(.milliseconds(10), min(Self.lookEvery, restsUntil.map { $0 - .now } ?? Self.lookEvery)))
+            await rest(max(.milliseconds(10), min(length, restsUntil.map { $0 - .now } ?? length)))
         }
     }
 
     /// Something was stored, or the plan is another one: looks at once.
     public func poke() {
         isPoked = true
+        pause?.cancel()
+    }
+
+    /// Somebody wrote: looks at once, but for doubts no oftener than otherwise.
+    private func wake() {
+        isWoken = true
         pause?.cancel()
     }
 
@@ -306,7 +322,7 @@ public actor FleetOutlet {
     }
 
     private func rest(_ length: Duration) async {
-        guard !isPoked, !Task.isCancelled else { return }
+        guard !isPoked, !isWoken, !Task.isCancelled else { return }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause
         await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }

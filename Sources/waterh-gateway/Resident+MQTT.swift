@@ -9,14 +9,14 @@ import TrackerDesk
 extension Resident {
     /// The person's day at an MQTT broker, where the settings or the file name one.
     func outlet(_ sink: MQTTSink, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool, wrote: @escaping @Sendable () async -> Void) -> MQTTOutlet {
-        var around = Self.surroundings(store, { [self] in planInForce }, log: log, canNotify: canNotify)
+        var around = Self.surroundings(store, { [self] in planInForce }, watch, log: log, canNotify: canNotify)
         (around.service, around.wrote) = (service, wrote)
         return MQTTOutlet(around, sink: sink)
     }
 
     /// What every connection of a store with brokers is used in, also without a service for it.
     static func surroundings(
-        _ store: TrackerStore, _ plan: @escaping @Sendable () -> PersonPlan, log: Logger, canNotify: @escaping @Sendable () -> Bool = { false },
+        _ store: TrackerStore, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch? = nil, log: Logger, canNotify: @escaping @Sendable () -> Bool = { false },
         othersTopics: @escaping @Sendable () -> Set<String> = { [] }
     ) -> MQTTOutlet.Surroundings {
         let place = store.path
@@ -33,7 +33,7 @@ extension Resident {
                 }
                 return lock
             },
-            home: { place == ":memory:" ? nil : Machine.home(of: place) }, watch: { place == ":memory:" ? nil : StoreWatch(place) }, othersTopics: othersTopics,
+            home: { place == ":memory:" ? nil : Machine.home(of: place) }, watch: { watch }, othersTopics: othersTopics,
             say: { word in
                 let advice = BrokerAdvice.about(word, store: place).map { " \($0)" } ?? ""
                 switch word {

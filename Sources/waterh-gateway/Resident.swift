@@ -24,6 +24,8 @@ final class Resident: Sendable {
     let board = PollBoard()
     let log: Logger
     private let plan: PlanInForce
+    /// Tells everybody here whenever the store is written; `nil` where the kernel has no watch left: then they look by themselves.
+    let watch: StoreWatch?
     private let mark = PollMark()
     private let onlookers: Onlookers
     /// The pages that are open, as a place where notifications are shown. What is said in the service's log is no notification.
@@ -49,6 +51,8 @@ final class Resident: Sendable {
         let plans = PlanInForce(plan)
         self.plan = plans
         self.log = log
+        let watch = depot.store.path == ":memory:" ? nil : StoreWatch(depot.store.path)
+        self.watch = watch
         let onlookers = Onlookers(now: clock.now)
         self.onlookers = onlookers
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now)
@@ -59,11 +63,11 @@ final class Resident: Sendable {
         self.pages = desktopPages
         let lights = LightCall(of: plan.listed)
         self.lights = lights
-        let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, log: log)
+        let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, watch, log: log)
         self.pocket = pocket
-        let push = PushSink(Self.pocketSurroundings("Web Push", depot.store, plan.listed, { plans.plan }, log: log))
+        let push = PushSink(Self.pocketSurroundings("Web Push", depot.store, plan.listed, { plans.plan }, watch, log: log))
         self.push = push
-        fleet = Self.fleet(depot.store, plan.listed, { plans.plan }, log: log)
+        fleet = Self.fleet(depot.store, plan.listed, { plans.plan }, watch, log: log)
         let reminders = ReminderLoop(
             sinks: [screen, broker, screens] + pocket.map(PocketSink.init) + [push], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
@@ -102,20 +106,22 @@ final class Resident: Sendable {
             if let desktop { group.addTask { await desktop.object.run() } }
             let tray = desktop?.tray { await page.service?.pollNow() }
             if let tray { group.addTask { await tray.run() } }
-            group.addTask { [store, agents] in
-                await Self.followTray(store, { await desk.desk() }) { face in
-                    await tray?.show(face)
-                    await agents.show(face)
+            if let watch {
+                group.addTask { [agents] in
+                    await Self.followTray(watch, { await desk.desk() }) { face in
+                        await tray?.show(face)
+                        await agents.show(face)
+                    }
                 }
+                group.addTask { await self.reminders.follow(watch.writes) }
             }
-            if store.path != ":memory:", let watch = StoreWatch(store.path) { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
             group.addTask { await self.fleet.run() }
             for outlet in pocket { group.addTask { await outlet.run { await self.reminders.poke() } } }
             group.addTask { await self.push.run { await self.reminders.poke() } }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
             group.addTask { await self.takeInbox() }
-            if store.stateFile != nil { group.addTask { await page.keepStateFile { log.warning("The state's file: \($0)") } } }
+            if store.stateFile != nil { group.addTask { await page.keepStateFile(self.watch, every: DayFollower.longestPause / Machine.speed) { log.warning("The state's file: \($0)") } } }
         }
         screen.show(to: nil)
         // It speaks of this person: who is let out is held by nobody, so that the store is closed.

@@ -16,13 +16,35 @@ struct StoreWatchTests {
         init(_ path: String) throws {
             let watch = try #require(StoreWatch(path))
             self.watch = watch
-            Task { [weak self] in for await _ in watch.writes { self?.count.withLock { $0 += 1 } } }
+            let writes = watch.writes
+            Task { [weak self] in for await _ in writes { self?.count.withLock { $0 += 1 } } }
         }
 
         var heard: Int { count.withLock { $0 } }
 
         /// Whether something is told beyond what was told before.
         func hears(after before: Int) async -> Bool { await event(within: 60) { heard > before ? true : nil } ?? false }
+    }
+
+    /// One of several who listen to a watch.
+    private final class Listener: Sendable {
+        private let count: Counted
+        private let work: Task<Void, Never>
+
+        private final class Counted: Sendable { let number = Mutex(0) }
+
+        init(_ writes: AsyncStream<Void>) {
+            let count = Counted()
+            self.count = count
+            work = Task { for await _ in writes { count.number.withLock { $0 += 1 } } }
+        }
+
+        var heard: Int { count.number.withLock { $0 } }
+
+        func leave() async {
+            work.cancel()
+            await work.value
+        }
     }
 
     let folder: TemporaryFolder
@@ -49,6 +71,22 @@ struct StoreWatchTests {
         for _ in 0..<5 { _ = try TrackerStore(path: path, for: .looking).look(context()) }
         try Data("x".utf8).write(to: folder.url("other"))
         #expect(await event(within: 0.3) { ear.heard > before ? true : nil } == nil)
+    }
+
+    @Test("several who listen to one watch hear every write, and one that leaves takes the word from nobody")
+    func severalListeners() async throws {
+        let path = folder.file("s.sqlite")
+        let store = try TrackerStore(path: path)
+        let watch = try #require(StoreWatch(path))
+        let (first, second) = (Listener(watch.writes), Listener(watch.writes))
+        _ = try store.logDrink(ml: 100, at: nil, context())
+        #expect(await event(within: 60) { first.heard > 0 && second.heard > 0 ? true : nil } == true)
+        await first.leave()
+        let before = (first.heard, second.heard)
+        _ = try store.logDrink(ml: 100, at: nil, context())
+        #expect(await event(within: 60) { second.heard > before.1 ? true : nil } == true)
+        #expect(first.heard == before.0)
+        await second.leave()
     }
 
     @Test("a store that comes later, in a folder that comes later, and another that takes its place")

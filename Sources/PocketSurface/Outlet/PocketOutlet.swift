@@ -20,6 +20,8 @@ public actor PocketOutlet {
         public var person: String?
         /// Whether Waterline is shown beyond this machine.
         public var sharesWaterline: @Sendable () -> Bool
+        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all the time.
+        public var watch: StoreWatch?
         /// Takes what a person should hear.
         public var say: @Sendable (Word) -> Void
         /// From 0 to 1.
@@ -29,10 +31,10 @@ public actor PocketOutlet {
 
         public init(
             desk: @escaping @Sendable () throws -> TrackerDesk, overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
-            sharesWaterline: @escaping @Sendable () -> Bool, say: @escaping @Sendable (Word) -> Void,
+            sharesWaterline: @escaping @Sendable () -> Bool, watch: StoreWatch? = nil, say: @escaping @Sendable (Word) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
         ) {
-            (self.desk, self.overlay, self.person, self.sharesWaterline) = (desk, overlay, person, sharesWaterline)
+            (self.desk, self.overlay, self.person, self.sharesWaterline, self.watch) = (desk, overlay, person, sharesWaterline, watch)
             (self.say, self.chance, self.limit) = (say, chance, limit)
         }
     }
@@ -50,8 +52,10 @@ public actor PocketOutlet {
 
     /// Whoever delivers is not kept longer: what arrives later counts at the next look.
     static let patience = Duration.seconds(4)
-    /// How often settings are looked at, and work of another process.
-    private static let lookEvery = Duration.seconds(3)
+    /// How often settings are looked at, and work of another process, where nobody tells of writes or somebody has something in hand.
+    private static let lookOften = Duration.seconds(3)
+    /// How often where writes are told.
+    private static let lookAnyway = Duration.seconds(60)
 
     /// Which of the three it brings notifications to.
     public nonisolated let service: PocketService
@@ -61,6 +65,7 @@ public actor PocketOutlet {
     /// As the store knows it.
     private nonisolated let name: String
     private let claimant: String
+    private var lookEvery: Duration { around.watch == nil ? Self.lookOften : Self.lookAnyway }
     private var plan: PocketPlan?
     private var pause: Task<Void, Never>?
     private var isPoked = false
@@ -80,13 +85,16 @@ public actor PocketOutlet {
     /// Goes on until its task is cancelled.
     /// - Parameter arrivedLate: called after something arrived that nobody waited for any more.
     public func run(arrivedLate: @Sendable () async -> Void = {}) async {
+        let waking = DayFollower.waking(around.watch) { [weak self] in await self?.poke() }
+        defer { waking?.cancel() }
         while !Task.isCancelled {
             isPoked = false
-            var length = Self.lookEvery
+            var length = lookEvery
             do {
                 if try lookAtPlan() { length = min(length, try await sendAll(arrivedLate)) }
             } catch {
                 trouble("\(error)")
+                length = Self.lookOften
             }
             await rest(length)
         }
@@ -150,11 +158,16 @@ public actor PocketOutlet {
     /// Sends what waits, in its order, until nothing does or the server wants a rest.
     /// - Returns: how long there is nothing to do.
     private func sendAll(_ arrivedLate: @Sendable () async -> Void) async throws -> Duration {
-        guard let plan else { return Self.lookEvery }
+        guard let plan else { return lookEvery }
         while !Task.isCancelled {
             if let restsUntil, restsUntil > .now { return restsUntil - .now }
             let desk = try around.desk()
-            guard case .message(let message) = try desk.store.nextPost(from: name, as: claimant, at: desk.now) else { return try lookAtOthers(desk.store) }
+            let message: PocketMessage
+            switch try desk.store.nextPost(from: name, as: claimant, at: desk.now) {
+            case .message(let next): message = next
+            case .busy: return try min(Self.lookOften, lookAtOthers(desk.store))
+            case .nothing: return try lookAtOthers(desk.store)
+            }
             let outcome = await attempt(message, plan, desk)
             let after = try around.desk()
             switch outcome {
@@ -174,7 +187,7 @@ public actor PocketOutlet {
                 around.say(.dropped(words))
                 for id in waiting.keys { answer(id, false) }
                 self.plan = nil
-                return Self.lookEvery
+                return lookEvery
             case .later(let words, let pause):
                 try after.store.endPost(message, from: name, as: claimant, at: after.now, .waiting)
                 restsUntil = .now + max(pause ?? .zero, backoff.next(chance: around.chance()))
@@ -185,7 +198,7 @@ public actor PocketOutlet {
                 answer(message.announcement.id, false)
             }
         }
-        return Self.lookEvery
+        return lookEvery
     }
 
     /// Another process may have sent what is waited for here.
@@ -195,7 +208,7 @@ public actor PocketOutlet {
             let state = try store.postState(id, at: name)
             if state != .waiting { answer(id, state == .sent) }
         }
-        return waiting.isEmpty ? Self.lookEvery : .milliseconds(100)
+        return waiting.isEmpty ? lookEvery : .milliseconds(100)
     }
 
     /// `nil` where it is not of the moment any more.

@@ -5,8 +5,10 @@ import TrackerDesk
 /// A person's browsers as one place where notifications are shown (tracker law Section 10.9): each has a way of its own, so that a push service that is away holds up
 /// no other, and what one of them has taken counts as told.
 public actor PushSink: NotificationSink {
-    /// How often it is looked who is there.
+    /// How often it is looked who is there, where nobody tells of writes.
     private static let lookEvery = Duration.seconds(3)
+    /// How often where writes are told.
+    private static let lookAnyway = Duration.seconds(60)
 
     /// As the store remembers it.
     public nonisolated let name = "push"
@@ -23,9 +25,12 @@ public actor PushSink: NotificationSink {
     /// - Parameter arrivedLate: called after something arrived that nobody waited for any more.
     public func run(arrivedLate: @escaping @Sendable () async -> Void = {}) async {
         (isRunning, self.arrivedLate) = (true, arrivedLate)
+        let waking = DayFollower.waking(around.watch) { [weak self] in await self?.wake() }
+        defer { waking?.cancel() }
+        let length = around.watch == nil ? Self.lookEvery : Self.lookAnyway
         while !Task.isCancelled {
             look()
-            let pause = Task { _ = try? await Task.sleep(for: Self.lookEvery) }
+            let pause = Task { _ = try? await Task.sleep(for: length) }
             self.pause = pause
             await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
         }
@@ -39,9 +44,11 @@ public actor PushSink: NotificationSink {
 
     /// Something changed: looks at once.
     public func poke() async {
-        pause?.cancel()
+        wake()
         for way in ways.values { await way.outlet.poke() }
     }
+
+    private func wake() { pause?.cancel() }
 
     public func canShow() async -> Bool {
         look()

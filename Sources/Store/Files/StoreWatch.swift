@@ -1,19 +1,17 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 /// Tells whenever a store is written, by whatever program, also when another file takes its place or the first one comes: by the kernel's word
 /// (inotify), so nobody asks while nothing happens.
 ///
 /// The word comes while the writer is still at it: what it commits can be read a moment later.
 public final class StoreWatch: @unchecked Sendable {
-    /// One for any number of writes that were not taken yet. Ends when it is no longer read.
-    public let writes: AsyncStream<Void>
-
     private static let eventBytes = 1 << 16
     private let path: String
     private let descriptor: Int32
     private let source: any DispatchSourceRead
-    private let tell: AsyncStream<Void>.Continuation
+    private let ears = Mutex<[UUID: AsyncStream<Void>.Continuation]>([:])
     private let queue = DispatchQueue(label: "store watch")
     /// The folder that is watched: the store's, or while that is not there the nearest one above it. Touched on the queue only.
     private var watched: (number: Int32, folder: String)?
@@ -24,20 +22,30 @@ public final class StoreWatch: @unchecked Sendable {
         descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         guard descriptor >= 0 else { return nil }
         self.path = URL(fileURLWithPath: path).standardizedFileURL.path
-        (writes, tell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         source.setEventHandler { [weak self] in self?.read() }
         source.setCancelHandler { [descriptor] in close(descriptor) }
         let isWatching = queue.sync { attach() }
         source.resume()
-        tell.onTermination = { [weak self] _ in self?.source.cancel() }
         guard isWatching else {
             source.cancel()
             return nil
         }
     }
 
-    deinit { source.cancel() }
+    deinit {
+        source.cancel()
+        for ear in ears.withLock({ $0.values }) { ear.finish() }
+    }
+
+    /// One for any number of writes that were not taken yet: for each who asks a stream of their own, which ends with the watch.
+    public var writes: AsyncStream<Void> {
+        let (stream, ear) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let id = UUID()
+        ears.withLock { $0[id] = ear }
+        ear.onTermination = { [weak self] _ in self?.ears.withLock { $0[id] = nil } }
+        return stream
+    }
 
     /// The store's own name where it is a link: the log lies beside the file itself.
     private var file: String { StoreFile.target(of: path) }
@@ -84,7 +92,8 @@ public final class StoreWatch: @unchecked Sendable {
             _ = attach()
             isNews = true
         }
-        if isNews { tell.yield() }
+        guard isNews else { return }
+        for ear in ears.withLock({ Array($0.values) }) { ear.yield() }
     }
 
     /// What is written to the file and to its log; not what a reader's own locks do beside them.
