@@ -109,7 +109,11 @@ extension LocalDay: LosslessStringConvertible, Codable {
 /// A number of at least `width` digits, zeros in front.
 func padded(_ value: Int, _ width: Int) -> String {
     let digits = String(value.magnitude)
-    return (value < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
+    // Most have their digits already, and every stored time is written with this.
+    guard value < 0 || digits.utf8.count < width else { return digits }
+    var text = value < 0 ? "-" : ""
+    for _ in 0..<max(0, width - digits.utf8.count) { text += "0" }
+    return text + digits
 }
 
 /// The value of up to nine ASCII digits; `nil` where anything else stands.
