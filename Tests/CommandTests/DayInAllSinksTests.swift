@@ -3,13 +3,24 @@ import Foundation
 import Support
 import Testing
 
-/// A day and a night at speed, told to everybody at once: a notification server on a session bus, a broker, the event stream, a webhook. What each of them hears is
-/// the same, in order and text, once each; and where all of it is killed at random, nobody hears anything in another order, in other words, or twice.
+/// A day and a night at speed, told to everybody at once: a notification server on a session bus, a broker, the event stream, a webhook, a phone (ntfy's protocol). What each
+/// of them hears is the same, in order and text, once each; and where all of it is killed at random, nobody hears anything in another order, in other words, or twice.
+/// `hardware/bench desktop` has Debian's dunst show it, too.
 @Suite(.timeLimit(.minutes(8))) struct DayInAllSinksTests {
     /// One notification as somebody heard it.
     private struct Heard: Hashable, CustomStringConvertible {
         var id, title, body: String
         var description: String { "\(id): \(title) / \(body)" }
+        /// A phone has no heading without a body.
+        var words: String { [title, body].filter { !$0.isEmpty }.joined(separator: " / ") }
+        /// The line of a running session changes all the time, and a surface may leave some of it out.
+        var isResident: Bool { id.hasPrefix("waterline-live") || title == "Session running" }
+    }
+
+    /// Who shows it on the desktop.
+    enum Screen: Sendable {
+        case standIn, dunst
+        static var all: [Screen] { ProcessInfo.processInfo.environment["WATERH_DESKTOP"] == nil ? [.standIn] : [.standIn, .dunst] }
     }
 
     /// The hour of the day's begin, UTC. The host's clock is off by so much for the programs of ours (`Tests/System/clock_shift.c`).
@@ -20,6 +31,8 @@ import Testing
         let bus: PrivateBus
         let broker: Broker
         let hook: WebPeer
+        /// ntfy's protocol.
+        let phone: WebPeer
         let port: Int
         let store: String
         private let environment: [String: String]
@@ -27,7 +40,10 @@ import Testing
         private(set) var now = DayInAllSinksTests.begin
         private var counter = 0
         /// Each desktop that there was, in their order.
-        private(set) var desktops: [FakeNotificationServer] = []
+        private var desktops: [FakeNotificationServer] = []
+        private let screen: Screen
+        private var display: RunningProgram?
+        private var dunst: RunningProgram?
         private(set) var streams: [RunningProgram] = []
         private(set) var service: RunningProgram?
         private(set) var agent: RunningProgram?
@@ -35,10 +51,10 @@ import Testing
         /// The service has no desktop: an agent shows for it.
         let hasAgent: Bool
 
-        init(hasAgent: Bool) async throws {
-            self.hasAgent = hasAgent
+        init(_ screen: Screen, hasAgent: Bool) async throws {
+            (self.screen, self.hasAgent) = (screen, hasAgent)
             folder = try TemporaryFolder()
-            (bus, broker, hook, port) = (try await PrivateBus(), try await Broker(), try await WebPeer(), try Broker.freePort())
+            (bus, broker, hook, phone, port) = (try await PrivateBus(), try await Broker(), try await WebPeer(), try await WebPeer(), try Broker.freePort())
             (store, shift) = (folder.file("s.sqlite"), folder.file("shift"))
             let library = folder.file("clock_shift.so")
             let gcc = try #require(Program(system: "gcc"), "this test needs gcc: apt-get install gcc libc6-dev")
@@ -51,10 +67,13 @@ import Testing
                 store = "\(store)"
                 zone = "UTC"
                 share-waterline = true
+                public-url = "http://127.0.0.1:\(port)"
                 [mqtt]
                 url = "\(broker.url)"
                 [webhook]
                 url = "\(hook.url)/hook"
+                [ntfy]
+                url = "\(phone.url)/my-water"
                 """
             try Data(config.utf8).write(to: folder.url("waterh.toml"))
             try set(DayInAllSinksTests.begin)
@@ -93,7 +112,24 @@ import Testing
             agent = try Program("waterh-tracker").start(["agent", "--store", store], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
         }
 
-        func startDesktop() async throws { desktops.append(try await FakeNotificationServer(bus)) }
+        func startDesktop() async throws {
+            guard screen == .dunst else { return desktops.append(try await FakeNotificationServer(bus)) }
+            let environment = ["DISPLAY": try await startDisplay(), "DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_CONFIG_HOME": folder.path, "HOME": folder.path]
+            dunst = try #require(Program(system: "dunst"), "this test needs dunst: apt-get install dunst").start([], environment: environment)
+        }
+
+        /// A display that nobody sees, and what dunst does with each that it shows: a line with its moment and its words.
+        private func startDisplay() async throws -> String {
+            if display == nil {
+                let script = "#!/bin/sh\nprintf '%s\\t%s\\t%s\\n' \"$DUNST_TIMESTAMP\" \"$DUNST_SUMMARY\" \"$DUNST_BODY\" >>\(folder.file("shown"))\n"
+                try Data(script.utf8).write(to: folder.url("show.sh"))
+                try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file("show.sh"))
+                try FileManager.default.createDirectory(at: folder.url("dunst"), withIntermediateDirectories: true)
+                try Data("[global]\nnotification_limit = 0\n[all]\nsummary = \"*\"\nscript = \(folder.file("show.sh"))\n".utf8).write(to: folder.url("dunst/dunstrc"))
+                display = try #require(Program(system: "Xvfb"), "this test needs Xvfb: apt-get install xvfb").start(["-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp"])
+            }
+            return try await ":" + (display?.line { Int($0) != nil } ?? "")
+        }
 
         /// One who looks: what comes again after a break is known by its number.
         func startStream() throws {
@@ -103,12 +139,16 @@ import Testing
 
         func isReady() async throws {
             let limit = 60.0
-            #expect(await event(within: limit) { service?.error.contains("MQTT: connected") == true && service?.error.contains("go to Webhook") == true ? true : nil } == true, "\(service?.error ?? "")")
+            let words = ["MQTT: connected", "go to Webhook", "go to ntfy"]
+            #expect(await event(within: limit) { words.allSatisfy { service?.error.contains($0) == true } ? true : nil } == true, "\(service?.error ?? "")")
             if hasAgent { #expect(await event(within: limit) { agent?.error.contains("Shows on this desktop") == true ? true : nil } == true, "\(agent?.error ?? "")") }
         }
 
-        /// So many minutes pass, and whoever sleeps is woken: the store was written.
+        /// So many minutes pass, and whoever sleeps is woken: the store was written. What waits for the phone, which is told nothing that is 15 minutes old, has a
+        /// moment to go out before.
         func pass(minutes: Double) async throws {
+            let waiting = "SELECT count(*) FROM pocket_message WHERE outlet = 'ntfy' AND state = 'waiting'"
+            _ = try await event(within: 1) { try await Program(path: "/usr/bin/sqlite3").run([store, waiting]).output == "0\n" ? true : nil }
             try set(now + minutes * 60)
             counter += 1
             _ = try await Program(path: "/usr/bin/sqlite3").run([store, "PRAGMA busy_timeout = 5000; INSERT OR REPLACE INTO counter (name, value) VALUES ('test', \(counter))"])
@@ -118,20 +158,36 @@ import Testing
 
         private func json(_ text: some StringProtocol) -> [String: Any] { (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:] }
 
-        /// The line of a running session changes all the time, and a surface may leave some of it out.
-        private func isCounted(_ heard: Heard) -> Bool { !heard.id.hasPrefix("waterline-live") }
+        private func withoutMarkup(_ body: String) -> String { body.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&") }
 
-        func atDesktop() -> [Heard] {
-            desktops.flatMap { $0.notified.items }.map { shown in
-                let body = shown.body.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&")
-                return Heard(id: shown.hints["x-waterh-id"]?.text ?? "", title: shown.summary, body: body)
-            }.filter(isCounted)
+        /// dunst does not say the ids.
+        func atDesktop() throws -> [Heard] {
+            guard screen == .dunst else {
+                return desktops.flatMap { $0.notified.items }.map { Heard(id: $0.hints["x-waterh-id"]?.text ?? "", title: $0.summary, body: withoutMarkup($0.body)) }.filter { !$0.isResident }
+            }
+            guard let text = try? String(contentsOf: folder.url("shown"), encoding: .utf8) else { return [] }
+            let lines = text.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false) }.filter { $0.count == 3 }
+            // Each is written by a process of its own.
+            return lines.sorted { Int($0[0]) ?? 0 < Int($1[0]) ?? 0 }.map { Heard(id: "", title: String($0[1]), body: withoutMarkup(String($0[2]))) }.filter { !$0.isResident }
+        }
+
+        /// A phone is told the place instead of the id. What was sent once more, because the service was killed before it had noted the answer, has the same
+        /// key for its buttons, and takes its own place on the phone.
+        func onPhone() async throws -> (heard: [Heard], repeated: Int) {
+            var (all, keys, repeated): ([Heard], Set<String>, Int) = ([], [], 0)
+            for said in try await phone.seen().filter({ $0.method == "POST" }).map(\.json) {
+                let heard = Heard(id: said["sequence_id"] as? String ?? "", title: said["title"] as? String ?? "", body: said["message"] as? String ?? "")
+                let key = (said["actions"] as? [[String: Any]])?.first?["body"] as? String
+                if heard.isResident { continue }
+                if key.map({ keys.insert($0).inserted }) ?? (all.last != heard) { all.append(heard) } else { repeated += 1 }
+            }
+            return (all, repeated)
         }
 
         func atBroker() -> [Heard] {
             ear.payloads(at: "hydration/notify").map { json($0) }.map {
                 Heard(id: $0["notificationId"] as? String ?? "", title: $0["title"] as? String ?? "", body: $0["body"] as? String ?? "")
-            }.filter(isCounted)
+            }.filter { !$0.isResident }
         }
 
         func inStream() -> [Heard] {
@@ -140,13 +196,13 @@ import Testing
                     let data = json(block.split(separator: "\n").first { $0.hasPrefix("data:") }?.dropFirst(5) ?? "")
                     return Heard(id: data["notificationId"] as? String ?? data["id"] as? String ?? "", title: data["title"] as? String ?? "", body: data["body"] as? String ?? "")
                 }
-            }.filter(isCounted)
+            }.filter { !$0.isResident }
         }
 
         func atHook() async throws -> [Heard] {
             try await hook.seen().map { json($0.body)["data"] as? [String: Any] ?? [:] }.map {
                 Heard(id: $0["id"] as? String ?? "", title: $0["title"] as? String ?? "", body: $0["body"] as? String ?? "")
-            }.filter(isCounted)
+            }.filter { !$0.isResident }
         }
 
         func end() async throws {
@@ -155,6 +211,7 @@ import Testing
             service?.send(signal: SIGTERM)
             if let result = try await service?.finish(limit: 30) { #expect(result.exitCode == 0, "\(result.error)") }
             _ = try await agent?.finish(limit: 30)
+            for program in [dunst, display] { program?.send(signal: SIGTERM) }
         }
 
         enum Victim: CaseIterable { case desktop, service, agent, broker }
@@ -164,6 +221,8 @@ import Testing
             switch victim {
             case .desktop:
                 await desktops.last?.stop()
+                dunst?.send(signal: SIGKILL)
+                _ = try await dunst?.finish()
                 try await startDesktop()
             case .service:
                 service?.send(signal: SIGKILL)
@@ -198,8 +257,8 @@ import Testing
         }
     }
 
-    @Test func everySinkHearsTheSameDay() async throws {
-        let bench = try await Bench(hasAgent: false)
+    @Test(arguments: Screen.all) func everySinkHearsTheSameDay(_ screen: Screen) async throws {
+        let bench = try await Bench(screen, hasAgent: false)
         try await bench.startDesktop()
         try bench.startService()
         try bench.startStream()
@@ -208,12 +267,19 @@ import Testing
         try await live(bench, pace: .milliseconds(50))
         print("a day in \(ContinuousClock.now - began)")
         // Nothing more comes where all have the same.
-        _ = try await event(within: 20) { try await Set([bench.atDesktop(), bench.atBroker(), bench.inStream(), bench.atHook()]).count == 1 ? true : nil }
-        let told = bench.atDesktop()
+        _ = try await event(within: 20) {
+            let texts = try await [bench.atDesktop(), bench.atBroker(), bench.inStream(), bench.atHook(), bench.onPhone().heard].map { $0.map(\.words) }
+            return Set(texts).count == 1 ? true : nil
+        }
+        let told = bench.atBroker()
         print(told.map { "  \($0)" }.joined(separator: "\n"))
-        #expect(bench.atBroker() == told, "the broker")
+        let (desktop, (phone, repeated)) = (try bench.atDesktop(), try await bench.onPhone())
+        if screen == .standIn { #expect(desktop == told, "the desktop") }
+        #expect(desktop.map(\.words) == told.map(\.words), "the desktop")
         #expect(bench.inStream() == told, "the event stream")
         #expect(try await bench.atHook() == told, "the webhook")
+        #expect(phone.map(\.words) == told.map(\.words) && repeated == 0, "the phone")
+        #expect(zip(phone, told).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the phone's places")
         #expect(Set(told.map(\.id)).count == told.count, "once each")
         for kind in ["hydration-reminder", "hydration-back-on-track", "hydration-goal-reached", "waterline-per-drink", "waterline-time"] {
             #expect(told.contains { $0.id.hasPrefix(kind) }, "no \(kind)")
@@ -222,19 +288,19 @@ import Testing
         try await bench.end()
     }
 
-    /// A reminder is of the moment: who is away when it is told may miss it. Who hears it hears it as all others do. The webhook, for which it is noted before, misses none.
-    @Test func underFireNobodyHearsAnotherDay() async throws {
+    /// A reminder is of the moment: who is away when it is told may miss it. Who hears it hears it as all others do. Webhook and phone, for which it is noted before, miss none.
+    @Test(arguments: Screen.all) func underFireNobodyHearsAnotherDay(_ screen: Screen) async throws {
         let seed = UInt64(ProcessInfo.processInfo.environment["DAY_SEED"] ?? "") ?? UInt64.random(in: 0...UInt64.max)
         print("DAY_SEED=\(seed)")
         var random = SeededGenerator(seed: seed)
-        let bench = try await Bench(hasAgent: true)
+        let bench = try await Bench(screen, hasAgent: true)
         try await bench.startDesktop()
         try bench.startService()
         try bench.startStream()
         try bench.startAgent()
         try await bench.isReady()
         var killed: [String: Int] = [:]
-        try await live(bench, pace: .milliseconds(250)) { _ in
+        try await live(bench, pace: .milliseconds(200)) { _ in
             guard Int.random(in: 0..<10, using: &random) == 0, let victim = Bench.Victim.allCases.randomElement(using: &random) else { return }
             killed["\(victim)", default: 0] += 1
             try await bench.kill(victim)
@@ -247,14 +313,30 @@ import Testing
         let isThere: Bool? = try await event(within: 60) { try await Set(bench.atHook().map(\.id)).isSuperset(of: try await told()) ? true : nil }
         let (stored, hook) = (try await told(), unique(try await bench.atHook()))
         #expect(isThere == true, "the webhook missed \(Set(stored).subtracting(hook.map(\.id)).sorted()); \(killed)")
-        print("under fire: \(hook.count) told, killed: \(killed)")
-        for (name, heard) in [("desktop", bench.atDesktop()), ("broker", unique(bench.atBroker())), ("stream", unique(bench.inStream()))] {
+        for (name, heard) in [("desktop", try bench.atDesktop()), ("broker", unique(bench.atBroker())), ("stream", unique(bench.inStream()))] where heard.first?.id != "" {
             #expect(Set(heard).isSubset(of: hook), "\(name) heard what nobody told: \(heard.filter { !hook.contains($0) })")
             #expect(Set(heard.map(\.id)).count == heard.count, "\(name) heard twice: \(heard)")
             #expect(hook.filter(Set(heard).contains) == heard, "\(name) heard another order: \(heard)")
             #expect(!heard.isEmpty, "\(name)")
         }
+        let words = hook.map(\.words)
+        let desktop = try bench.atDesktop()
+        if screen == .dunst { #expect(isPart(desktop.map(\.words), of: words), "dunst showed \(desktop), told was \(hook)") }
+        _ = try await event(within: 20) { try await bench.onPhone().heard.map(\.words) == words ? true : nil }
+        let (phone, repeated) = try await bench.onPhone()
+        #expect(phone.map(\.words) == words, "the phone")
+        print("under fire: \(hook.count) told; desktop \(desktop.count), broker \(unique(bench.atBroker()).count), stream \(unique(bench.inStream()).count), phone \(phone.count) (\(repeated) once more); killed: \(killed)")
         try await bench.end()
+    }
+
+    /// Whether these come among those, in the same order, none more often.
+    private func isPart(_ some: [String], of all: [String]) -> Bool {
+        var rest = all[...]
+        return some.allSatisfy { one in
+            guard let index = rest.firstIndex(of: one) else { return false }
+            rest = rest[(index + 1)...]
+            return true
+        }
     }
 
     /// What is at least once: a repetition is known by its id.
