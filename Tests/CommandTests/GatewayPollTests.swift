@@ -172,6 +172,34 @@ import Testing
         #expect(try await hours(clock(["--zone", "Asia/Dubai"])) == 4)
     }
 
+    /// A bottle that was given away is left alone from then on; the only one is kept, and so is one that the configuration names.
+    @Test func aBottleThatIsReleasedIsLeftAlone() async throws {
+        let pair = try await Pair(["--address", "A4:C1:38:00:00:77"])
+        let gateway = Program("waterh-gateway")
+        try await pair.sip(150)
+        #expect(try await pair.poll().object["new"] as? Int == 1)
+        func adopt(_ words: String...) async throws -> Program.Result { try await gateway.run(["adopt", "--store", pair.store] + words) }
+        let only = try await adopt("--release", "A4:C1:38:00:00:77")
+        #expect(only.exitCode == 3 && only.error.contains("only bottle") && only.error.contains("adopt ADDRESS"), "\(only.error)")
+        #expect(try await adopt("A4:C1:38:00:00:01").exitCode == 0)
+        let config = pair.folder.url("waterh.toml")
+        try Data("bottle = \"A4:C1:38:00:00:77\"\nstore = \"\(pair.store)\"\n".utf8).write(to: config)
+        let named = try await gateway.run(["adopt", "--config", config.path, "--release", "A4:C1:38:00:00:77"])
+        #expect(named.exitCode == 3 && named.error.contains("waterh.toml names"), "\(named.error)")
+        let released = try await adopt("--release", "a4:c1:38:00:00:77")
+        #expect(released.exitCode == 0 && released.output == "A4:C1:38:00:00:77 is not this store's own any more. Its drinks stay.\n", "\(released.error)")
+        #expect(try await adopt("--release", "A4:C1:38:00:00:77", "--json").output == "{\"bottle\":\"A4:C1:38:00:00:77\",\"released\":false}\n")
+        #expect(try await adopt("--release", "--as", "x", "A4:C1:38:00:00:77").exitCode == 2)
+        #expect(try await adopt("--release", "A4:C1:38:00:00:78").exitCode != 0)
+        try await pair.sip(160)
+        let left = try await gateway.run(pair.pollArguments)
+        #expect(left.exitCode != 0 && left.error.contains("A4:C1:38:00:00:77"), "\(left.output) \(left.error)")
+        // It is taken back with all that it delivered meanwhile, and what was known stays known.
+        #expect(try await adopt("A4:C1:38:00:00:77").output.contains("from now on"))
+        let back = try await pair.poll()
+        #expect(back.object["new"] as? Int == 1 && (back.object["state"] as? [String: Any])?["drinkCount"] as? Int == 2, "\(back.error)")
+    }
+
     /// Wrong names make nothing: neither a bottle nor a store.
     @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", "", "A4:C1:38:01:02:0", "A4:C1"]) func adoptTakesNoNameThatManyBottlesBear(_ name: String) async throws {
         let folder = try TemporaryFolder()

@@ -112,6 +112,24 @@ struct OutletTests {
         await rig.stop()
     }
 
+    /// What a broker has taken and not confirmed is not behind us: it comes again, with the same id.
+    @Test func aBrokerThatTakesWithoutConfirmingIsToldAgain() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        let ear = try await broker.listen("h/sip", as: "ear")
+        rig.start()
+        try await rig.connected()
+        broker.signal(SIGSTOP)
+        _ = try rig.desk().logDrink(.ml(77))
+        #expect(await event(within: 2) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == nil, "nobody has confirmed it")
+        try await broker.stop()
+        try await broker.start()
+        try await rig.connected(2)
+        #expect(await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == 77 } ? true : nil } == true, "\(ear.output)")
+        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        await rig.stop()
+    }
+
     // MARK: - Commands
 
     @Test func aCommandIsDoneOnceForEachTransactionAndAnswered() async throws {
@@ -165,7 +183,7 @@ struct OutletTests {
     @Test func aCommandThatTheBrokerKeepsIsNotObeyedAndTwoMeansTwo() async throws {
         let broker = try await Broker()
         for topic in ["h/cmd/log", "h/cmd/log/deeper", "h/state", "h/availability", "h/bridge/info", "homeassistant/device/x/config"] {
-            try await broker.publish(topic, "\u{0}rubbish", more: ["-r"])
+            try await broker.publish(topic, topic == "h/cmd/log" ? "500" : "\u{0}rubbish", more: ["-r"])
         }
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/#")
@@ -364,6 +382,27 @@ struct OutletTests {
         try await rig.connected(4)
         #expect(try rig.store.openOutlet("mqtt", makeID: { "never" }).id == id)
         await rig.stop()
+    }
+
+    /// Given away or broken: its device and what was said of it go from the broker, the other bottle's stay.
+    @Test func aBottleThatIsReleasedGoesFromTheBroker() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        for number in 1...2 { try rig.store.adoptBottle("A4:C1:38:00:00:0\(number)") }
+        let ear = try await broker.listen("#")
+        rig.start()
+        let id = try #require(await event { try? rig.store.openOutlet("mqtt", makeID: { "never" }).id })
+        @Sendable func topics(_ number: Int) -> [String] { ["homeassistant/device/waterh_\(id)_a4c13800000\(number)/config", "h/bottle/a4c13800000\(number)"] }
+        @Sendable func stand(_ number: Int) -> Bool { topics(number).allSatisfy { ear.payloads(at: $0).last?.hasPrefix("{") == true } }
+        #expect(await event { stand(1) && stand(2) ? true : nil } == true, "\(ear.output)")
+        #expect(try rig.desk().releaseBottle("A4:C1:38:00:00:01"))
+        #expect(await event { topics(1).allSatisfy { ear.payloads(at: $0).last == "" } ? true : nil } == true, "\(ear.output)")
+        #expect(stand(2))
+        await rig.stop()
+        // Who comes late finds one.
+        let late = try await broker.listen("#")
+        _ = try await late.line { $0.hasPrefix("1 \(topics(2)[0]) {") }
+        #expect(topics(1).allSatisfy { late.payloads(at: $0).isEmpty })
     }
 
     /// The broker's address stands in a file and outlives the purge: the store goes on as another, of which alone the broker keeps something.

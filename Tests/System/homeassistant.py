@@ -350,16 +350,20 @@ automation:
         (self.folder / "ear.log").write_text("")
         self.are("without commands", left, there, 180)
 
-        print("a second bottle, then none", flush=True)
+        print("a second bottle, one less, then none", flush=True)
         self.stop("service")
         # What a purge takes are the settings: the broker's address has to stand in the configuration to outlive them.
         with open(self.folder / "waterh.toml", "a") as file:
             file.write(f'[mqtt]\nurl = "mqtt://127.0.0.1:{self.port}"\n')
         self.service()
-        subprocess.run([f"{self.products}/waterh-gateway", "adopt", "--config", str(self.folder / "waterh.toml"), "--zone", self.zone, SECOND], check=True, capture_output=True,
-                       env=os.environ | {"HOME": str(self.folder)})
+        self.adopt(SECOND)
         seconds = {entity.replace("waterh_boost_24oz", SECOND.lower().replace(":", "_")) for entity in BOTTLE_OWN}
         self.are("with a second bottle", left | seconds, there)
+        self.adopt("--release", SECOND)
+        self.until("the second bottle is gone", lambda: set(self.listed() or ()) == left)
+        self.are("after a bottle was removed", left, there)
+        self.adopt(SECOND)
+        self.are("with the second bottle again", left | seconds, there)
         self.tracker("purge", "--yes")
         self.until("the bottles are gone", lambda: set(self.listed() or ()) == left - set(BOTTLE_OWN))
         self.are("after the bottles were removed", left - set(BOTTLE_OWN), there)
@@ -369,6 +373,10 @@ automation:
         self.stop("home", signal.SIGINT)
         if self.registry():
             self.failures.append(f"without discovery: {sorted(self.registry())}")
+
+    def adopt(self, *words):
+        subprocess.run([f"{self.products}/waterh-gateway", "adopt", "--config", str(self.folder / "waterh.toml"), "--zone", self.zone, *words], check=True, capture_output=True,
+                       env=os.environ | {"HOME": str(self.folder)})
 
     def sip(self, ml):
         self.until("the emulator", (self.folder / "c.sock").exists)

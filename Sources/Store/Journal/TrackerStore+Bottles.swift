@@ -78,6 +78,25 @@ extension TrackerStore {
         }
     }
 
+    /// A bottle is this store's own no more: polls leave it alone, and nobody is told of it among the store's bottles. Its records and drinks stay.
+    /// - Parameter name: any that it is known by.
+    /// - Returns: `false` where it was not this store's own.
+    /// - Throws: `Refusal` where nobody goes by that name, or where it is the only one: the next bottle that answers would be taken for the store's.
+    @discardableResult
+    public func releaseBottle(_ name: String) throws -> Bool {
+        try write { db in
+            guard let bottle = try BottleTable.known(name, db) else {
+                throw Refusal("unknownBottle", "No bottle is known as \"\(name)\".", category: .notFound, values: ["given": name])
+            }
+            guard try BottleTable.isOwn(bottle, db) else { return false }
+            guard try Int.fetchOne(db, sql: "SELECT count(*) FROM bottle WHERE isOwn") ?? 0 > 1 else {
+                throw Refusal("onlyBottle", "\"\(name)\" is this store's only bottle: the next one that answers would be taken for its own.")
+            }
+            try BottleTable.release(bottle, db)
+            return true
+        }
+    }
+
     /// Gives a bottle another identity without losing history: the old one stays known and means the same bottle, so
     /// that records delivered again under either are duplicates.
     /// - Throws: `Refusal` when no bottle goes by `old`, or `new` already is another bottle.

@@ -66,6 +66,11 @@ enum BottleTable {
         try db.execute(sql: "UPDATE bottle SET isOwn = 1 WHERE id = ?", arguments: [bottle])
     }
 
+    /// It is the store's own no more.
+    static func release(_ bottle: Int64, _ db: Database) throws {
+        try db.execute(sql: "UPDATE bottle SET isOwn = 0 WHERE id = ?", arguments: [bottle])
+    }
+
     /// Of the bottle that shows these names, where it is known by any of them.
     static func memory(of names: BottleNames, _ db: Database) throws -> BottleMemory {
         if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db), try !hasIdentity(bottle, db) {

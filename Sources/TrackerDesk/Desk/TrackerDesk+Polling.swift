@@ -36,6 +36,10 @@ extension TrackerDesk {
         try change { try store.adoptBottle(identity, as: other) }
     }
 
+    /// This bottle does not belong to the store any more. What it delivered stays.
+    /// - Returns: whether it did.
+    public func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
+
     /// How often a bottle is to be polled, as the day asks for it.
     public func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
 
