@@ -116,9 +116,16 @@ struct OutletTests {
     @Test func aBrokerThatTakesWithoutConfirmingIsToldAgain() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
-        let ear = try await broker.listen("h/sip", as: "ear")
+        let ear = try await broker.listen("h/#", as: "ear")
         rig.start()
         try await rig.connected()
+        // Everything else is told: what comes next is the drink.
+        _ = try rig.desk().logDrink(.ml(5))
+        let isAtRest: Bool? = await event {
+            ear.payloads(at: "h/sip").count == 1 && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 5 && !ear.payloads(at: "h/bridge/health").isEmpty
+                && (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil
+        }
+        #expect(isAtRest == true, "\(ear.output)")
         broker.signal(SIGSTOP)
         _ = try rig.desk().logDrink(.ml(77))
         #expect(await event(within: 2) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == nil, "nobody has confirmed it")
