@@ -102,13 +102,16 @@ struct CloneCommand: ParsableCommand {
 
     private static let mostListed = 30
 
+    /// In a busy place those who have spoken are told of, and those who were only seen are counted.
     private static func list(_ all: [ObservedGadget]) -> String {
-        var lines = all.prefix(mostListed).enumerated().map { number, one in
+        let speakers = all.prefix(while: \.hasSpoken).count
+        let listed = all.count > mostListed && speakers > 0 ? min(speakers, mostListed) : min(all.count, mostListed)
+        var lines = all.prefix(listed).enumerated().map { number, one in
             let name = one.gadget.name.map { " \($0)" } ?? ""
             let what = one.hasSpoken ? "\(count(one.connections, "connection")), \(count(one.answers, "ATT PDU")) from it" : one.gadget.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "only seen"
             return "\(number + 1) is \(one.label)\(name) (\(what))"
         }
-        if all.count > mostListed { lines.append("and \(all.count - mostListed) more") }
+        if all.count > listed { lines.append("and \(all.count - listed) \(listed == speakers ? "that were only seen" : "more")") }
         return lines.joined(separator: "; ")
     }
 

@@ -1,5 +1,10 @@
-"""Clones of captures over bluetoothd: what bleak lists, reads, writes and hears is what was recorded."""
+"""Clones of captures over bluetoothd: what bleak lists, reads, writes and hears is what was recorded.
+
+BENCH_CAPTURES: a folder with captures that gadgets.tsv names, which are no part of the project; those that are there are judged, too.
+"""
 import asyncio
+import csv
+import hashlib
 import json
 import os
 import tempfile
@@ -12,6 +17,7 @@ from foreign_central import connected, find
 ADDRESS = "00:AA:01:01:00:01"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REAL = next((path for up in (1, 2) if os.path.isdir(path := os.path.join(ROOT, *[".."] * up, "shared/captures/real"))), None)
+ELSEWHERE = os.environ.get("BENCH_CAPTURES", "")
 STACK = {"1800", "1801"}
 # Requests that are made of each gadget; hours of recorded waiting are not.
 MOST = 6
@@ -133,9 +139,26 @@ def test(capture, *options):
     return one
 
 
+def elsewhere():
+    """The captures of others that are here, each as it was published."""
+    if not ELSEWHERE:
+        return []
+    found = []
+    with open(f"{os.path.dirname(os.path.abspath(__file__))}/gadgets.tsv", encoding="utf-8") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            path = os.path.join(ELSEWHERE, row["file"])
+            if not os.path.isfile(path):
+                print(f"  {row['file']} is not in {ELSEWHERE}: {row['path']} of {row['repo']} at {row['commit']}", flush=True)
+                continue
+            with open(path, "rb") as capture:
+                expect(hashlib.sha256(capture.read()).hexdigest() == row["sha256"], f"{path} is not what gadgets.tsv names")
+            found.append(path)
+    return found
+
+
 if __name__ == "__main__":
     captures = [test(f"{ROOT}/captures/{name}") for name in ("boost_two-days.btsnoop", "boost_draft.btsnoop", "vita_reports-inside-log.pcapng")]
     if REAL:
-        captures += [test(f"{REAL}/{name}") for name in ("darkelf-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap")]
+        captures += [test(f"{REAL}/{name}") for name in ("darkelf-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap", "crackle-lesc-llphdr.pcapng")]
         captures += [test(f"{REAL}/pongbot-h4.btsnoop", "--device", number) for number in "123"]
-    run_tests(captures)
+    run_tests(captures + [test(path) for path in elsewhere()])

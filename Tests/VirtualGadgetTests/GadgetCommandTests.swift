@@ -56,6 +56,21 @@ import VirtualGadget
         #expect(wrong.exitCode == 2)
     }
 
+    @Test func `in a busy place those who have spoken are listed, and the rest is counted`() async throws {
+        // 40 advertising reports of as many addresses, in btsnoop.
+        var busy: [UInt8] = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 3, 0xEA]
+        for number in UInt8(0)..<40 {
+            let packet: [UInt8] = [4, 0x3E, 12, 2, 1, 0, 1, number, 1, 0, 0, 0xEE, 0xC1, 0, 0xC0]
+            busy += [0, 0, 0, UInt8(packet.count), 0, 0, 0, UInt8(packet.count), 0, 0, 0, 3, 0, 0, 0, 0, 0, 0xE2, 0x4B, 0x66, 0, 0, 0, number] + packet
+        }
+        let folder = try TemporaryFolder()
+        try Data(busy).write(to: folder.url("busy.btsnoop"))
+        let none = try await Self.replay.run(["clone", folder.file("busy.btsnoop"), "-", "-o", "-"], input: Array(Self.two.utf8))
+        #expect(none.exitCode == 2)
+        #expect(none.error.contains("hold 42 peripherals"), "\(none.error)")
+        #expect(none.error.hasSuffix("2 is C0:FF:EE:00:00:02 (1 connection, 3 ATT PDUs from it); and 40 that were only seen.\n"), "\(none.error)")
+    }
+
     @Test func `a cut capture gives a clone of what comes before, and says where it ends`() async throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.capture)))
         let result = try await Self.replay.run(["clone", "-", "-o", "-"], input: Array(whole.prefix(3000)))
@@ -66,7 +81,7 @@ import VirtualGadget
 
     // MARK: the emulator
 
-    /// Shipped captures, and the real ones where they are.
+    /// Shipped captures, and the real ones where they are; those of `Tests/Bench/gadgets.tsv` in the folder that BENCH_CAPTURES names.
     static let captures: [String] = {
         let shipped = ["boost_draft.btsnoop", "boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_one-record.hex"].map { "\(Program.repository)/captures/\($0)" }
         let folder = ["/../shared/captures/real", "/../../shared/captures/real"].map { Program.repository + $0 }.first { FileManager.default.fileExists(atPath: $0) }
@@ -74,7 +89,10 @@ import VirtualGadget
             print("the real captures (../shared/captures/real) are not here: the clones of them are skipped")
             return shipped
         }
-        return shipped + ["darkelf-h4.btsnoop", "pongbot-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap", "crackle-lesc-llphdr.pcapng"].map { "\(folder)/\($0)" }
+        let elsewhere = ProcessInfo.processInfo.environment["BENCH_CAPTURES"].map { folder in
+            (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted().map { "\(folder)/\($0)" } ?? []
+        }
+        return shipped + (elsewhere ?? []) + ["darkelf-h4.btsnoop", "pongbot-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap", "crackle-lesc-llphdr.pcapng"].map { "\(folder)/\($0)" }
     }()
 
     /// Handles and UUIDs as tshark reads them from a file's discovery.

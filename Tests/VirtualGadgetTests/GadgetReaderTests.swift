@@ -160,6 +160,20 @@ import VirtualGadget
         #expect(gadget.gaps.first == "1 connection went on encrypted: what was said from then on could not be seen")
     }
 
+    /// As an e-scooter does: its request holds its own MTU, and the phone's answer the phone's.
+    @Test func `a peripheral that asks for the MTU itself`() throws {
+        var talk = Talk()
+        talk.add([0x02, 0xF7, 0], .received, 1)
+        talk.discover()
+        talk.add([0x03, 0x05, 2], .sent, 1)
+        // As long as an MTU of 23 allows: with 247 the value is whole.
+        talk.ask([0x0A, 3, 0])
+        talk.answer([0x0B] + [UInt8](repeating: 7, count: 22))
+        let gadget = try talk.gadget()
+        #expect(gadget.mtu == 247 && !gadget.gaps.contains { $0.contains("MTU") })
+        #expect(gadget.conversations.first?.exchanges.first?.response?.value?.bytes.count == 22)
+    }
+
     /// A host that is the peripheral, and one that is asked by its peripheral (a phone's own services).
     @Test func `who is the gadget`() throws {
         var talk = Talk(isCentral: false)

@@ -119,20 +119,28 @@ public final class GadgetReader {
         // Both ends may be servers: odd opcodes come from one, even ones go to it.
         let isFromServer = opcode & 1 == 1
         let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
-        let isOurs = isHost == (connection.isCentral == false)
-        guard isOurs else {
+        let isGadgetHost = connection.isCentral == false
+        // Of what the peripheral asks as a client only the MTU concerns its own table.
+        let isOurs = isHost == isGadgetHost
+        guard isOurs || opcode == ATTOpcode.exchangeMTURequest.rawValue || opcode == ATTOpcode.exchangeMTUResponse.rawValue else {
             connections[connection.id] = entry
             return
         }
         let session: GadgetSession
-        if let known = isHost ? entry.host : entry.peer {
+        if let known = isGadgetHost ? entry.host : entry.peer {
             session = known
         } else {
             session = GadgetSession(draft(of: connection), startedAt: observation.time)
-            if isHost { entry.host = session } else { entry.peer = session }
+            if isGadgetHost { entry.host = session } else { entry.peer = session }
         }
         connections[connection.id] = entry
-        if isFromServer { session.answer(pdu, observation) } else { session.ask(pdu, observation) }
+        if !isOurs {
+            session.exchangeMTU(pdu)
+        } else if isFromServer {
+            session.answer(pdu, observation)
+        } else {
+            session.ask(pdu, observation)
+        }
     }
 
     private func end(_ id: Int) {

@@ -106,6 +106,16 @@ final class GadgetSession {
         return exchange
     }
 
+    /// The peripheral asks for the MTU itself: its request holds its own, the host's answer the host's (Core 5.4, Vol 3 Part F, 3.4.2).
+    func exchangeMTU(_ pdu: RawSpan) {
+        guard let said = pdu.little16(at: 1).map(Int.init) else { return }
+        if pdu.first == ATTOpcode.exchangeMTURequest.rawValue {
+            draft.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, said))
+        } else {
+            mtu = max(ATTPDU.defaultMTU, min(draft.mtu ?? ATTPDU.defaultMTU, said))
+        }
+    }
+
     // MARK: from the peripheral
 
     func answer(_ pdu: RawSpan, _ observation: ATTObservation) {
