@@ -25,26 +25,9 @@ struct RawAdvertiser: Sendable {
         try send(descriptor, Self.opcodes.enable, [isVisible ? 1 : 0])
     }
 
-    /// Flags (general discoverable, no BR/EDR) and the 16-bit services that fit.
-    var advertisingData: [UInt8] {
-        if let given { return Self.fitting(given.data) }
-        let shorts = services.compactMap(\.short).prefix(13)
-        var data: [UInt8] = [2, 0x01, 0x06]
-        if !shorts.isEmpty {
-            data += [UInt8(1 + 2 * shorts.count), 0x03]
-            for short in shorts { data += [UInt8(truncatingIfNeeded: short), UInt8(short >> 8)] }
-        }
-        return data
-    }
-
-    /// The name, cut to the 29 bytes that fit, which makes it a shortened one.
-    var scanResponse: [UInt8] {
-        if let given { return Self.fitting(given.scanResponse) }
-        var text = name
-        while text.utf8.count > 29 { text.removeLast() }
-        guard !text.isEmpty else { return [] }
-        return [UInt8(1 + text.utf8.count), text == name ? 0x09 : 0x08] + Array(text.utf8)
-    }
+    var advertisingData: [UInt8] { Self.fitting(shown.data) }
+    var scanResponse: [UInt8] { Self.fitting(shown.scanResponse) }
+    private var shown: AdvertisingBytes { given ?? AdvertisingBytes(name: name, services: services) }
 
     /// The AD structures that fit into 31 bytes, in order.
     private static func fitting(_ data: [UInt8]) -> [UInt8] {

@@ -11,6 +11,8 @@ public struct LinkAdvice: Sendable {
         case recording(file: String)
         /// An address, straight on the radio.
         case channel(address: String)
+        /// A controller behind a stream.
+        case controller(place: String)
         /// Anything else without a radio.
         case cable
     }
@@ -26,6 +28,7 @@ public struct LinkAdvice: Sendable {
         case .unix(let path), .stream(let path): way = .socket(name: linkName, path: path)
         case .capture(let file): way = .recording(file: file)
         case .l2cap(let address): way = .channel(address: address)
+        case .hci(let place): way = .controller(place: place.description)
         case nil: way = hasRadio ? .radio : .cable
         }
     }
@@ -38,6 +41,7 @@ public struct LinkAdvice: Sendable {
         case .socket(let name, let path): Self.socket(code, name, path)
         case .recording(let file): Self.recording(code, file)
         case .channel(let address): Self.channel(code, address) ?? usual
+        case .controller(let place): Self.controller(code, place) ?? usual
         case .cable: code == .protocolViolation || code == .refused ? usual : "Poll again."
         }
     }
@@ -45,7 +49,7 @@ public struct LinkAdvice: Sendable {
     /// For a conversation that broke off or was never through; `comfort` says what is not lost.
     public func brokenOff(_ comfort: String) -> String {
         switch way {
-        case .radio, .channel: "Bring the bottle nearer and poll again: \(comfort)"
+        case .radio, .channel, .controller: "Bring the bottle nearer and poll again: \(comfort)"
         case .socket: "See what the program at the other end says, and poll again: \(comfort)"
         case .recording(let file): Self.recorded(file)
         case .cable: "Poll again: \(comfort)"
@@ -55,7 +59,7 @@ public struct LinkAdvice: Sendable {
     /// For a bottle that says nothing.
     public var silent: String {
         switch way {
-        case .radio, .channel: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
+        case .radio, .channel, .controller: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
         case .socket, .recording, .cable: brokenOff("nothing was lost.")
         }
     }
@@ -65,7 +69,7 @@ public struct LinkAdvice: Sendable {
     public func smallMTU(_ mtu: String) -> String {
         switch way {
         case .radio: "Poll again; if it stays so, look for ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is usual), and for another program that connects first."
-        case .socket, .channel, .cable: "See that the other end agrees on an MTU of \(mtu) or more."
+        case .socket, .channel, .controller, .cable: "See that the other end agrees on an MTU of \(mtu) or more."
         case .recording(let file): Self.recorded(file)
         }
     }
@@ -107,6 +111,13 @@ public struct LinkAdvice: Sendable {
 
     private static func recorded(_ file: String) -> String {
         "A recording answers only what it holds: 'waterh-replay info \(file)' tells what that is."
+    }
+
+    private static func controller(_ code: LinkError.Code, _ place: String) -> String? {
+        switch code {
+        case .noAdapter: "See that something offers a controller's HCI at \(place): Bumble's virtual controllers, or netsim of Android's emulator."
+        default: nil
+        }
     }
 
     private static func channel(_ code: LinkError.Code, _ address: String) -> String? {

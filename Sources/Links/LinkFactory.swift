@@ -30,6 +30,7 @@ public enum LinkFactory {
                 adapter: adapter, notifications: notifications == .socket ? .socket : .signals, held: HeldConnections(folder: runtimeFolder),
                 log: instruments.log)
         case .l2cap(let place): SocketCentralLink(try L2CAPDialer(place), instruments: instruments)
+        case .hci(let place): HCICentralLink(place, instruments: instruments)
         case .capture(let file): try CaptureLink(file: file, hostTime: HostClock.localTime(), instruments: instruments)
         }
     }
@@ -50,6 +51,7 @@ public enum LinkFactory {
         case .stream(let path): return SocketPeripheralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
         case .bluez(let adapter): return bluez(adapter, notifications, instruments)
         case .l2cap(let adapter): return try L2CAPPeripheralLink(adapter, instruments: instruments)
+        case .hci(let place): return HCIPeripheralLink(place, instruments: instruments)
         case .capture: throw LinkError(.noAdapter, "the link \(name) is not available here; unix:PATH needs no adapter")
         }
     }

@@ -13,7 +13,7 @@ struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "run", abstract: "Be a bottle, until Ctrl-C.", discussion: "Tells systemd how it is, where systemd asks.")
     static var defaultControlPath: String { Paths.socket("waterh-emulator.sock") }
 
-    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH or l2cap:hci1.", valueName: "link"))
+    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1 or hci:HOST:PORT.", valueName: "link"))
     var link = LinkName.bluez(adapter: nil)
 
     @Option(help: "both, draft (exactly the founding documents' service) or retail (exactly what bottles on sale show).")

@@ -11,7 +11,7 @@ import TrackerCore
 
 /// Which way to the bottle, and which bottle.
 struct LinkOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:ADDRESS or capture:FILE. Default: $WATERH_LINK, else bluez.", valueName: "link"))
+    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:ADDRESS, hci:HOST:PORT or capture:FILE. Default: $WATERH_LINK, else bluez.", valueName: "link"))
     var link: String?
 
     @Option(help: ArgumentHelp("The bottle's name or address. Default: $WATERH_BOTTLE, else the first one found.", valueName: "name"))

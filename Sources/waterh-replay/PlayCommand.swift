@@ -21,7 +21,7 @@ struct PlayCommand: AsyncParsableCommand {
     @Argument(help: "A capture of any format.")
     var file: String
 
-    @Option(help: ArgumentHelp("unix:PATH, stream:PATH, bluez, bluez:hci1 or l2cap:hci1.", valueName: "link"))
+    @Option(help: ArgumentHelp("unix:PATH, stream:PATH, bluez, bluez:hci1, l2cap:hci1 or hci:HOST:PORT.", valueName: "link"))
     var link: LinkArgument = LinkArgument(.bluez(adapter: nil))
 
     @Option(help: "How many times as fast as recorded.")

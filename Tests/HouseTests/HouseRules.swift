@@ -10,6 +10,8 @@ enum HouseRules {
         // Links over sockets of this machine, and their queues.
         "Bluetooth/Carriers/CentralDriver.swift: Dispatch", "Bluetooth/Carriers/MemoryLink.swift: Dispatch", "Bluetooth/Carriers/PacketSocket.swift: Dispatch",
         "Bluetooth/Carriers/PacketSocket.swift: Glibc", "Bluetooth/Carriers/PeripheralDriver.swift: Dispatch", "Bluetooth/Carriers/SocketCentralLink.swift: Dispatch",
+        "Bluetooth/Carriers/HCICentralLink.swift: Dispatch", "Bluetooth/Carriers/HCIPeripheralLink.swift: Dispatch", "Bluetooth/Carriers/StreamController.swift: Dispatch",
+        "Bluetooth/Carriers/TCPStream.swift: Dispatch", "Bluetooth/Carriers/TCPStream.swift: Glibc",
         "Bluetooth/Carriers/SocketPeripheralLink.swift: Dispatch", "Bluetooth/Carriers/SocketPeripheralLink.swift: Glibc", "Bluetooth/Carriers/UnixSocket.swift: Glibc",
         // A link's clock and its alarm, which are parameters of every link.
         "Bluetooth/Faults/FaultyPeripheralLink.swift: Dispatch", "Bluetooth/Seam/DeadlineTimer.swift: Dispatch", "Bluetooth/Seam/MonotonicClock.swift: Glibc",
@@ -73,7 +75,7 @@ enum HouseRules {
     static let floors: [String: [[String]]] = [
         "BenchDay": [["Record"], ["Course"], ["Judgement"]],
         "BlueZ": [["Service"], ["Central", "Peripheral"]],
-        "Bluetooth": [["Identifiers"], ["ATT", "Seam"], ["Faults", "GATT", "Reassembly"], ["Carriers", "Recording"]],
+        "Bluetooth": [["Identifiers"], ["ATT", "Seam"], ["Faults", "GATT", "HCI", "Reassembly"], ["Carriers", "Recording"]],
         "BottleProtocol": [["Frames"], [""], ["Records"], ["Assembly", "Messages"]],
         "Captures": [["Packets"], ["Formats"], ["Text"], [""]],
         "Gateway": [["Policy"], ["Contract"], ["Session"], ["Engine"], ["Driver"], ["Service"]],

@@ -8,6 +8,8 @@ public enum LinkName: Hashable, Sendable {
     case stream(path: String)
     /// ATT straight on an L2CAP LE socket, CID 4: an adapter name for the peripheral, an address for the central.
     case l2cap(String)
+    /// A controller that speaks HCI over TCP, as Bumble's and Android's emulator's do.
+    case hci(NetworkPlace)
     /// A recorded bottle that answers.
     case capture(file: String)
 
@@ -17,7 +19,7 @@ public enum LinkName: Hashable, Sendable {
         public let text: String
         /// What was given, and which names there are.
         public var description: String {
-            "'\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS or capture:FILE"
+            "'\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS, hci:HOST:PORT or capture:FILE"
         }
     }
 
@@ -31,6 +33,9 @@ public enum LinkName: Hashable, Sendable {
         case ("unix", let path?) where !path.isEmpty: self = .unix(path: path)
         case ("stream", let path?) where !path.isEmpty: self = .stream(path: path)
         case ("l2cap", let place?) where !place.isEmpty: self = .l2cap(place)
+        case ("hci", let place?):
+            guard let place = NetworkPlace(place) else { throw Malformed(text: text) }
+            self = .hci(place)
         case ("capture", let file?) where !file.isEmpty: self = .capture(file: file)
         default: throw Malformed(text: text)
         }
@@ -46,6 +51,7 @@ extension LinkName: CustomStringConvertible {
         case .unix(let path): "unix:\(path)"
         case .stream(let path): "stream:\(path)"
         case .l2cap(let place): "l2cap:\(place)"
+        case .hci(let place): "hci:\(place)"
         case .capture(let file): "capture:\(file)"
         }
     }

@@ -1,0 +1,171 @@
+import Dispatch
+
+/// A central on a controller behind a TCP stream: `hci:HOST:PORT`. Scans, connects and speaks ATT by HCI, without a kernel's Bluetooth.
+public final class HCICentralLink: CentralLink {
+    /// `hci:` with the place.
+    public let name: String
+    /// Always: the controller has one, be it a virtual one.
+    public let hasRadio = true
+    /// What happens, for one consumer.
+    public let events: AsyncStream<CentralEvent>
+    private let driver: CentralDriver
+    private let transport: HCICentralTransport
+
+    /// Dials when it is first asked to look or to connect.
+    public init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
+        name = "hci:\(place)"
+        let queue = DispatchQueue(label: "central hci:\(place)")
+        driver = CentralDriver(queue: queue, instruments: instruments)
+        transport = HCICentralTransport(StreamController(place, queue: queue, log: instruments.log), driver: driver)
+        driver.transport = transport
+        events = driver.events.stream()
+    }
+
+    /// Who waits for events of a link that was forgotten waits no longer.
+    deinit { driver.events.finish() }
+
+    /// Asks for something; the answer is an event.
+    public func perform(_ request: CentralRequest) {
+        if case .stopScan = request { driver.queue.async { [transport] in transport.stopLooking() } }
+        driver.perform(request)
+    }
+
+    /// Disconnects, and returns when the controller knows.
+    public func close() async {
+        await driver.close()
+        await withCheckedContinuation { done in
+            driver.queue.async { [transport] in transport.leave { done.resume() } }
+        }
+    }
+}
+
+/// The controller under the central's driver. All state belongs to the driver's queue.
+private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
+    private let controller: StreamController
+    private let driver: CentralDriver
+    private var isScanning = false
+    /// Whom the scan saw: address and its kind, and what is known of each.
+    private var seen: [PeerID: Known] = [:]
+    /// Those of whom this scan told already.
+    private var told: Set<PeerID> = []
+    private var connection: UInt16?
+    /// Whom the attempt that is under way is for.
+    private var wanted: BluetoothAddress?
+    private var attempt = 0
+
+    private struct Known {
+        var sighting: HCIHost.Sighting
+        var advertisement: Advertisement
+    }
+    private static let mostSeen = 4096
+
+    init(_ controller: StreamController, driver: CentralDriver) {
+        (self.controller, self.driver) = (controller, driver)
+        controller.onEffect = { [weak self] in self?.take($0) }
+        controller.onEnd = { [weak self] in self?.lose($0) }
+    }
+
+    func look() {
+        controller.ready { [weak self] outcome in
+            guard let self else { return }
+            switch outcome {
+            case .success:
+                guard !self.isScanning else { return }
+                (self.isScanning, self.told) = (true, [])
+                self.controller.tell(.scan(true))
+            case .failure(let error): self.driver.feed(.notFound(error))
+            }
+        }
+    }
+
+    func stopLooking() {
+        guard isScanning else { return }
+        isScanning = false
+        controller.tell(.scan(false))
+    }
+
+    func open(_ peer: PeerID) {
+        attempt += 1
+        let current = attempt
+        controller.ready { [weak self] outcome in
+            guard let self, self.attempt == current else { return }
+            switch outcome {
+            case .success:
+                let known = self.seen[peer]?.sighting
+                guard let address = known?.address ?? BluetoothAddress(peer.text) else {
+                    return self.driver.feed(.openFailed(LinkError(.notFound, "\(peer) is no address")))
+                }
+                // Most controllers connect only while they do not scan.
+                self.stopLooking()
+                self.wanted = address
+                self.controller.tell(.connect(address, isRandom: known?.isRandom ?? (address.value >> 46 == 3)))
+            case .failure(let error): self.driver.feed(.openFailed(error))
+            }
+        }
+    }
+
+    func send(_ bytes: [UInt8]) {
+        if let connection { controller.tell(.send(connection: connection, bytes)) }
+    }
+
+    func close() {
+        attempt += 1
+        if wanted != nil { controller.tell(.cancelConnect) }
+        wanted = nil
+        if let connection { controller.tell(.disconnect(connection)) }
+        connection = nil
+    }
+
+    func leave(_ done: @escaping () -> Void) {
+        stopLooking()
+        controller.leave(done)
+    }
+
+    /// A controller has credits of its own: who does not take its packets is not sent any.
+    func setReading(fromPeripheral isReading: Bool) {}
+
+    private func take(_ effect: HCIHost.Effect) {
+        switch effect {
+        case .advertised(let sighting): see(sighting)
+        case .connected(let handle, let address, _):
+            guard wanted == address else { return controller.tell(.disconnect(handle)) }
+            wanted = nil
+            connection = handle
+            driver.feed(.opened)
+        case .connectFailed(let status):
+            guard wanted != nil else { return }
+            wanted = nil
+            driver.feed(.openFailed(LinkError(.connectFailed, "the controller could not connect: HCI status 0x\(String(status, radix: 16))", isTransient: true)))
+        case .received(connection, let bytes): driver.received(bytes)
+        case .disconnected(connection, let reason):
+            connection = nil
+            driver.feed(.closed(LinkError(.disconnected, "the connection has ended: HCI reason 0x\(String(reason, radix: 16))", isTransient: true)))
+        default: break
+        }
+    }
+
+    private func lose(_ error: LinkError) {
+        if wanted != nil {
+            wanted = nil
+            driver.feed(.openFailed(error))
+        }
+        if isScanning {
+            isScanning = false
+            driver.feed(.notFound(error))
+        }
+    }
+
+    private func see(_ sighting: HCIHost.Sighting) {
+        guard isScanning else { return }
+        let peer = PeerID(sighting.address.description)
+        var advertisement = seen[peer]?.advertisement ?? Advertisement(peer: peer, address: sighting.address)
+        let before = seen[peer]?.advertisement
+        advertisement.isAddressPrivate = sighting.isRandom && sighting.address.value >> 46 < 2
+        advertisement.take(sighting.data)
+        advertisement.rssi = before?.rssi ?? sighting.rssi
+        guard advertisement != before || !told.contains(peer), before != nil || seen.count < Self.mostSeen else { return }
+        seen[peer] = Known(sighting: sighting, advertisement: advertisement)
+        told.insert(peer)
+        driver.feed(.found(advertisement))
+    }
+}

@@ -1,0 +1,153 @@
+import Dispatch
+
+/// A peripheral on a controller behind a TCP stream: `hci:HOST:PORT`. Advertises and serves ATT by HCI, without a kernel's Bluetooth.
+public final class HCIPeripheralLink: PeripheralLink {
+    /// `hci:` with the place.
+    public let name: String
+    /// What happens, for one consumer.
+    public let events: AsyncStream<PeripheralEvent>
+    private let driver: PeripheralDriver
+    private let transport: HCIPeripheralTransport
+
+    /// Dials when it is opened.
+    public init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
+        name = "hci:\(place)"
+        let queue = DispatchQueue(label: "peripheral hci:\(place)")
+        driver = PeripheralDriver(queue: queue, instruments: instruments)
+        transport = HCIPeripheralTransport(StreamController(place, queue: queue, log: instruments.log), driver: driver)
+        driver.transport = transport
+        events = driver.events.stream()
+    }
+
+    /// Who waits for events of a link that was forgotten waits no longer.
+    deinit { driver.events.finish() }
+
+    /// Asks for something; the answer is an event.
+    public func perform(_ request: PeripheralRequest) { driver.perform(request) }
+    /// Returns when the consumer has taken every event that came so far.
+    public func caughtUp() async { await driver.events.caughtUp() }
+
+    /// Dials the controller, serves this table, and shows it.
+    public func open(_ application: GATTApplication) async throws(LinkError) {
+        let address = try await transport.ready().get()
+        driver.instruments.identify?(address)
+        let transport = transport
+        try await driver.open(application) { () throws(LinkError) in transport.show(application) }
+    }
+
+    /// Hides, disconnects, and returns when the controller knows.
+    public func close() async {
+        let transport = transport
+        await driver.close { transport.hide() }
+        await withCheckedContinuation { done in
+            driver.queue.async { transport.leave { done.resume() } }
+        }
+    }
+
+    /// The controller's address.
+    public func ownAddress() async -> BluetoothAddress? { await transport.ownAddress() }
+}
+
+/// The controller under the peripheral's driver. All state belongs to the driver's queue.
+private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Sendable {
+    private let controller: StreamController
+    private let driver: PeripheralDriver
+    private var advertisement: AdvertisingBytes?
+    private var isVisible = true
+    private var connections: [CentralID: UInt16] = [:]
+    private var isOver = false
+
+    init(_ controller: StreamController, driver: PeripheralDriver) {
+        (self.controller, self.driver) = (controller, driver)
+        controller.onEffect = { [weak self] in self?.take($0) }
+        controller.onEnd = { [weak self] error in self?.lose(error) }
+    }
+
+    func ready() async -> Result<BluetoothAddress, LinkError> {
+        await withCheckedContinuation { continuation in
+            driver.queue.async { self.controller.ready { continuation.resume(returning: $0) } }
+        }
+    }
+
+    func ownAddress() async -> BluetoothAddress? {
+        await withCheckedContinuation { continuation in
+            driver.queue.async { continuation.resume(returning: self.controller.address) }
+        }
+    }
+
+    func show(_ application: GATTApplication) {
+        advertisement = application.advertisement ?? AdvertisingBytes(name: application.name, services: application.advertisedServices)
+        advertise(isVisible)
+    }
+
+    func hide() {
+        isOver = true
+        if controller.address != nil { controller.tell(.advertise(nil)) }
+        for handle in connections.values { controller.tell(.disconnect(handle)) }
+    }
+
+    func leave(_ done: @escaping () -> Void) { controller.leave(done) }
+
+    // MARK: the driver's
+
+    func send(_ bytes: [UInt8], to central: CentralID) {
+        if let handle = connections[central] { controller.tell(.send(connection: handle, bytes)) }
+    }
+
+    func close(_ central: CentralID) {
+        if let handle = connections.removeValue(forKey: central) { controller.tell(.disconnect(handle)) }
+    }
+
+    func advertise(_ visible: Bool) {
+        isVisible = visible
+        guard controller.address != nil, let advertisement else { return }
+        controller.tell(.advertise(visible ? advertisement : nil))
+    }
+
+    /// A controller has credits of its own: who does not take its packets is not sent any.
+    func setReading(fromCentrals isReading: Bool) {}
+
+    // MARK: the controller's
+
+    private func take(_ effect: HCIHost.Effect) {
+        switch effect {
+        case .connected(let handle, let address, isCentral: false):
+            guard !isOver else { return controller.tell(.disconnect(handle)) }
+            let central = CentralID("\(address)#\(handle)")
+            connections[central] = handle
+            driver.feed(.opened(central))
+        case .received(let handle, let bytes):
+            if let central = central(handle) { driver.received(bytes, from: central) }
+        case .congested(let handle): if let central = central(handle) { driver.feed(.congested(central)) }
+        case .drained(let handle): if let central = central(handle) { driver.feed(.drained(central)) }
+        case .disconnected(let handle, _):
+            // The controller stopped advertising when the connection was made.
+            if let central = central(handle) {
+                connections[central] = nil
+                driver.feed(.closed(central))
+            }
+            if !isOver, isVisible { advertise(true) }
+        default: break
+        }
+    }
+
+    private func central(_ handle: UInt16) -> CentralID? { connections.first { $0.value == handle }?.key }
+
+    /// The controller is gone: it is called again every second until it is back.
+    private func lose(_ error: LinkError) {
+        guard !isOver else { return }
+        driver.events.yield(.unavailable(error))
+        again()
+    }
+
+    private func again() {
+        driver.queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
+            guard let self, !self.isOver else { return }
+            self.controller.ready { outcome in
+                guard case .success = outcome else { return self.again() }
+                self.driver.events.yield(.available)
+                self.advertise(self.isVisible)
+            }
+        }
+    }
+}

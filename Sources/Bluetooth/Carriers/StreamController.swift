@@ -1,0 +1,118 @@
+import Dispatch
+
+/// A controller behind a TCP stream, as Bumble and Android's emulator offer one: the host's machine, its stream, and time limits.
+///
+/// All state belongs to the queue; that is what makes it safe to send.
+final class StreamController: @unchecked Sendable {
+    let place: NetworkPlace
+    let queue: DispatchQueue
+    private var host: HCIHost
+    private var stream: TCPStream?
+    /// What comes about.
+    var onEffect: ((HCIHost.Effect) -> Void)?
+    /// The controller that worked is gone, and why.
+    var onEnd: ((LinkError) -> Void)?
+    private var waiting: [(Result<BluetoothAddress, LinkError>) -> Void] = []
+    private(set) var address: BluetoothAddress?
+    private var turn = 0
+    /// Who waits until what was said last has left.
+    private var leaving: (() -> Void)?
+    private let log: @Sendable (String) -> Void
+    /// A controller that works answers within a moment.
+    private static let patience = DispatchTimeInterval.seconds(5)
+
+    init(_ place: NetworkPlace, queue: DispatchQueue, log: @escaping @Sendable (String) -> Void) {
+        (self.place, self.queue, self.log) = (place, queue, log)
+        host = HCIHost(fallback: place.address)
+    }
+
+    /// Says when the controller is ready; dials, where it is not connected.
+    func ready(_ body: @escaping (Result<BluetoothAddress, LinkError>) -> Void) {
+        if let address { return body(.success(address)) }
+        waiting.append(body)
+        guard stream == nil else { return }
+        turn += 1
+        let current = turn
+        let made = TCPStream(place, queue: queue) { [weak self] event in
+            guard let self, self.turn == current else { return }
+            self.take(event)
+        }
+        stream = made
+        made.open()
+    }
+
+    func tell(_ input: HCIHost.Input) {
+        let before = host.commandsSent
+        for effect in host.handle(input) { perform(effect) }
+        if let leaving, !host.isWaiting {
+            self.leaving = nil
+            leaving()
+        }
+        guard host.isWaiting, host.commandsSent != before else { return }
+        let sent = host.commandsSent
+        queue.asyncAfter(deadline: .now() + Self.patience) { [weak self] in
+            guard let self, self.host.isWaiting, self.host.commandsSent == sent else { return }
+            self.end("the controller at \(self.place) does not answer")
+        }
+    }
+
+    /// Ends the stream once the controller has answered what it was told, or after a second.
+    func leave(_ done: @escaping () -> Void) {
+        let finish = { [weak self] in
+            self?.leaving = nil
+            self?.close()
+            done()
+        }
+        guard address != nil, host.isWaiting else { return finish() }
+        let current = turn
+        leaving = finish
+        queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
+            guard let self, self.turn == current, let leaving = self.leaving else { return }
+            leaving()
+        }
+    }
+
+    func close() {
+        turn += 1
+        stream?.close()
+        stream = nil
+        address = nil
+        _ = host.handle(.closed)
+    }
+
+    private func take(_ event: TCPStream.Event) {
+        switch event {
+        case .opened: tell(.opened)
+        case .received(let bytes): tell(.received(bytes))
+        case .ended(let sentence): end(sentence)
+        }
+    }
+
+    private func perform(_ effect: HCIHost.Effect) {
+        switch effect {
+        case .send(let bytes): stream?.send(bytes)
+        case .ready(let address):
+            self.address = address
+            let told = waiting
+            waiting = []
+            for body in told { body(.success(address)) }
+        case .broken(let sentence): end("\(place): \(sentence)")
+        case .refused(let opcode, let status):
+            log("the controller at \(place) refused command 0x\(String(opcode, radix: 16)): status 0x\(String(status, radix: 16))")
+        case .advertised, .connected, .connectFailed, .received, .congested, .drained, .disconnected: onEffect?(effect)
+        }
+    }
+
+    private func end(_ sentence: String) {
+        let wasReady = address != nil
+        let gone = host.handle(.closed)
+        close()
+        let error = LinkError(.noAdapter, sentence, isTransient: true)
+        let (told, left) = (waiting, leaving)
+        (waiting, leaving) = ([], nil)
+        for body in told { body(.failure(error)) }
+        left?()
+        for effect in gone { onEffect?(effect) }
+        if wasReady { onEnd?(error) }
+    }
+}

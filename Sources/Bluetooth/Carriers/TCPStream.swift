@@ -1,0 +1,191 @@
+import Dispatch
+import Glibc
+
+/// A TCP stream to a place, on a queue: dials, reads, writes, and says when it has ended. Never blocks the queue.
+///
+/// All state belongs to the queue; that is what makes it safe to send.
+final class TCPStream: @unchecked Sendable {
+    enum Event {
+        case opened
+        case received([UInt8])
+        /// It could not be made, or is over, and why.
+        case ended(String)
+    }
+
+    private let place: NetworkPlace
+    private let queue: DispatchQueue
+    private let onEvent: (Event) -> Void
+    private var descriptor: Int32 = -1
+    private var reader: (any DispatchSourceRead)?
+    private var writer: (any DispatchSourceWrite)?
+    private var isWriterRunning = false
+    private var outbox: [UInt8] = []
+    private var isOpen = false
+    private var isOver = false
+    /// Bytes that wait for the other end to take them: more is a stream that is stuck.
+    private static let mostWaiting = 1 << 20
+    private static let patience = DispatchTimeInterval.seconds(5)
+
+    init(_ place: NetworkPlace, queue: DispatchQueue, onEvent: @escaping (Event) -> Void) {
+        (self.place, self.queue, self.onEvent) = (place, queue, onEvent)
+    }
+
+    deinit { stop() }
+
+    /// Looks the name up beside the queue, then tries its addresses in turn.
+    func open() {
+        let place = place
+        DispatchQueue.global().async { [weak self] in
+            let found = Self.addresses(place)
+            guard let self else { return }
+            self.queue.async {
+                switch found {
+                case .success(let addresses): self.dial(addresses[...], "there is no address")
+                case .failure(let reason): self.end(reason.sentence)
+                }
+            }
+        }
+    }
+
+    func send(_ bytes: [UInt8]) {
+        guard isOpen, !isOver else { return }
+        outbox += bytes
+        guard outbox.count <= Self.mostWaiting else { return end("\(place) takes nothing any more") }
+        write()
+    }
+
+    /// Silent.
+    func close() {
+        isOver = true
+        stop()
+    }
+
+    // MARK: dialling
+
+    private struct Unknown: Error { let sentence: String }
+
+    private static func addresses(_ place: NetworkPlace) -> Result<[(family: Int32, bytes: [UInt8])], Unknown> {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var first: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(place.host, String(place.port), &hints, &first)
+        guard code == 0 else { return .failure(Unknown(sentence: "\(place.host) is not known: \(String(cString: gai_strerror(code)))")) }
+        defer { freeaddrinfo(first) }
+        var found: [(Int32, [UInt8])] = []
+        var next = first
+        while let here = next {
+            found.append((here.pointee.ai_family, [UInt8](UnsafeRawBufferPointer(start: here.pointee.ai_addr, count: Int(here.pointee.ai_addrlen)))))
+            next = here.pointee.ai_next
+        }
+        return .success(found)
+    }
+
+    private func dial(_ addresses: ArraySlice<(family: Int32, bytes: [UInt8])>, _ reason: String) {
+        guard !isOver else { return }
+        guard let address = addresses.first else { return end("\(place) could not be reached: \(reason)") }
+        let rest = addresses.dropFirst()
+        let made = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        guard made >= 0 else { return dial(rest, String(cString: strerror(errno))) }
+        let result = address.bytes.withUnsafeBytes { bytes in
+            bytes.baseAddress.map { connect(made, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) } ?? -1
+        }
+        guard result == 0 || errno == EINPROGRESS else {
+            let number = errno
+            Glibc.close(made)
+            return dial(rest, String(cString: strerror(number)))
+        }
+        // Requests are short, and each is waited for.
+        var one: Int32 = 1
+        setsockopt(made, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+        take(made)
+        queue.asyncAfter(deadline: .now() + Self.patience) { [weak self] in
+            guard let self, self.descriptor == made, !self.isOpen, !self.isOver else { return }
+            self.stop()
+            self.dial(rest, "nobody answered in time")
+        }
+        waitUntilConnected(rest)
+    }
+
+    private func take(_ made: Int32) {
+        descriptor = made
+        let reader = DispatchSource.makeReadSource(fileDescriptor: made, queue: queue)
+        let writer = DispatchSource.makeWriteSource(fileDescriptor: made, queue: queue)
+        // The descriptor is free when both sources have let go of it.
+        let both = DispatchGroup()
+        for source in [reader as any DispatchSourceProtocol, writer] {
+            both.enter()
+            source.setCancelHandler { both.leave() }
+        }
+        both.notify(queue: queue) { Glibc.close(made) }
+        (self.reader, self.writer) = (reader, writer)
+        reader.setEventHandler { [weak self] in self?.read() }
+    }
+
+    private func waitUntilConnected(_ rest: ArraySlice<(family: Int32, bytes: [UInt8])>) {
+        writer?.setEventHandler { [weak self] in
+            guard let self, !self.isOver else { return }
+            guard !self.isOpen else { return self.write() }
+            var error: Int32 = 0
+            var size = socklen_t(MemoryLayout<Int32>.size)
+            getsockopt(self.descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
+            guard error == 0 else {
+                self.stop()
+                return self.dial(rest, String(cString: strerror(error)))
+            }
+            self.isOpen = true
+            self.setWriting(false)
+            self.reader?.resume()
+            self.onEvent(.opened)
+        }
+        setWriting(true)
+    }
+
+    // MARK: on the queue
+
+    private func setWriting(_ wanted: Bool) {
+        guard let writer, wanted != isWriterRunning else { return }
+        isWriterRunning = wanted
+        if wanted { writer.resume() } else { writer.suspend() }
+    }
+
+    private func write() {
+        while !outbox.isEmpty {
+            let count = Glibc.send(descriptor, outbox, outbox.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            if count > 0 {
+                outbox.removeFirst(count)
+            } else if errno == EAGAIN {
+                return setWriting(true)
+            } else if errno != EINTR {
+                return end("\(place): \(String(cString: strerror(errno)))")
+            }
+        }
+        setWriting(false)
+    }
+
+    private func read() {
+        var buffer = [UInt8](repeating: 0, count: 1 << 14)
+        let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        if count > 0 { return onEvent(.received(Array(buffer[..<count]))) }
+        if count < 0, errno == EAGAIN || errno == EINTR { return }
+        end(count == 0 ? "\(place) has closed the connection" : "\(place): \(String(cString: strerror(errno)))")
+    }
+
+    private func end(_ sentence: String) {
+        guard !isOver else { return }
+        isOver = true
+        stop()
+        onEvent(.ended(sentence))
+    }
+
+    /// Lets go of the descriptor. A suspended source does not hear that it is cancelled.
+    private func stop() {
+        guard descriptor >= 0 else { return }
+        descriptor = -1
+        if !isOpen { reader?.resume() }
+        if !isWriterRunning { writer?.resume() }
+        reader?.cancel()
+        writer?.cancel()
+        (reader, writer) = (nil, nil)
+        (isWriterRunning, isOpen) = (false, false)
+    }
+}

@@ -1,0 +1,81 @@
+/// ACL data and L2CAP's fixed channels (Core 5.4, Vol 3 Part A).
+extension HCIHost {
+    /// Fragments that wait: from so many on the sender is told, and so many are a connection that is stuck, which is ended.
+    private static let (manyWaiting, mostWaiting) = (64, 4096)
+
+    mutating func acl(_ packet: [UInt8], _ effects: inout [Effect]) {
+        let word = UInt16(packet[0]) | UInt16(packet[1]) << 8
+        let handle = word & 0x0FFF, isContinuation = word >> 12 & 3 == 1
+        guard var connection = connections[handle] else { return }
+        if !isContinuation { connection.assembly = [] }
+        guard !isContinuation || !connection.assembly.isEmpty else { return }
+        connection.assembly += packet[4...]
+        let frame = connection.assembly
+        guard frame.count >= 4, frame.count >= 4 + (Int(frame[0]) | Int(frame[1]) << 8) else {
+            connections[handle] = connection
+            return
+        }
+        connection.assembly = []
+        connections[handle] = connection
+        let payload = Array(frame[4..<(4 + (Int(frame[0]) | Int(frame[1]) << 8))])
+        switch UInt16(frame[2]) | UInt16(frame[3]) << 8 {
+        case 4: if !payload.isEmpty { effects.append(.received(connection: handle, payload)) }
+        case 5: signal(payload, handle, &effects)
+        // Security Manager: pairing is not supported (Core 5.4, Vol 3 Part H, 3.5.5).
+        case 6: if payload.first == 0x01 || payload.first == 0x0B { send([0x05, 0x05], channel: 6, handle, &effects) }
+        default: break
+        }
+    }
+
+    /// LE signalling: what asks for an answer gets one (Core 5.4, Vol 3 Part A, 4).
+    private mutating func signal(_ payload: [UInt8], _ handle: UInt16, _ effects: inout [Effect]) {
+        guard payload.count >= 4 else { return }
+        switch payload[0] {
+        // Answers, and credits of channels that there are none of.
+        case 0x01, 0x13, 0x15, 0x16, 0x18, 0x1A: break
+        // Connection Parameter Update: the interval stays as it is.
+        case 0x12: send([0x13, payload[1], 2, 0, 1, 0], channel: 5, handle, &effects)
+        // Credit based channels: this SPSM is not served.
+        case 0x14: send([0x15, payload[1], 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0], channel: 5, handle, &effects)
+        // Command Reject: not understood.
+        default: send([0x01, payload[1], 2, 0, 0, 0], channel: 5, handle, &effects)
+        }
+    }
+
+    mutating func send(_ payload: [UInt8], channel: UInt16, _ handle: UInt16, _ effects: inout [Effect]) {
+        guard var connection = connections[handle], !connection.isEnding else { return }
+        guard connection.waiting.count < Self.mostWaiting else {
+            connections[handle]?.isEnding = true
+            return command(0x0406, littleEndian(handle, count: 2) + [0x13], &effects)
+        }
+        let frame = littleEndian(payload.count, count: 2) + littleEndian(channel, count: 2) + payload
+        var at = 0
+        while at < frame.count {
+            let part = frame[at..<min(frame.count, at + fragmentLength)]
+            let head = littleEndian(handle | (at == 0 ? 0 : 1 << 12), count: 2) + littleEndian(part.count, count: 2)
+            connection.waiting.append([2] + head + part)
+            at += part.count
+        }
+        connections[handle] = connection
+        flush(&effects)
+        guard let waiting = connections[handle]?.waiting.count, waiting >= Self.manyWaiting, connections[handle]?.isCongested == false else { return }
+        connections[handle]?.isCongested = true
+        effects.append(.congested(handle))
+    }
+
+    /// Sends what the controller has room for, one of each connection in turn.
+    mutating func flush(_ effects: inout [Effect]) {
+        while inFlight < credits {
+            let ready = connections.filter { !$0.value.waiting.isEmpty }
+            guard let (handle, found) = ready.min(by: { ($0.value.inFlight, $0.key) < ($1.value.inFlight, $1.key) }) else { return }
+            var connection = found
+            effects.append(.send(connection.waiting.removeFirst()))
+            connection.inFlight += 1
+            inFlight += 1
+            let isDrained = connection.isCongested && connection.waiting.isEmpty
+            if isDrained { connection.isCongested = false }
+            connections[handle] = connection
+            if isDrained { effects.append(.drained(handle)) }
+        }
+    }
+}

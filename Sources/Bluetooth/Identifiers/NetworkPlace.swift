@@ -1,0 +1,42 @@
+/// A machine and a port on it, as a person writes them: `localhost:7300`, `[::1]:7300`.
+public struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
+    /// A name, or an address without brackets.
+    public let host: String
+    /// TCP's port, not 0.
+    public let port: UInt16
+
+    /// From its parts.
+    public init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
+
+    /// From what a person wrote; `nil`: it is no place.
+    ///
+    /// - Parameter usual: the port where none is written; `nil`: one must be.
+    public init?(_ text: String, usual: UInt16? = nil) {
+        var (host, port) = (Substring(text), usual)
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            host = text[text.index(after: text.startIndex)..<end]
+            let rest = text[text.index(after: end)...]
+            guard rest.isEmpty || rest.first == ":" else { return nil }
+            if !rest.isEmpty { port = Self.number(rest.dropFirst()) }
+        } else if let colon = text.lastIndex(of: ":") {
+            host = text[..<colon]
+            guard !host.contains(":") else { return nil }
+            port = Self.number(text[text.index(after: colon)...])
+        }
+        guard let port, !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        self.init(host: String(host), port: port)
+    }
+
+    /// The address of a controller here that has none of its own, which is Bumble's usual one: always the same, so that a bottle there stays who it is (FNV-1a).
+    var address: BluetoothAddress {
+        BluetoothAddress(description.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 18)
+    }
+
+    private static func number(_ text: Substring) -> UInt16? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(text), number > 0 else { return nil }
+        return number
+    }
+
+    /// As a person writes it.
+    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
