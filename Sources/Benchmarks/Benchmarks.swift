@@ -16,12 +16,13 @@ enum Benchmarks {
         if let verb = wanted.first, verb == "fleet" { return fleet(Array(wanted.dropFirst())) }
         // Material for the benchmarks of the commands (hardware/benchmarks), not a benchmark itself.
         if wanted == ["full-bottle"] { return print(FullBottle.hexText()) }
-        if wanted.first == "big-capture", wanted.count == 2 || wanted.count == 3, let path = wanted.dropFirst().first {
-            guard let notifications = wanted.count == 3 ? wanted.last.flatMap({ Int($0) }) : 500_000, notifications > 0 else {
-                return print("usage: Benchmarks big-capture FILE [NOTIFICATIONS]")
+        if wanted.first == "big-capture", (2...4).contains(wanted.count), let path = wanted.dropFirst().first {
+            let rest = wanted.dropFirst(2)
+            guard let notifications = rest.first.map({ Int($0) }) ?? 500_000, notifications > 0, rest.count < 2 || rest.last == "distinct" else {
+                return print("usage: Benchmarks big-capture FILE [NOTIFICATIONS [distinct]]")
             }
             do {
-                return try BigCapture.write(path, notifications: notifications)
+                return try BigCapture.write(path, notifications: notifications, isDistinct: rest.count == 2)
             } catch {
                 return print("\(path) cannot be written: \(error)")
             }

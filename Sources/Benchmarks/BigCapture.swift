@@ -2,15 +2,15 @@ import BottleProtocol
 import Captures
 import Foundation
 
-/// A capture as large as asked for, to measure `waterh-replay` with: `Benchmarks big-capture FILE [NOTIFICATIONS]`.
+/// A capture as large as asked for, to measure `waterh-replay` with: `Benchmarks big-capture FILE [NOTIFICATIONS [distinct]]`.
 ///
 /// A btsnoop file (H4) of one bottle that is asked for its log again and again and never acknowledged: 62 notifications of 8 records a
-/// dump. Between two dumps 8 drinks are new and the 8 oldest are gone. 500,000 notifications are about 71 MB and 64,512 drinks.
+/// dump. Between two dumps 8 drinks are new and the 8 oldest are gone. 500,000 notifications are about 71 MB and 64,512 drinks; `distinct`, where no drink is delivered twice, 4 million.
 enum BigCapture {
     private static let recordsPerEntry = 8
     private static let entriesPerDump = 62
 
-    static func write(_ path: String, notifications: Int) throws {
+    static func write(_ path: String, notifications: Int, isDistinct: Bool) throws {
         guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path) else {
             throw CocoaError(.fileWriteUnknown)
         }
@@ -24,7 +24,7 @@ enum BigCapture {
             let values = dump(from: first, entries: min(entriesPerDump, notifications - written))
             for value in values { try maker.received([0x1B, 0x06, 0x00] + value) }
             written += values.count
-            first += recordsPerEntry
+            first += isDistinct ? recordsPerEntry * values.count : recordsPerEntry
             if maker.writer.output.count > 1 << 20 { try file.write(contentsOf: Data(maker.writer.takeOutput())) }
         }
         try file.write(contentsOf: Data(maker.writer.takeOutput()))
