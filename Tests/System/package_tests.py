@@ -92,16 +92,17 @@ def later(package, folder):
     return target
 
 
-def debian(suite, package, archive):
+def debian(suite, package, archive, symbols):
     system = System(suite)
     try:
-        walk(system, suite, package, archive)
+        walk(system, suite, package, archive, symbols)
     finally:
         system.close()
 
 
-def walk(system, suite, package, archive):
+def walk(system, suite, package, archive, symbols):
     os.makedirs(system.path("/srv/packages"), exist_ok=True)
+    shutil.copy(symbols, system.path("/srv/packages/waterh-dbgsym.deb"))
     shutil.copy(package, system.path("/srv/packages/waterh.deb"))
     shutil.copy(later(package, system.place), system.path("/srv/packages/later.deb"))
     shutil.copy(archive, system.path("/srv/packages/waterh.tar.gz"))
@@ -180,10 +181,30 @@ def walk(system, suite, package, archive):
     check(f"{suite}: a configuration that is no TOML is told, and not tried again and again", str(wrong.returncode) in final and "line 1" in wrong.stderr, said(wrong))
     configuration.write_text(kept)
 
+    # A crash, with what the unit sets: first by addresses, and with the symbols beside it by names.
+    backtrace = re.search(r"^Environment=(SWIFT_BACKTRACE=.*)$", unit, re.M).group(1)
+    for sort in ("addresses", "names"):
+        if sort == "names":
+            step("installing the symbols", "dpkg -i /srv/packages/waterh-dbgsym.deb")
+        said_at_crash = f"/tmp/crash-{sort}"
+        serves = "for i in $(seq 300); do curl -fs http://127.0.0.1:8077/healthz && break; sleep 0.1; done"
+        told = f'for i in $(seq 600); do grep -q "Backtrace took" "$0{said_at_crash}" && break; sleep 0.1; done'
+        system.run(f"exec env '{backtrace}' waterh-gateway run --listen 127.0.0.1:8077 2>{said_at_crash}", user="waterh", outside=f"{serves}; kill -SEGV $inside; {told}; kill -KILL $inside", lonely=True)
+        stack = system.path(said_at_crash).read_text() if system.path(said_at_crash).exists() else ""
+        found = re.findall(r"^ *\d+ .* in waterh-gateway$", stack, re.M)
+        check(f"{suite}: a crash leaves its stack, by {sort}", "Program crashed" in stack and found and (sort == "addresses" or not any("<unknown>" in line for line in found)), stack[-2000:])
+    step("removing the symbols", "dpkg -r waterh-dbgsym")
+
     step("removing", "apt-get remove -y waterh")
     gone = not glob.glob(str(system.path("/usr/bin/waterh-*"))) and not system.path("/usr/share/waterh").exists()
     check(f"{suite}: the programs are gone, drinks and configuration stay", gone and system.path(STORE).exists() and 'listen = "off"' in configuration.read_text(), "")
+    # Everything that it depends on is there: what is left is the package itself, and the service until it answers. On a busy machine that is no figure.
+    begun = time.monotonic()
     step("installing again", "cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb")
+    first = system.run("exec waterh-gateway run", user="waterh", outside="for i in $(seq 300); do curl -fs http://127.0.0.1:8077/healthz && break; sleep 0.02; done", lonely=True)
+    took, load = time.monotonic() - begun, os.getloadavg()[0]
+    print(f"        from apt-get to the first answer: {took:.1f} s, load {load:.0f}; installed: {installed_size(package)}", flush=True)
+    check(f"{suite}: from apt-get install to the first answer it is at most 5 s", first.returncode == 0 and (took <= 5 or load > (os.cpu_count() or 1)), f"{took:.1f} s, {said(first)}")
     check(f"{suite}: it goes on with drinks and configuration", system.drinks() == drinks and 'listen = "off"' in configuration.read_text(), "")
 
     purged = step("purging", "apt-get purge -y waterh")
@@ -215,16 +236,21 @@ def walk(system, suite, package, archive):
         grep -r "^ExecStart=/var/lib/waterh/home/bin/" /var/lib/waterh/.config/systemd/user && /var/lib/waterh/home/share/waterh/uninstall.sh""", user="waterh")
 
 
-def packed(products, folder, package, archive):
+def packed(products, folder, package, archive, symbols):
     """The judge of packages, and whether it comes out the same again."""
     result = subprocess.run(["lintian", "--tag-display-limit", "0", "--fail-on", "error", package], capture_output=True, text=True, timeout=LIMIT)
     check("lintian finds no error", result.returncode == 0, said(result))
     with tempfile.TemporaryDirectory() as again:
         subprocess.run([sys.executable, str(HERE / "hardware/package/pack.py"), products, again], check=True, capture_output=True, timeout=LIMIT)
-        for one in (package, archive):
+        for one in (package, archive, symbols):
             other = os.path.join(again, os.path.basename(one))
             same = os.path.exists(other) and hashlib.sha256(open(one, "rb").read()).digest() == hashlib.sha256(open(other, "rb").read()).digest()
             check(f"{os.path.basename(one)} packed again is the same to the byte", same)
+
+
+def installed_size(package):
+    """As the package says it."""
+    return f"{int(subprocess.run(['dpkg-deb', '-f', package, 'Installed-Size'], check=True, capture_output=True, text=True).stdout) / 1024:.0f} MiB"
 
 
 def newest(folder, form):
@@ -240,10 +266,10 @@ def main():
     if os.geteuid() != 0:
         sys.exit("package_tests.py: a system in a folder takes root: sudo hardware/bench package --test")
     products, folder, suites = sys.argv[1], sys.argv[2], sys.argv[3:] or ["bookworm"]
-    package, archive = newest(folder, "waterh_*.deb"), newest(folder, "waterh-*.tar.gz")
-    packed(products, folder, package, archive)
+    package, archive, symbols = newest(folder, "waterh_*.deb"), newest(folder, "waterh-*.tar.gz"), newest(folder, "waterh-dbgsym_*.deb")
+    packed(products, folder, package, archive, symbols)
     for suite in suites:
-        debian(suite, package, archive)
+        debian(suite, package, archive, symbols)
     print(f"{len(failures)} failed" if failures else "All passed.")
     sys.exit(1 if failures else 0)
 

@@ -77,6 +77,36 @@ check "and the page answers again" within 60 answers
 check "the journal says why" sh -c "journalctl -b --no-pager -u $unit | grep -q -i 'watchdog timeout'"
 rm -r /run/systemd/system/$unit.d && systemctl daemon-reload
 
+# --- one that crashes
+settled=$(shows MainPID)
+kill -SEGV "$settled"
+stack() { journal | grep -q 'Program crashed' && journal | grep -q ' in waterh-gateway$'; }
+check "a crash leaves a stack in the journal" within 120 stack
+# Who only says that there was a fault, and makes none, finds the program going on: once more ends it.
+[ "$(shows MainPID)" != "$settled" ] || kill -SEGV "$settled"
+after() { [ "$(shows MainPID)" != "$settled" ] && [ "$(shows ActiveState)" = active ] && answers; }
+check "and the service is started anew" within 90 after
+
+# --- a credential that only root may read
+cp -p /etc/waterh/waterh.toml open.toml
+(umask 077 && echo a-token-of-root >/etc/waterh/fleet-token)
+check "the user waterh may not read root's file" sh -c '! setpriv --reuid=waterh --regid=waterh --clear-groups cat /etc/waterh/fleet-token'
+mkdir -p /etc/systemd/system/$unit.d
+printf '[Service]\nLoadCredential=fleet-token:/etc/waterh/fleet-token\n' >/etc/systemd/system/$unit.d/credential.conf
+printf '[fleet]\nurl = "http://127.0.0.1:8079"\ntoken-file = "/run/credentials/%s/fleet-token"\n' "$unit" >>/etc/waterh/waterh.toml
+systemd-socket-activate --accept --inetd --listen=127.0.0.1:8079 tee -a "$folder/asked.txt" >/dev/null 2>&1 &
+listener=$!
+systemctl daemon-reload && systemctl restart "$unit"
+within 60 answers >/dev/null
+setpriv --reuid=waterh --regid=waterh --clear-groups waterh-tracker log 150 --store "$store" >/dev/null
+brought() { grep -q 'Authorization: Bearer a-token-of-root' "$folder/asked.txt" 2>/dev/null; }
+check "LoadCredential= brings it to the service" within 60 brought
+kill $listener 2>/dev/null
+rm -r /etc/systemd/system/$unit.d /etc/waterh/fleet-token
+cat open.toml >/etc/waterh/waterh.toml
+systemctl daemon-reload && systemctl restart "$unit"
+within 60 answers >/dev/null
+
 # --- words for what is wrong, and no loop
 cp -p /etc/waterh/waterh.toml kept.toml
 echo 'link = bluez' >>/etc/waterh/waterh.toml

@@ -55,7 +55,7 @@ put() {
 
 # put_unit SOURCE TARGET: a unit, with the commands where they are.
 put_unit() {
-    sed "s|/usr/local/bin/|$prefix/bin/|g" "$1" >"$list.unit"
+    sed "s|/usr/local/bin/|$prefix/bin/|g; s|/usr/local/libexec/|$prefix/libexec/|g" "$1" >"$list.unit"
     put 644 "$list.unit" "$2"
     rm -f "$list.unit"
 }
@@ -71,6 +71,7 @@ for file in "$here"/bin/*; do
     fi
     first=${first:-$(basename "$file")}
 done
+[ ! -e "$here/libexec/swift-backtrace" ] || put 755 "$here/libexec/swift-backtrace" "$prefix/libexec/waterh/swift-backtrace"
 (cd "$here" && find share -type f) | sort | while read -r file; do put 644 "$here/$file" "$prefix/$file"; done
 put 755 "$here/uninstall.sh" "$prefix/share/waterh/uninstall.sh"
 

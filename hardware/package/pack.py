@@ -1,4 +1,4 @@
-"""Packs what was built: the Debian package waterh, and an archive for other distributions.
+"""Packs what was built: the Debian package waterh, its symbols as waterh-dbgsym, and an archive for other distributions.
 
 usage: pack.py PRODUCTS FOLDER            PRODUCTS: where the commands of a static release build lie; FOLDER: where to
        pack.py --tree PRODUCTS FOLDER     what the package would put below /, without the programs: for a look, and for tests
@@ -208,7 +208,7 @@ def installed(text):
         page = "" if "[Timer]" in rest else f"Documentation=man:{name}(1)\n"
         text = header + begin + "\n" + page + rest.lstrip("\n")
     for here, there in (
-        ("/usr/local/bin/", "/usr/bin/"), ("/etc/systemd/system", "/usr/lib/systemd/system"), ("/etc/systemd/user", "/usr/lib/systemd/user"),
+        ("/usr/local/bin/", "/usr/bin/"), ("/usr/local/libexec/", "/usr/libexec/"), ("/etc/systemd/system", "/usr/lib/systemd/system"), ("/etc/systemd/user", "/usr/lib/systemd/user"),
         ("/etc/dbus-1/system.d", "/usr/share/dbus-1/system.d"), ("/etc/udev/rules.d", "/usr/lib/udev/rules.d"),
     ):
         text = text.replace(here, there)
@@ -234,6 +234,7 @@ def tree(products, folder, programs=True):
     os.symlink("../../../../share/waterh/waterh.lua", os.path.join(plugins, "waterh.lua"))
     if programs:
         commands(products, os.path.join(folder, "usr/bin"))
+        backtracer(os.path.join(folder, "usr/libexec/waterh"))
 
 
 def commands(products, folder):
@@ -242,6 +243,16 @@ def commands(products, folder):
     stripped(os.path.join(products, "waterh"), first)
     for other in others:
         os.link(first, other)
+
+
+def backtracer(folder):
+    """The program that writes a crashed one's stack into the journal, which the units name: the toolchain's, of the same version as the runtime inside."""
+    source = os.path.join(os.path.dirname(os.path.realpath(shutil.which("swift") or "")), "../libexec/swift/linux/swift-backtrace-static")
+    if not os.path.exists(source):
+        print("pack.py: the toolchain has no swift-backtrace-static: a crash will leave no stack in the journal", file=sys.stderr)
+        return
+    put(os.path.join(folder, "swift-backtrace"), source=source, mode=0o755)
+    subprocess.run(["strip", "--strip-unneeded", "--remove-section=.comment", os.path.join(folder, "swift-backtrace")], check=True)
 
 
 def stripped(source, target):
@@ -296,13 +307,41 @@ def debian(products, out):
             put(os.path.join(folder, "DEBIAN", name), script, mode=0o755)
         sums = output("sh", "-c", "find . -type f ! -path './DEBIAN/*' ! -path './etc/*' -printf '%P\\0' | LC_ALL=C sort -z | xargs -0 md5sum", cwd=folder)
         put(os.path.join(folder, "DEBIAN/md5sums"), sums)
-        settle(folder)
         architecture = re.search(r"^Architecture: (.*)$", text, re.M).group(1)
-        target = os.path.join(out, f"waterh_{version()}_{architecture}.deb")
-        # One thread: the number of them changes what xz writes. A low level: the runtime is large. (lintian of Debian 12 knows no zstd.)
-        environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch()), "DPKG_DEB_THREADS_MAX": "1"}
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "-z1", "--build", folder, target], check=True, stdout=subprocess.DEVNULL, env=environment)
+        target = built(folder, os.path.join(out, f"waterh_{version()}_{architecture}.deb"))
         return target, text
+
+
+def symbols(products, out):
+    """Makes the package of the programs' symbols, by which a stack in the journal has names and lines; returns its path."""
+    program = os.path.join(products, "waterh")
+    identity = re.search(r"Build ID: ([0-9a-f]{40})", output("readelf", "-n", program)).group(1)
+    architecture = output("dpkg", "--print-architecture").strip()
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.join(place, "waterh-dbgsym")
+        target = os.path.join(folder, "usr/lib/debug/.build-id", identity[:2], identity[2:] + ".debug")
+        os.makedirs(os.path.dirname(target))
+        subprocess.run(["objcopy", "--only-keep-debug", program, target], check=True)
+        os.chmod(target, 0o644)
+        os.makedirs(os.path.join(folder, "usr/share/doc"))
+        os.symlink("waterh", os.path.join(folder, "usr/share/doc/waterh-dbgsym"))
+        put(os.path.join(folder, "DEBIAN/control"), (
+            f"Package: waterh-dbgsym\nVersion: {version()}\nArchitecture: {architecture}\nMaintainer: {maintainer()}\nInstalled-Size: {os.path.getsize(target) // 1024}\n"
+            f"Depends: waterh (= {version()})\nSection: debug\nPriority: optional\nBuild-Ids: {identity}\n"
+            "Description: smart bottles by WaterH without a phone app (symbols)\n With them a crash of the service is told in the journal by functions and lines, and not\n by addresses alone.\n"))
+        put(os.path.join(folder, "DEBIAN/md5sums"), output("md5sum", os.path.relpath(target, folder), cwd=folder))
+        return built(folder, os.path.join(out, f"waterh-dbgsym_{version()}_{architecture}.deb"))
+
+
+def built(folder, target):
+    """The folder as a package, alike each time."""
+    for place, _, _ in os.walk(folder):
+        os.chmod(place, 0o755)
+    settle(folder)
+    # One thread: the number of them changes what xz writes. A low level: the runtime is large. (lintian of Debian 12 knows no zstd.)
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch()), "DPKG_DEB_THREADS_MAX": "1"}
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "-z1", "--build", folder, target], check=True, stdout=subprocess.DEVNULL, env=environment)
+    return target
 
 
 def archive(products, out):
@@ -312,6 +351,7 @@ def archive(products, out):
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, name)
         commands(products, os.path.join(folder, "bin"))
+        backtracer(os.path.join(folder, "libexec"))
         share_tree(products, os.path.join(folder, "share"))
         for unit in SYSTEM_UNITS:
             put(os.path.join(folder, "units/system", unit), source=os.path.join(UNITS, unit))
@@ -345,8 +385,9 @@ def main():
     products, out = words
     os.makedirs(out, exist_ok=True)
     package, text = debian(products, out)
+    named = symbols(products, out)
     other = archive(products, out)
-    print(json.dumps({"package": package, "archive": other, "bytes": os.path.getsize(package)}))
+    print(json.dumps({"package": package, "symbols": named, "archive": other, "bytes": os.path.getsize(package)}))
     for line in text.splitlines():
         if line.startswith(("Version", "Installed-Size", "Depends")):
             print("  " + line, file=sys.stderr)

@@ -117,7 +117,11 @@ actor DayBottle {
             try await client.listen(within: limits.answer, quiet: limits.quiet, until: isDone)
             if await client.isCutOff { throw LinkError(.disconnected, "The bottle hung up.", isTransient: true) }
             let hasCome = await client.hasCome(from: response)
-            guard again, !hasCome, step.sendings < limits.sendings else { break }
+            guard again, !hasCome, step.sendings < limits.sendings else {
+                // What was asked more than once is answered more than once, and none of it belongs to the next step.
+                if step.sendings > 1, hasCome { try await client.listen(within: limits.answer) }
+                break
+            }
         }
         step.values = await client.values(since: start, names)
         return step

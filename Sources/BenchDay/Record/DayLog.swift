@@ -1,7 +1,7 @@
 import Bluetooth
 import BottleProtocol
 
-/// What one dump of the log holds, read by the rules of protocol law P3.4.
+/// What a dump of the log holds, read by the rules of protocol law P3.4; of several in one step the last whole one.
 struct DayLog {
     /// In order of arrival, 13 bytes each.
     let records: [[UInt8]]
@@ -15,36 +15,62 @@ struct DayLog {
     let pieces: [DayValue]
 
     init(_ step: DayStep, from response: BluetoothUUID) {
-        var assembler = LogAssembler()
-        var (records, isWhole): ([[UInt8]], Bool) = ([], true)
-        var announced: Bool?
-        func take(_ events: [AssemblyEvent]) {
-            for event in events {
-                switch event {
-                case .log(let transfer): records += Self.split(transfer.recordBytes)
-                case .unfinished(let transfer, _):
-                    records += Self.split(transfer.recordBytes)
-                    isWhole = false
-                case .message(let frame):
-                    switch try? BottleMessage(decoding: frame) {
-                    case .logFollows: announced = true
-                    case .logEmpty: announced = announced ?? false
-                    default: break
-                    }
-                case .malformed: isWhole = false
-                case .repeated: break
-                }
-            }
-        }
         let values = step.values.filter { $0.characteristic == response }
-        for value in values { take(assembler.receive(value.bytes)) }
-        take(assembler.finish())
-        (self.records, self.isWhole, self.announced) = (records, isWhole, announced)
-        headers = values.filter { $0.bytes.starts(with: FrameOperation.put.letters) }
-        pieces = values.filter { value in
+        announced = Self.announced(values)
+        // Of several dumps the last that came to its end: it is what the bottle has.
+        let dumps = Self.dumps(values).map { (values: $0, read: Self.read($0)) }
+        let dump = dumps.last { $0.read.isWhole && !$0.read.records.isEmpty } ?? dumps[0]
+        (records, isWhole) = dump.read
+        headers = dump.values.filter(Self.isHeader)
+        pieces = dump.values.filter { value in
             guard let frame = try? Frame(decoding: value.bytes) else { return true }
             return frame.operation == .put
         }
+    }
+
+    private static func isHeader(_ value: DayValue) -> Bool { value.bytes.starts(with: FrameOperation.put.letters) }
+
+    private static func message(_ value: DayValue) -> BottleMessage? { (try? Frame(decoding: value.bytes)).flatMap { try? BottleMessage(decoding: $0) } }
+
+    private static func announced(_ values: [DayValue]) -> Bool? {
+        var said: Bool?
+        for value in values {
+            switch message(value) {
+            case .logFollows: said = true
+            case .logEmpty: said = said ?? false
+            default: break
+            }
+        }
+        return said
+    }
+
+    /// A question that was slow to be answered is asked again, and each of them is answered with the whole log: a dump begins where it is announced
+    /// anew, or where the first header comes once more.
+    private static func dumps(_ values: [DayValue]) -> [[DayValue]] {
+        var (dumps, first): ([[DayValue]], DayValue?) = ([[]], nil)
+        for value in values {
+            let isAnew = if case .logFollows = message(value) { true } else { value.bytes == first?.bytes }
+            if isAnew, dumps[dumps.count - 1].contains(where: isHeader) { dumps.append([]) }
+            if first == nil, isHeader(value) { first = value }
+            dumps[dumps.count - 1].append(value)
+        }
+        return dumps
+    }
+
+    private static func read(_ values: [DayValue]) -> (records: [[UInt8]], isWhole: Bool) {
+        var assembler = LogAssembler()
+        var (records, isWhole): ([[UInt8]], Bool) = ([], true)
+        for event in values.flatMap({ assembler.receive($0.bytes) }) + assembler.finish() {
+            switch event {
+            case .log(let transfer): records += Self.split(transfer.recordBytes)
+            case .unfinished(let transfer, _):
+                records += Self.split(transfer.recordBytes)
+                isWhole = false
+            case .malformed: isWhole = false
+            case .message, .repeated: break
+            }
+        }
+        return (records, isWhole)
     }
 
     private static func split(_ bytes: [UInt8]) -> [[UInt8]] {
