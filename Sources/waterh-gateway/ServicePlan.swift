@@ -40,7 +40,14 @@ struct ServicePlan: Sendable {
             ["WATERH_STORE (\($0)) is not used: waterh.toml lists people, and each one's day is in the store that stands there (\(file.people.map(\.name).joined(separator: ", "))). Unset it."]
         } ?? []
         if place.isOne || file.people.isEmpty {
-            let store = try place.place(file)
+            var store = try place.place(file)
+            // Nobody named a store, and the one of the system's service is not this user's to write: a service of one's own keeps a day of one's own.
+            if store.origin == .service, store.isShut(for: .writing) {
+                remarks.append("The system's service keeps another day in \(store.path), which is not yours to write: this service keeps yours in \(Paths.store).")
+                let units = store.units
+                store = StorePlace(path: Paths.store, origin: .own, beside: store.path)
+                store.units = units
+            }
             people = [try PersonPlan(link, place, store, file, keep: keep)]
             neighbours = file.people.filter { store.person != nil && $0.name != store.person?.name }
         } else {

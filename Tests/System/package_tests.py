@@ -162,6 +162,11 @@ def walk(system, suite, package, archive, symbols):
     drinks = system.drinks()
     check(f"{suite}: the drinks are kept", drinks.count("\n") >= 40, drinks)
 
+    # Beside the system's service and its store, which others may not write.
+    system.run("useradd --create-home person")
+    beside = system.run("exec env HOME=/home/person waterh-gateway run --listen 127.0.0.1:8078", user="person", outside=page.replace("8077", "8078"), lonely=True)
+    check(f"{suite}: a user's own service keeps a day of its own beside the system's", beside.returncode == 0 and system.path("/home/person/.local/state/waterh/waterh.sqlite").exists(), said(beside))
+
     configuration = system.path("/etc/waterh/waterh.toml")
     configuration.write_text(configuration.read_text() + '\nlisten = "off"\n')
     step("an upgrade", "cd /srv/packages && apt-get install -y --no-install-recommends ./later.deb")

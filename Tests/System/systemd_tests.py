@@ -95,7 +95,7 @@ def main():
             shutil.copy(HERE / "Tests/System/systemd_guest.sh", folder)
             print(f"== {suite}", flush=True)
             logs = os.environ.get("SYSTEMD_LOGS")
-            words = [HERE / "hardware/vm", "--root", base, "--systemd", "--timeout", "1500", "--rw", folder, *(["--logs", f"{logs}/{suite}"] if logs else []), "--", "bash", f"{folder}/systemd_guest.sh", folder]
+            words = [HERE / "hardware/vm", "--root", base, "--systemd", "--timeout", "3000", "--rw", folder, *(["--logs", f"{logs}/{suite}"] if logs else []), "--", "bash", f"{folder}/systemd_guest.sh", folder]
             if subprocess.run(words).returncode:
                 failed.append(suite)
                 if os.path.exists(f"{folder}/journal.txt"):
