@@ -159,6 +159,6 @@ def elsewhere():
 if __name__ == "__main__":
     captures = [test(f"{ROOT}/captures/{name}") for name in ("boost_two-days.btsnoop", "boost_draft.btsnoop", "vita_reports-inside-log.pcapng")]
     if REAL:
-        captures += [test(f"{REAL}/{name}") for name in ("darkelf-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap", "crackle-lesc-llphdr.pcapng")]
+        captures += [test(f"{REAL}/{name}") for name in ("darkelf-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap")]
         captures += [test(f"{REAL}/pongbot-h4.btsnoop", "--device", number) for number in "123"]
     run_tests(captures + [test(path) for path in elsewhere()])
