@@ -13,9 +13,9 @@ final class EventStream: Sendable {
     private let client: RawHTTP
 
     /// - Parameter query: `shows=notifications&fields=…`
-    init(_ house: ServedHousehold, _ query: String = "", lastID: String? = nil) throws {
+    init(_ house: ServedHousehold, _ query: String = "", lastID: String? = nil, headers: [String: String] = [:]) throws {
         client = try RawHTTP(port: house.port)
-        let more = lastID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
+        let more = (lastID.map { "Last-Event-ID: \($0)\r\n" } ?? "") + headers.map { "\($0.key): \($0.value)\r\n" }.joined()
         client.send("GET /api/v1/events\(query.isEmpty ? "" : "?")\(query) HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n")
     }
 

@@ -39,6 +39,28 @@ import TrackerDesk
         }
     }
 
+    /// A page beyond this machine is sent nothing of Waterline where that is not shared: then it has shown nothing, and the reminder is not counted as told.
+    @Test func aPageThatMayNotSeeWaterlineHasShownNothingOfIt() async throws {
+        let day = try CheckedDay()
+        try day.set("20:00")
+        try await day.served { visit async throws in
+            let away = try EventStream(
+                visit.house, "shows=notifications", headers: try visit.house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 })
+            _ = try await away.events { $0.kind == "state" }
+            _ = try await visit.post("session")
+            try day.set("20:10")
+            _ = try await visit.post("session/drink")
+            try await visit.tell()
+            let waterline = { try visit.house.store.notifications().filter { $0.kind.hasPrefix("waterline") } }
+            #expect(try waterline().isEmpty)
+            let here = try EventStream(visit.house, "shows=notifications")
+            _ = try await here.events { $0.kind == "state" }
+            try await visit.tell()
+            _ = try await here.events { $0.kind == "notify" && ($0.json["id"] as? String)?.hasPrefix("waterline") == true }
+            #expect(try !waterline().isEmpty)
+        }
+    }
+
     /// US-032: the session is in the stream from its start to its end, and each of its entries at once.
     @Test func theSessionIsInTheStreamFromItsStartToItsEnd() async throws {
         let day = try CheckedDay()

@@ -167,9 +167,25 @@ import TrackerDesk
         }
     }
 
+    /// Whoever may do everything with a day from afar still reads no file of the service's machine with it.
+    @Test(arguments: ["ntfy.tokenFile", "webhook.templateFile", "sync.tokenFile", "mqtt.passwordFile", "health.inbox"])
+    func aFileOfThisMachineIsNamedHereOnly(name: String) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let away = try house.token(.admin).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 }
+            let refused = try await house.ask("PATCH", "/api/v1/settings", "{\"\(name)\": \"/etc/hostname\"}", headers: away)
+            #expect(refused.status == 403 && refused.code == "onlyHere")
+            #expect(try house.store.settings() == Settings())
+            #expect(SettingReach(of: name) == .files && Settings.catalogue.contains { $0.name == name })
+        }
+    }
+
     @Test(arguments: [
         (Scope.read, "POST", "/api/v1/drinks", #"{"ml": 250}"#, 403), (.log, "POST", "/api/v1/drinks", #"{"ml": 250}"#, 201),
         (.log, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000}"#, 403), (.control, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000}"#, 200),
+        (.control, "PATCH", "/api/v1/settings", #"{"webhook.url": "http://127.0.0.1:9/hook"}"#, 403),
+        (.control, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "SYNC.url": "http://127.0.0.1:9"}"#, 403),
+        (.control, "PATCH", "/api/v1/settings", #"{"ntfy.tokenFile": "/etc/hostname"}"#, 403), (.control, "PATCH", "/api/v1/settings", #"{"health.inbox": "/etc"}"#, 403),
+        (.admin, "PATCH", "/api/v1/settings", #"{"webhook.url": "http://127.0.0.1:9/hook"}"#, 200),
         (.control, "GET", "/api/v1/tokens", nil, 403), (.admin, "GET", "/api/v1/tokens", nil, 200),
         (.control, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 403), (.admin, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 200),
     ] as [(Scope, String, String, String?, Int)])

@@ -46,6 +46,17 @@ import TrackerDesk
         #expect(try take() == ["cut.json: 1 drink added, 0 known already."])
     }
 
+    /// Phones write a file a day, and nobody takes them away: what is new has its turn however many old ones there are.
+    @Test func anyNumberOfFilesIsTakenInOneAfterTheOther() throws {
+        for number in 0..<450 { try put("drinks-\(1000 + number).csv", ["startDate,value_ml", "2026-06-14T09:\(10 + number / 60):\(10 + number % 50)+02:00,\(1 + number)"]) }
+        var told: [Int] = []
+        while case let count = try take().count, count > 0 { told.append(count) }
+        #expect(told == [200, 200, 50])
+        try put("drinks-2000.csv", ["startDate,value_ml", "2026-06-15T08:00:00+02:00,250"])
+        #expect(try take() == ["drinks-2000.csv: 1 drink added, 0 known already."])
+        #expect(try fixture.desk().state().pace.dailyTotalMl == 250)
+    }
+
     @Test func aFolderThatIsNotThereIsToldAndNoFolderIsNothing() throws {
         _ = try fixture.desk().set([("health.inbox", "/nowhere/phone")])
         let told = try take()

@@ -53,7 +53,7 @@ export const moment = (value) => {
 };
 
 const numbers = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { maximumFractionDigits: 3 });
-const tenths = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const tenths = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { minimumFractionDigits: 1, maximumFractionDigits: 1, roundingMode: 'halfEven' });
 export const number = (value) => numbers.format(value);
 /** An amount of drink in the units that the person reads (`hydration.units`); what the API has are millilitres. */
 export function ml(value) {

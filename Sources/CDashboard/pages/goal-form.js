@@ -54,7 +54,9 @@ export function goalForm(values) {
     showGoal(touched['hydration.goalMl'], { but: exact });
   });
   const step = (by) => {
-    const next = Math.min(16, Math.max(4, Number(glasses.value) + by));
+    const next = Number(glasses.value) + by;
+    // A goal of more or fewer glasses than these was typed: a step never leads away from where it points.
+    if (by > 0 ? next > 16 : next < 4) return;
     touched['hydration.goalMl'] = next * glass();
     showGoal(next * glass());
   };

@@ -43,7 +43,7 @@ export function notices() {
   // A banner of before must not stand beside "On track", nor one of a session that is over.
   on('state', (state) => {
     for (const [kind, banner] of [...shown]) {
-      const isOver = kind === 'hydration-reminder' ? state.isGoalAchieved || state.displayUrgency === 0 : kind.startsWith('waterline') && !state.waterline;
+      const isOver = kind === 'hydration-reminder' ? state.isGoalAchieved || (state.displayUrgency === 0 && !state.isAlerting) : kind.startsWith('waterline') && !state.waterline;
       if (!isOver) continue;
       banner.remove();
       shown.delete(kind);

@@ -6,7 +6,7 @@ const vonZiel = (state) => (state.units === 'ml' || !state.units ? `${zahl(state
 const menge = (text) => text.replace(/[.,]/g, (zeichen) => (zeichen === ',' ? '.' : ',')).replace(/(\d)(ml|L|l|oz)$/, '$1 $2');
 const anAus = (wort) => (wort === 'on' ? 'an' : 'aus');
 const farbe = (wort) => ({ amber: 'gelb', red: 'rot', blue: 'blau' })[wort] ?? wort;
-const liter = (ml) => `${new Intl.NumberFormat('de', { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(ml / 1000)} L`;
+const liter = (ml) => `${new Intl.NumberFormat('de', { minimumFractionDigits: 1, maximumFractionDigits: 1, roundingMode: 'halfEven' }).format(ml / 1000)} L`;
 
 export default {
   title: 'Trinken', today: 'Heute', skip: 'Zum Inhalt', navigation: 'Seiten', people: 'Personen', messages: 'Meldungen',

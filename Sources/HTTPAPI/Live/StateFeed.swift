@@ -49,6 +49,7 @@ actor StateFeed {
         /// A person has it before their eyes.
         var looks: Bool
         var showsNotifications: Bool
+        var seesWaterline: @Sendable () -> Bool
         var stream: AsyncStream<Event>.Continuation
         var hangUp: @Sendable () -> Void
 
@@ -134,7 +135,7 @@ actor StateFeed {
     /// - Parameters:
     ///   - looks: a person has it before their eyes, so that it is to be fresh.
     ///   - hangUp: ends the connection of a client that does not read.
-    func watch(after lastID: UInt64?, showsNotifications: Bool, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
+    func watch(after lastID: UInt64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool = { true }, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         guard !isOver else { throw HTTPProblem.missing("There is nobody of that name here any more.") }
         if looks { await wakeService() }
         // Whoever opens the page sees what there is: nothing is unread any more.
@@ -150,7 +151,7 @@ actor StateFeed {
             }
         }
         if looks { await service?.look(.begins) }
-        watchers[id] = Watcher(looks: looks, showsNotifications: showsNotifications, stream: continuation, hangUp: hangUp)
+        watchers[id] = Watcher(looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline, stream: continuation, hangUp: hangUp)
         if watching == nil { watching = Task { await self.follow() } }
         if showsNotifications { await opened() }
         // It may have ended meanwhile.
@@ -194,7 +195,8 @@ actor StateFeed {
         notifications.append((nextNotification, bytes, isWaterline))
         if notifications.count > Self.replayLimit { notifications.removeFirst() }
         for watcher in watchers.values { watcher.tell(.notify(id: nextNotification, bytes: bytes, isWaterline: isWaterline)) }
-        return isShown
+        // Who may not see Waterline was sent nothing.
+        return watchers.values.contains { $0.showsNotifications && (!isWaterline || $0.seesWaterline()) }
     }
 
     /// Tells what changed, as long as anybody watches.

@@ -60,7 +60,7 @@ enum AgentRoutes {
     }
 
     private static func addTray(to table: RouteTable) {
-        table.write(.post, "agent/tray", needs: .log, way: .outside) { ask, desk, fields in
+        table.write(.post, "agent/tray", needs: .log) { ask, desk, fields in
             try ask.needSession()
             let name = try fields.needed("action")
             try fields.finish()

@@ -15,7 +15,9 @@ enum EventRoutes {
             let showsNotifications = try ask.queryIs("shows", "notifications")
             let (looks, request) = (try !ask.queryIs("looks", "no"), ask.request)
             let body = ResponseBody { writer in
-                let (id, events) = try await feed.watch(after: lastID, showsNotifications: showsNotifications, looks: looks) { channel.close(promise: nil) }
+                let seesWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isLocal }
+                let (id, events) = try await feed.watch(
+                    after: lastID, showsNotifications: showsNotifications, seesWaterline: seesWaterline, looks: looks) { channel.close(promise: nil) }
                 do {
                     try await writer.write(EventFrame.retry)
                     // A client that hangs up is noticed at once, and not when a write fails: nobody looks any more.
@@ -23,7 +25,7 @@ enum EventRoutes {
                         for await event in events {
                             // Who is let in no more hears nothing more.
                             guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
-                            try await writer.write(frame(event, fields, person.sharesWaterline() || isLocal))
+                            try await writer.write(frame(event, fields, seesWaterline()))
                         }
                     } onInboundClosed: {
                         Task { await feed.leave(id) }

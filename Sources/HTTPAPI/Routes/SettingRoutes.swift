@@ -22,6 +22,7 @@ enum SettingRoutes {
         table.write(.patch, "settings", needs: .control) { ask, desk, fields in
             let given = fields.all().sorted { $0.key < $1.key }
             try check(ask, given.map(\.key))
+            try checkReach(ask, given.map(\.key))
             let changes = try given.map { (name: $0.key, text: try text($0.value, of: $0.key)) }
             guard !changes.isEmpty else { throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.") }
             _ = try desk.set(changes)
@@ -49,6 +50,14 @@ enum SettingRoutes {
     /// Settings of Waterline are shown and changed where Waterline is.
     private static func check(_ ask: Ask, _ names: [String]) throws {
         if names.contains(where: { $0.hasPrefix(Ask.waterline) }) { try SessionRoutes.check(ask) }
+    }
+
+    /// Whoever may change the day may not send it elsewhere, nor have the service read this machine's files.
+    private static func checkReach(_ ask: Ask, _ names: [String]) throws {
+        guard let reach = names.map(SettingReach.init).max(), reach > .day else { return }
+        guard let scope = ask.visit.rights.scope(for: ask.person.name), scope >= .admin else { return try ask.visit.refuse(.admin, isKnown: true) }
+        guard reach == .files, !ask.visit.isLocal, let name = names.first(where: { SettingReach(of: $0) == .files }) else { return }
+        throw HTTPProblem(.forbidden, "onlyHere", "\"\(name.prefix(64))\" names a file or folder of the machine where the service runs: it is set there only.")
     }
 
     /// A value as the settings take it from a person.

@@ -124,7 +124,7 @@ struct CommandDesk: Sendable {
         case "settings":
             let changes = try request.fields.all()
             guard !changes.isEmpty else { throw Self.missing("NAME", "a setting with its value") }
-            if let own = changes.first(where: { $0.name.isEmpty || ["mqtt.", "http.", "sync.", "ntfy.", "gotify.", "webhook.", "push.", "health.inbox"].contains(where: $0.name.lowercased().hasPrefix) }) {
+            if let own = changes.first(where: { $0.name.isEmpty || SettingReach(of: $0.name) > .day }) {
                 throw Refusal("notOverMQTT", "\"\(own.name.prefix(64))\" is how the service speaks to others, or what it reads: it is not set from there.")
             }
             if !sharesWaterline(), changes.contains(where: { $0.name.lowercased().hasPrefix("waterline.") }) { throw Self.notShared }

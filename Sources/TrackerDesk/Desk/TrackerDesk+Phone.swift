@@ -5,7 +5,7 @@ import TrackerCore
 extension TrackerDesk {
     /// So many drinks are given at once.
     public static let mostGiven = 100
-    /// So many files of an inbox are looked at, in the order of their names.
+    /// So many files of an inbox are taken in at once, in the order of their names; the others the next time.
     private static let mostFiles = 200
 
     /// What a phone is to write into its health records, oldest first (tracker law Section 10.11).
@@ -36,7 +36,8 @@ extension TrackerDesk {
             return [InboxReport(name: folder, trouble: "The folder that health.inbox names cannot be read: \(FileTrouble.words(error))")]
         }
         var reports: [InboxReport] = []
-        for name in names.prefix(Self.mostFiles) {
+        for name in names {
+            guard reports.count < Self.mostFiles else { break }
             var found = stat()
             let path = "\(folder)/\(name)"
             guard lstat(path, &found) == 0, found.st_mode & S_IFMT == S_IFREG else { continue }

@@ -4,9 +4,9 @@ public enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
     case read
     /// Log, change and delete drinks; run a session.
     case log
-    /// Settings, presets, the bottle.
+    /// Settings of the day, presets, the bottle.
     case control
-    /// Let others in, and purge.
+    /// Let others in, say with whom the service speaks, and purge.
     case admin
 
     public static func < (left: Scope, right: Scope) -> Bool { left.rank < right.rank }

@@ -1,0 +1,21 @@
+/// How far a setting reaches beyond the day: who may change it depends on that, on every surface alike (tracker law Section 10.1).
+public enum SettingReach: Sendable, Comparable {
+    /// The day, the person, the bottle.
+    case day
+    /// With whom the service speaks, and with which secret: whoever changes it can send what the person drank, and a kept secret, elsewhere.
+    case others
+    /// A file or folder of this machine that the service reads.
+    case files
+
+    /// Names are taken in any letters; one that is unknown reaches no further than its beginning says.
+    public init(of name: String) {
+        let name = name.lowercased()
+        if name.hasSuffix("file") || name == "health.inbox" {
+            self = .files
+        } else if ["mqtt.", "http.", "sync.", "ntfy.", "gotify.", "webhook.", "push."].contains(where: name.hasPrefix) {
+            self = .others
+        } else {
+            self = .day
+        }
+    }
+}
