@@ -64,8 +64,3 @@ func l2cap(_ pdu: RawSpan) -> [UInt8] {
     pdu.withUnsafeBytes { frame.append(contentsOf: $0) }
     return frame
 }
-
-/// Little-endian bytes of a number.
-func littleEndian(_ value: some FixedWidthInteger, count: Int) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
-}
