@@ -114,6 +114,17 @@ struct TellingTests {
         #expect(try await fixture.desk("12:01").tell([sink]).notifications.count == 1)
     }
 
+    @Test("a look that can reach nobody writes nothing, whatever is due; what another tells just now is no business of its")
+    func writesNothing() async throws {
+        let absent = Sink("absent", able: false)
+        _ = try await fixture.desk().tell([absent])
+        let before = try fixture.store.changeMark()
+        #expect(try await fixture.desk().tell([absent]).unseen.map(\.kind) == [.pace])
+        #expect(try fixture.store.changeMark() == before)
+        _ = try fixture.store.offer(fixture.desk().context)
+        #expect(try await fixture.desk().tell([absent]).notifications.isEmpty)
+    }
+
     @Test("an answer that did not get through has shown nothing")
     func twoSteps() async throws {
         let telling = try await fixture.desk().offer(to: [Sink("output")])

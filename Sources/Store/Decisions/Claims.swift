@@ -10,13 +10,17 @@ struct Claims {
     let claimant: String
     let now: Instant
 
+    /// Whether nobody else is telling it.
+    func isFree(_ id: String, _ db: Database) throws -> Bool {
+        let row = try Row.fetchOne(db, sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?", arguments: [id])
+        guard let row, (try? row.checked("claimant", String.self)) != claimant, let claimedAt = try? row.instant("claimedAt") else { return true }
+        // The other's clock may be ahead of ours, and far off after a wrong clock: only near is live.
+        return claimedAt.seconds(to: now).magnitude >= Self.leaseSeconds
+    }
+
     /// Takes the decision for this process; `false` while another has it.
     func take(_ id: String, _ db: Database) throws -> Bool {
-        let row = try Row.fetchOne(db, sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?", arguments: [id])
-        if let row, (try? row.checked("claimant", String.self)) != claimant, let claimedAt = try? row.instant("claimedAt") {
-            // The other's clock may be ahead of ours, and far off after a wrong clock: only near is live.
-            if claimedAt.seconds(to: now).magnitude < Self.leaseSeconds { return false }
-        }
+        guard try isFree(id, db) else { return false }
         try db.execute(
             sql: "INSERT OR REPLACE INTO claim (id, claimant, claimedAt) VALUES (?, ?, ?)",
             arguments: [id, claimant, now.milliseconds])

@@ -46,12 +46,12 @@ extension TrackerStore {
     /// calls this delivers the banners and calls `settle` for each. A process killed in between leaves its claims, and
     /// when they have lapsed (`Claims.leaseSeconds`) the same decisions are offered again, under the same ids
     /// (tracker law B7).
-    /// - Parameter canNotify: as in `look`.
+    /// - Parameter canNotify: as in `look`. Who can tell nobody claims nothing: a look that reaches nobody writes nothing.
     public func offer(_ context: WriteContext, canNotify: Bool = true) throws -> Offer {
         let claims = Claims(claimant: context.makeID(), now: context.now)
         return try write { db in
             var evaluation = try evaluate(context, canNotify: canNotify, db)
-            evaluation.decisions = try evaluation.decisions.filter { try claims.take($0.notificationId, db) }
+            evaluation.decisions = try evaluation.decisions.filter { try canNotify ? claims.take($0.notificationId, db) : claims.isFree($0.notificationId, db) }
             return Offer(evaluation: evaluation, claims: claims)
         }
     }

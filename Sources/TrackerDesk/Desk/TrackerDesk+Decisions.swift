@@ -47,7 +47,7 @@ extension TrackerDesk {
         var telling = Telling(offer: offer)
         for offered in offer.banners {
             let elapsed = began.duration(to: .now) / .seconds(1)
-            guard try elapsed < Self.freshSeconds || store.hold(offered, of: offer, at: context.now.advanced(seconds: elapsed)) else { continue }
+            guard try able.isEmpty || elapsed < Self.freshSeconds || store.hold(offered, of: offer, at: context.now.advanced(seconds: elapsed)) else { continue }
             let banner = Telling.Banner(offered: offered, shownBy: await Self.deliver(offered.shown, to: able))
             try delivered(banner, offer)
             telling.banners.append(banner)
