@@ -22,6 +22,8 @@ from broker_figures import Lines, answers, free_port, resident, running, until
 
 # What is late by more than that is called historical (tracker law Section 10.2).
 LATE = 900
+# What is said last.
+END = '{"end": true}'
 
 
 class Away:
@@ -109,7 +111,7 @@ def play(away, minutes, kills_midway):
             began = time.monotonic()
             with running(ear, stdout=subprocess.PIPE, text=True) as process:
                 later = Lines(process)
-                everything = lambda: [json.loads(line) for _, line in heard.lines + later.lines]
+                everything = lambda: [json.loads(line) for _, line in heard.lines + later.lines if line != END]
                 until("the service", lambda: "MQTT: connected" in away.said())
                 connected = time.monotonic()
                 away.hurry()
@@ -124,7 +126,9 @@ def play(away, minutes, kills_midway):
                 memory = resident(away.service)
                 away.service.send_signal(signal.SIGTERM)
                 code = away.service.wait(20)
-                time.sleep(1)
+                # What the broker had before this comes before it.
+                subprocess.run(["mosquitto_pub", "-p", str(away.port), "-q", "1", "-t", "hydration/sip", "-m", END], check=True)
+                until("the end", lambda: any(line == END for _, line in later.lines))
     return gone, back, everything(), last - began, connected - began, memory, code
 
 

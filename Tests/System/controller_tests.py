@@ -34,6 +34,8 @@ COMMAND, RESPONSE = UUID.from_16_bits(0xFFE9), UUID.from_16_bits(0xFFE4)
 
 def listening():
     made = socket.socket()
+    # What it accepted may not be over when the next one listens there.
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     made.bind(("127.0.0.1", 0))
     return made, made.getsockname()[1]
 

@@ -209,7 +209,11 @@ def walk(system, suite, package, archive, symbols):
     first = system.run("exec waterh-gateway run", user="waterh", outside="for i in $(seq 300); do curl -fs http://127.0.0.1:8077/healthz && break; sleep 0.02; done", lonely=True)
     took, load = time.monotonic() - begun, os.getloadavg()[0]
     print(f"        from apt-get to the first answer: {took:.1f} s, load {load:.0f}; installed: {installed_size(package)}", flush=True)
-    check(f"{suite}: from apt-get install to the first answer it is at most 5 s", first.returncode == 0 and (took <= 5 or load > (os.cpu_count() or 1)), f"{took:.1f} s, {said(first)}")
+    check(f"{suite}: what apt-get installed answers", first.returncode == 0, said(first))
+    if load > (os.cpu_count() or 1):
+        print(f"        {suite}: not judged on so busy a machine: at most 5 s from apt-get to the first answer", flush=True)
+    else:
+        check(f"{suite}: from apt-get install to the first answer it is at most 5 s", took <= 5, f"{took:.1f} s")
     check(f"{suite}: it goes on with drinks and configuration", system.drinks() == drinks and 'listen = "off"' in configuration.read_text(), "")
 
     purged = step("purging", "apt-get purge -y waterh")

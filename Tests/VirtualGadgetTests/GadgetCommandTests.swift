@@ -95,21 +95,34 @@ import VirtualGadget
         return shipped + (elsewhere ?? []) + ["darkelf-h4.btsnoop", "pongbot-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap", "crackle-lesc-llphdr.pcapng"].map { "\(folder)/\($0)" }
     }()
 
+    /// What tshark reads in a capture's discovery and the clone does not have: on the air the direction of a packet is wrong, so that an answer is told as a request
+    /// (`captures/README.md`, known limits).
+    private static let missed: [String: Set<String>] = [
+        "whad-pairing-llphdr.pcap": ["0x000c", "0x0010", "0x1800", "0x1801", "0x180a"], "crackle-lesc-llphdr.pcapng": ["0x0003", "0x2a00"],
+    ]
+
     /// Handles and UUIDs as tshark reads them from a file's discovery.
     private func table(_ path: String, of address: BluetoothAddress?) async throws -> Set<String> {
         let tshark = try #require(Program(system: "tshark"), "tshark is not installed: run hardware/bench setup")
         let peer = address.map { " && (bthci_acl.src.bd_addr == \($0) || btle.slave_bd_addr == \($0))" } ?? ""
         let result = try await tshark.run(
             ["-r", path, "-Y", "(btatt.opcode == 0x09 || btatt.opcode == 0x11 || btatt.opcode == 0x05)\(peer)", "-T", "fields", "-E", "occurrence=a"]
-                + ["btatt.handle", "btatt.characteristic_value_handle", "btatt.uuid16", "btatt.uuid128", "btatt.characteristic_properties"].flatMap { ["-e", $0] }, limit: 120)
+                + ["btatt.handle", "btatt.uuid16", "btatt.uuid128"].flatMap { ["-e", $0] }, limit: 120)
+        #expect(!result.error.contains("aren't valid"), "\(result.error)")
         var rows: Set<String> = []
         for line in result.lines {
             let columns = line.split(separator: "\t", omittingEmptySubsequences: false).map { $0.split(separator: ",").map(String.init) }
-            guard columns.count >= 4 else { continue }
-            for handle in columns[0] + columns[1] { rows.insert(handle) }
-            for uuid in columns[2] + columns[3] { rows.insert(uuid) }
+            guard columns.count == 3 else { continue }
+            for found in columns.joined() where !found.isEmpty { rows.insert(Self.shortened(found)) }
         }
         return rows
+    }
+
+    /// A UUID on the Bluetooth base may be said in 128 bits or in 16.
+    private static func shortened(_ found: String) -> String {
+        guard found.count == 32, found.hasPrefix("fb349b5f8000008000100000"), found.hasSuffix("0000") else { return found }
+        let low = found.dropFirst(24).prefix(4)
+        return "0x\(low.suffix(2))\(low.prefix(2))"
     }
 
     /// Clone, emulate over the socket, repeat all of it, record, clone the recording: the same gadget, and for tshark the same table.
@@ -155,7 +168,9 @@ import VirtualGadget
         // What tshark saw of the table in the capture it sees in the recording, where the capture has packets of its own.
         guard !capture.hasSuffix(".hex") else { return }
         let (before, after) = try await (table(capture, of: gadget.address), table(recording, of: nil))
-        #expect(before.subtracting(after) == [], "\(before.count) of the capture, \(after.count) of the recording")
+        #expect(before.isEmpty == !gadget.services.contains { $0.source == .discovered }, "tshark reads \(before.count) handles and UUIDs")
+        let missed = Self.missed[URL(fileURLWithPath: capture).lastPathComponent] ?? []
+        #expect(before.subtracting(after) == missed, "\(before.count) of the capture, \(after.count) of the recording")
     }
 
     @Test func `options that are a bottle's, and files that hold no gadget`() async throws {
