@@ -58,10 +58,6 @@ public actor FleetOutlet {
     static let batchLimit = 1000
     /// A fleet that is switched off and has not got so many changes is not forgotten.
     private static let mostWaiting = 20_000
-    /// How often settings are looked at, and what another program stored, where nobody tells of writes or something went wrong.
-    private static let lookOften = Duration.seconds(3)
-    /// How often where writes are told.
-    private static let lookAnyway = Duration.seconds(60)
     /// How often it looks for doubts where nobody pokes.
     private static let doubtsEvery = Duration.seconds(60)
 
@@ -75,7 +71,6 @@ public actor FleetOutlet {
     private var lastTrouble: String?
     private var pause: Task<Void, Never>?
     private var isPoked = false
-    private var isWoken = false
     /// This fleet knows how to unpack.
     private var packs = true
     /// This fleet wants to know what lies in doubt.
@@ -95,14 +90,13 @@ public actor FleetOutlet {
         let waking = DayFollower.waking(around.watch) { [weak self] in await self?.wake() }
         defer { waking?.cancel() }
         while !Task.isCancelled {
-            if isPoked { looksForDoubts = .now }
-            (isPoked, isWoken) = (false, false)
-            var length = around.watch == nil ? Self.lookOften : Self.lookAnyway
+            isPoked = false
+            var length = DayFollower.lookEvery(isTold: around.watch != nil)
             do {
                 if try lookAtPlan(), try await tellAll() { try await tellDoubts() }
             } catch {
                 await trouble("\(error)", after: nil)
-                length = Self.lookOften
+                length = DayFollower.lookOften
             }
             await rest(max(.milliseconds(10), min(length, restsUntil.map { $0 - .now } ?? length)))
         }
@@ -110,13 +104,13 @@ public actor FleetOutlet {
 
     /// Something was stored, or the plan is another one: looks at once.
     public func poke() {
-        isPoked = true
-        pause?.cancel()
+        looksForDoubts = .now
+        wake()
     }
 
     /// Somebody wrote: looks at once, but for doubts no oftener than otherwise.
     private func wake() {
-        isWoken = true
+        isPoked = true
         pause?.cancel()
     }
 
@@ -322,7 +316,7 @@ public actor FleetOutlet {
     }
 
     private func rest(_ length: Duration) async {
-        guard !isPoked, !isWoken, !Task.isCancelled else { return }
+        guard !isPoked, !Task.isCancelled else { return }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause
         await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }

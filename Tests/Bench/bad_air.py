@@ -24,8 +24,14 @@ def as_asked():
     air("--loss", str(LOSS_PERCENT), "--latency", str(LATENCY_MS))
 
 
+def connected_and_readable():
+    """Connects; a characteristic of the bottle's that can be read."""
+    connected()
+    until(readable, "the bottle's table is not there")
+    return readable()
+
+
 def readable():
-    """A characteristic of the bottle's that can be read."""
     for path in run("busctl", "tree", "--list", "org.bluez").split():
         if path.startswith(BOTTLE) and "/char" in path and "/desc" not in path:
             flags = run("busctl", "get-property", "org.bluez", path, "org.bluez.GattCharacteristic1", "Flags", check=False).stdout
@@ -62,9 +68,7 @@ def what_comes_late_comes_late_by_the_latency():
         bottle.sip(50)
         air()
         try:
-            connected()
-            until(lambda: readable(), "the bottle's table is not there")
-            path = readable()
+            path = connected_and_readable()
             # The quickest of several: a busy machine makes some slow, and none quick.
             clear = min(filter(None, (read(path) for _ in range(5))), default=None)
             air("--latency", "300")
@@ -81,9 +85,7 @@ def an_air_that_carries_nothing_ends_the_link():
         bottle.sip(70)
         air()
         try:
-            connected()
-            until(lambda: readable(), "the bottle's table is not there")
-            path = readable()
+            path = connected_and_readable()
             air("--loss", "99")
             end = time.monotonic() + 120
             while is_connected():

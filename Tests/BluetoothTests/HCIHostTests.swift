@@ -6,7 +6,7 @@ import Testing
 @Suite struct HCIHostTests {
     /// Command Complete with a status and what follows it.
     static func complete(_ opcode: UInt16, status: UInt8 = 0, _ more: [UInt8] = []) -> [UInt8] {
-        [4, 0x0E, UInt8(4 + more.count), 1] + littleEndian(opcode, count: 2) + [status] + more
+        [4, 0x0E, UInt8(4 + more.count), 1] + opcode.littleEndianBytes(2) + [status] + more
     }
 
     /// A host whose controller holds two fragments of 27 bytes.
@@ -28,11 +28,11 @@ import Testing
     }
 
     static func connected(_ handle: UInt16 = 0x40, isCentral: Bool = false) -> [UInt8] {
-        [4, 0x3E, 19, 1, 0] + littleEndian(handle, count: 2) + [isCentral ? 0 : 1, 0, 6, 5, 4, 3, 2, 0xF1, 24, 0, 0, 0, 0xF4, 1, 0]
+        [4, 0x3E, 19, 1, 0] + handle.littleEndianBytes(2) + [isCentral ? 0 : 1, 0, 6, 5, 4, 3, 2, 0xF1, 24, 0, 0, 0, 0xF4, 1, 0]
     }
 
     static func acl(_ handle: UInt16, _ frame: [UInt8], isContinuation: Bool = false) -> [UInt8] {
-        [2] + littleEndian(handle | (isContinuation ? 1 << 12 : 2 << 12), count: 2) + littleEndian(frame.count, count: 2) + frame
+        [2] + (handle | (isContinuation ? 1 << 12 : 2 << 12)).littleEndianBytes(2) + frame.count.littleEndianBytes(2) + frame
     }
 
     @Test func `one command at a time, and the controller is ready with its address`() {

@@ -94,12 +94,12 @@ import TrackerDesk
         try await ServedHousehold.serve(others: [("ben", ben)]) { house async throws in
             let all = house.people.people
             let token = try house.token(.log, of: ben)
-            let (id, events) = try await all[1].feed.watch(after: nil, showsNotifications: false, looks: false, hangUp: {})
+            let (id, events) = try await all[1].feed.watch(after: nil, showsNotifications: false, seesWaterline: { true }, looks: false, hangUp: {})
             await house.people.change(to: [all[0]])
             // The stream ends by itself.
             for await _ in events {}
             await all[1].feed.leave(id)
-            await #expect(throws: HTTPProblem.self) { try await all[1].feed.watch(after: nil, showsNotifications: false, looks: false, hangUp: {}) }
+            await #expect(throws: HTTPProblem.self) { try await all[1].feed.watch(after: nil, showsNotifications: false, seesWaterline: { true }, looks: false, hangUp: {}) }
             #expect(try await house.ask("GET", "/api/v1/people/ben/state").status == 404)
             #expect(try await house.ask("GET", "/api/v1/state", headers: token).status == 401)
             await house.people.change(to: all.reversed())

@@ -16,7 +16,7 @@ public final class HCICentralLink: CentralLink {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "central hci:\(place)")
         driver = CentralDriver(queue: queue, instruments: instruments)
-        transport = HCICentralTransport(StreamController(place, queue: queue, log: instruments.log), driver: driver)
+        transport = HCICentralTransport(StreamController(place, queue: queue, instruments: instruments), driver: driver)
         driver.transport = transport
         events = driver.events.stream()
     }

@@ -14,7 +14,7 @@ public final class HCIPeripheralLink: PeripheralLink {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "peripheral hci:\(place)")
         driver = PeripheralDriver(queue: queue, instruments: instruments)
-        transport = HCIPeripheralTransport(StreamController(place, queue: queue, log: instruments.log), driver: driver)
+        transport = HCIPeripheralTransport(StreamController(place, queue: queue, instruments: instruments), driver: driver)
         driver.transport = transport
         events = driver.events.stream()
     }
@@ -56,11 +56,16 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     private var isVisible = true
     private var connections: [CentralID: UInt16] = [:]
     private var isOver = false
+    /// Runs until the controller is called again.
+    private let calling: DeadlineTimer
+    private static let pause = Duration.seconds(1)
 
     init(_ controller: StreamController, driver: PeripheralDriver) {
         (self.controller, self.driver) = (controller, driver)
+        calling = DeadlineTimer(queue: driver.queue, clock: driver.instruments.clock)
         controller.onEffect = { [weak self] in self?.take($0) }
         controller.onEnd = { [weak self] error in self?.lose(error) }
+        calling.onFire = { [weak self] in self?.call() }
     }
 
     func ready() async -> Result<BluetoothAddress, LinkError> {
@@ -137,17 +142,18 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     private func lose(_ error: LinkError) {
         guard !isOver else { return }
         driver.events.yield(.unavailable(error))
-        again()
+        callLater()
     }
 
-    private func again() {
-        driver.queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
-            guard let self, !self.isOver else { return }
-            self.controller.ready { outcome in
-                guard case .success = outcome else { return self.again() }
-                self.driver.events.yield(.available)
-                self.advertise(self.isVisible)
-            }
+    private func callLater() { calling.set(driver.instruments.clock.now().advanced(by: Self.pause)) }
+
+    private func call() {
+        guard !isOver else { return }
+        controller.ready { [weak self] outcome in
+            guard let self else { return }
+            guard case .success = outcome else { return self.callLater() }
+            self.driver.events.yield(.available)
+            self.advertise(self.isVisible)
         }
     }
 }

@@ -17,13 +17,26 @@ final class StreamController: @unchecked Sendable {
     private var turn = 0
     /// Who waits until what was said last has left.
     private var leaving: (() -> Void)?
-    private let log: @Sendable (String) -> Void
+    private let instruments: LinkInstruments
+    /// Runs while the controller owes an answer.
+    private let answering: DeadlineTimer
+    /// Runs while somebody wants to leave.
+    private let parting: DeadlineTimer
     /// A controller that works answers within a moment.
-    private static let patience = DispatchTimeInterval.seconds(5)
+    private static let patience = Duration.seconds(5)
+    /// So long what was said last may take to be answered.
+    private static let farewell = Duration.seconds(1)
 
-    init(_ place: NetworkPlace, queue: DispatchQueue, log: @escaping @Sendable (String) -> Void) {
-        (self.place, self.queue, self.log) = (place, queue, log)
+    init(_ place: NetworkPlace, queue: DispatchQueue, instruments: LinkInstruments) {
+        (self.place, self.queue, self.instruments) = (place, queue, instruments)
+        answering = DeadlineTimer(queue: queue, clock: instruments.clock)
+        parting = DeadlineTimer(queue: queue, clock: instruments.clock)
         host = HCIHost(fallback: place.address)
+        answering.onFire = { [weak self] in
+            guard let self else { return }
+            self.end("the controller at \(self.place) does not answer")
+        }
+        parting.onFire = { [weak self] in self?.leaving?() }
     }
 
     /// Says when the controller is ready; dials, where it is not connected.
@@ -33,7 +46,7 @@ final class StreamController: @unchecked Sendable {
         guard stream == nil else { return }
         turn += 1
         let current = turn
-        let made = TCPStream(place, queue: queue) { [weak self] event in
+        let made = TCPStream(place, queue: queue, clock: instruments.clock) { [weak self] event in
             guard let self, self.turn == current else { return }
             self.take(event)
         }
@@ -48,11 +61,10 @@ final class StreamController: @unchecked Sendable {
             self.leaving = nil
             leaving()
         }
-        guard host.isWaiting, host.commandsSent != before else { return }
-        let sent = host.commandsSent
-        queue.asyncAfter(deadline: .now() + Self.patience) { [weak self] in
-            guard let self, self.host.isWaiting, self.host.commandsSent == sent else { return }
-            self.end("the controller at \(self.place) does not answer")
+        if !host.isWaiting {
+            answering.set(nil)
+        } else if host.commandsSent != before {
+            answering.set(instruments.clock.now().advanced(by: Self.patience))
         }
     }
 
@@ -64,16 +76,14 @@ final class StreamController: @unchecked Sendable {
             done()
         }
         guard address != nil, host.isWaiting else { return finish() }
-        let current = turn
         leaving = finish
-        queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
-            guard let self, self.turn == current, let leaving = self.leaving else { return }
-            leaving()
-        }
+        parting.set(instruments.clock.now().advanced(by: Self.farewell))
     }
 
     func close() {
         turn += 1
+        answering.set(nil)
+        parting.set(nil)
         stream?.close()
         stream = nil
         address = nil
@@ -98,7 +108,7 @@ final class StreamController: @unchecked Sendable {
             for body in told { body(.success(address)) }
         case .broken(let sentence): end("\(place): \(sentence)")
         case .refused(let opcode, let status):
-            log("the controller at \(place) refused command 0x\(String(opcode, radix: 16)): status 0x\(String(status, radix: 16))")
+            instruments.log("the controller at \(place) refused command 0x\(String(opcode, radix: 16)): status 0x\(String(status, radix: 16))")
         case .advertised, .connected, .connectFailed, .received, .congested, .drained, .disconnected: onEffect?(effect)
         }
     }

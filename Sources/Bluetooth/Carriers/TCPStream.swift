@@ -24,10 +24,20 @@ final class TCPStream: @unchecked Sendable {
     private var isOver = false
     /// Bytes that wait for the other end to take them: more is a stream that is stuck.
     private static let mostWaiting = 1 << 20
-    private static let patience = DispatchTimeInterval.seconds(5)
+    private static let patience = Duration.seconds(5)
+    private let clock: MonotonicClock
+    /// Runs while an address is dialled; which ones are left then.
+    private let dialling: DeadlineTimer
+    private var others: ArraySlice<(family: Int32, bytes: [UInt8])> = []
 
-    init(_ place: NetworkPlace, queue: DispatchQueue, onEvent: @escaping (Event) -> Void) {
-        (self.place, self.queue, self.onEvent) = (place, queue, onEvent)
+    init(_ place: NetworkPlace, queue: DispatchQueue, clock: MonotonicClock, onEvent: @escaping (Event) -> Void) {
+        (self.place, self.queue, self.clock, self.onEvent) = (place, queue, clock, onEvent)
+        dialling = DeadlineTimer(queue: queue, clock: clock)
+        dialling.onFire = { [weak self] in
+            guard let self, !self.isOpen, !self.isOver else { return }
+            self.stop()
+            self.dial(self.others, "nobody answered in time")
+        }
     }
 
     deinit { stop() }
@@ -98,12 +108,9 @@ final class TCPStream: @unchecked Sendable {
         var one: Int32 = 1
         setsockopt(made, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         take(made)
-        queue.asyncAfter(deadline: .now() + Self.patience) { [weak self] in
-            guard let self, self.descriptor == made, !self.isOpen, !self.isOver else { return }
-            self.stop()
-            self.dial(rest, "nobody answered in time")
-        }
-        waitUntilConnected(rest)
+        others = rest
+        dialling.set(clock.now().advanced(by: Self.patience))
+        waitUntilConnected()
     }
 
     private func take(_ made: Int32) {
@@ -121,7 +128,7 @@ final class TCPStream: @unchecked Sendable {
         reader.setEventHandler { [weak self] in self?.read() }
     }
 
-    private func waitUntilConnected(_ rest: ArraySlice<(family: Int32, bytes: [UInt8])>) {
+    private func waitUntilConnected() {
         writer?.setEventHandler { [weak self] in
             guard let self, !self.isOver else { return }
             guard !self.isOpen else { return self.write() }
@@ -130,9 +137,10 @@ final class TCPStream: @unchecked Sendable {
             getsockopt(self.descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
             guard error == 0 else {
                 self.stop()
-                return self.dial(rest, String(cString: strerror(error)))
+                return self.dial(self.others, String(cString: strerror(error)))
             }
             self.isOpen = true
+            self.dialling.set(nil)
             self.setWriting(false)
             self.reader?.resume()
             self.onEvent(.opened)
@@ -179,6 +187,7 @@ final class TCPStream: @unchecked Sendable {
 
     /// Lets go of the descriptor. A suspended source does not hear that it is cancelled.
     private func stop() {
+        dialling.set(nil)
         guard descriptor >= 0 else { return }
         descriptor = -1
         if !isOpen { reader?.resume() }

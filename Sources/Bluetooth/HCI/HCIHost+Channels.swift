@@ -46,13 +46,13 @@ extension HCIHost {
         guard var connection = connections[handle], !connection.isEnding else { return }
         guard connection.waiting.count < Self.mostWaiting else {
             connections[handle]?.isEnding = true
-            return command(0x0406, littleEndian(handle, count: 2) + [0x13], &effects)
+            return command(0x0406, handle.littleEndianBytes(2) + [0x13], &effects)
         }
-        let frame = littleEndian(payload.count, count: 2) + littleEndian(channel, count: 2) + payload
+        let frame = payload.count.littleEndianBytes(2) + channel.littleEndianBytes(2) + payload
         var at = 0
         while at < frame.count {
             let part = frame[at..<min(frame.count, at + fragmentLength)]
-            let head = littleEndian(handle | (at == 0 ? 0 : 1 << 12), count: 2) + littleEndian(part.count, count: 2)
+            let head = (handle | (at == 0 ? 0 : 1 << 12)).littleEndianBytes(2) + part.count.littleEndianBytes(2)
             connection.waiting.append([2] + head + part)
             at += part.count
         }

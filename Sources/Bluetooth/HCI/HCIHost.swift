@@ -129,7 +129,7 @@ public struct HCIHost: Sendable {
                 &effects)
         case .cancelConnect: command(0x200E, [], &effects)
         case .send(let handle, let pdu): send(pdu, channel: 4, handle, &effects)
-        case .disconnect(let handle): if connections[handle] != nil { command(0x0406, littleEndian(handle, count: 2) + [0x13], &effects) }
+        case .disconnect(let handle): if connections[handle] != nil { command(0x0406, handle.littleEndianBytes(2) + [0x13], &effects) }
         }
         return effects
     }
@@ -154,7 +154,7 @@ public struct HCIHost: Sendable {
         let (opcode, parameters) = commands.removeFirst()
         awaited = opcode
         commandsSent += 1
-        effects.append(.send([1] + littleEndian(opcode, count: 2) + [UInt8(parameters.count)] + parameters))
+        effects.append(.send([1] + opcode.littleEndianBytes(2) + [UInt8(parameters.count)] + parameters))
     }
 
     mutating func answered(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>, _ effects: inout [Effect]) {

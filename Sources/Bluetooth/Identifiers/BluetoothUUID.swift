@@ -105,8 +105,3 @@ extension BluetoothUUID: ExpressibleByIntegerLiteral {
     /// A 16-bit UUID on the Bluetooth base: `0xFFE4`.
     public init(integerLiteral value: UInt16) { self.init(value) }
 }
-
-/// Little-endian bytes of a number.
-func littleEndian(_ value: some FixedWidthInteger, count: Int) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
-}

@@ -28,7 +28,7 @@ struct AirSynthesis {
         // Type 5; TxAdd and RxAdd say which addresses are random.
         let header: UInt8 = 0x05 | (connection.central == nil ? 0x40 : 0) | (connection.isPeerRandom == true ? 0x80 : 0)
         var payload = central.littleEndian + peer.littleEndian
-        payload += littleEndian(bearer.accessAddress, count: 4) + littleEndian(bearer.seed, count: 3)
+        payload += bearer.accessAddress.littleEndianBytes(4) + bearer.seed.littleEndianBytes(3)
         // Window 1.25 ms at offset 0; interval 30 ms, latency 0, time-out 5 s; all 37 channels; hop, 251 to 500 ppm.
         payload += [0x01, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, Self.hop]
         try emitPacket(
@@ -96,7 +96,7 @@ struct AirSynthesis {
     private func emitPacket(
         _ accessAddress: UInt32, _ pdu: [UInt8], seed: UInt32, rfChannel: UInt8, _ packet: ObservedPacket, _ emit: (ObservedPacket, RawSpan) throws -> Void
     ) rethrows {
-        let bytes = littleEndian(accessAddress, count: 4) + pdu + littleEndian(CRC24.of(pdu.span.bytes, seed: seed), count: 3)
+        let bytes = accessAddress.littleEndianBytes(4) + pdu + CRC24.of(pdu.span.bytes, seed: seed).littleEndianBytes(3)
         var packet = packet
         packet.content = .linkLayer(.init(rfChannel: rfChannel, isCRCValid: true))
         try emit(packet, bytes.span.bytes)
@@ -125,7 +125,7 @@ struct AirSynthesis {
     /// The rules for access addresses, Core 5.4, Vol 6 Part B, 2.1.2.
     static func isAllowed(_ address: UInt32) -> Bool {
         guard (address ^ advertising).nonzeroBitCount > 1 else { return false }
-        let bytes = littleEndian(address, count: 4)
+        let bytes = address.littleEndianBytes(4)
         guard Set(bytes).count > 1 else { return false }
         let changes = (address ^ (address >> 1)) & 0x7FFF_FFFF
         guard changes.nonzeroBitCount <= 24, (changes >> 25).nonzeroBitCount >= 2 else { return false }

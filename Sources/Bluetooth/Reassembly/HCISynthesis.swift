@@ -13,7 +13,7 @@ struct HCISynthesis {
         let handle = handle(connection)
         // Without an address nothing can be announced; a capture that begins in the middle of a connection looks just so.
         guard let peer = connection.peer else { return }
-        var event: [UInt8] = [0x3E, 19, 0x01, 0x00] + littleEndian(handle, count: 2)
+        var event: [UInt8] = [0x3E, 19, 0x01, 0x00] + handle.littleEndianBytes(2)
         event += [connection.isCentral == false ? 1 : 0, connection.isPeerRandom == true ? 1 : 0] + peer.littleEndian
         // Interval 30 ms, latency 0, supervision time-out 5 s, clock accuracy 500 ppm.
         event += [0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00]
@@ -29,7 +29,7 @@ struct HCISynthesis {
         while start < frame.count {
             let end = min(frame.count, start + Self.aclLength)
             let boundary: UInt16 = start > 0 ? 1 : direction == .sent ? 0 : 2
-            let packet = littleEndian(handle | boundary << 12, count: 2) + littleEndian(end - start, count: 2) + frame[start..<end]
+            let packet = (handle | boundary << 12).littleEndianBytes(2) + (end - start).littleEndianBytes(2) + frame[start..<end]
             try emit(ObservedPacket(frame: att.frame, time: att.time, direction: direction, content: .hci(type: 2)), packet.span.bytes)
             start = end
         }
@@ -39,7 +39,7 @@ struct HCISynthesis {
         _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
     ) rethrows {
         guard let handle = handles.removeValue(forKey: connection.id) else { return }
-        let event: [UInt8] = [0x05, 4, 0x00] + littleEndian(handle, count: 2) + [reason ?? Self.usualReason]
+        let event: [UInt8] = [0x05, 4, 0x00] + handle.littleEndianBytes(2) + [reason ?? Self.usualReason]
         try emit(ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
     }
 

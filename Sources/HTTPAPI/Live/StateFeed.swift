@@ -133,9 +133,10 @@ actor StateFeed {
 
     /// Everything that happens from now on, beginning with the state; notifications after `lastID` come again.
     /// - Parameters:
+    ///   - seesWaterline: whether Waterline is this caller's business, asked anew each time.
     ///   - looks: a person has it before their eyes, so that it is to be fresh.
     ///   - hangUp: ends the connection of a client that does not read.
-    func watch(after lastID: UInt64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool = { true }, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
+    func watch(after lastID: UInt64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         guard !isOver else { throw HTTPProblem.missing("There is nobody of that name here any more.") }
         if looks { await wakeService() }
         // Whoever opens the page sees what there is: nothing is unread any more.

@@ -74,7 +74,6 @@ public actor MQTTOutlet {
     private static let lookAnyway = Duration.seconds(2)
     /// How often settings are looked at while there is no connection.
     private static let lookSlowly = Duration.seconds(1)
-    private static let lookWhileOff = (nobodyTells: Duration.seconds(3), somebodyTells: Duration.seconds(60))
     /// So many drinks wait for a broker that is not named any more; it is some three years of them.
     private static let mostWaiting = 20_000
     private static let briefly = Duration.seconds(60)
@@ -121,7 +120,7 @@ public actor MQTTOutlet {
                 plan = try Self.plan(around)
                 guard let plan else {
                     try turnOff()
-                    await rest(isFollowing ? Self.lookWhileOff.somebodyTells : Self.lookWhileOff.nobodyTells)
+                    await rest(DayFollower.lookEvery(isTold: isFollowing))
                     continue
                 }
                 isOn = true

@@ -52,10 +52,6 @@ public actor PocketOutlet {
 
     /// Whoever delivers is not kept longer: what arrives later counts at the next look.
     static let patience = Duration.seconds(4)
-    /// How often settings are looked at, and work of another process, where nobody tells of writes or somebody has something in hand.
-    private static let lookOften = Duration.seconds(3)
-    /// How often where writes are told.
-    private static let lookAnyway = Duration.seconds(60)
 
     /// Which of the three it brings notifications to.
     public nonisolated let service: PocketService
@@ -65,7 +61,8 @@ public actor PocketOutlet {
     /// As the store knows it.
     private nonisolated let name: String
     private let claimant: String
-    private var lookEvery: Duration { around.watch == nil ? Self.lookOften : Self.lookAnyway }
+    /// How often settings are looked at, and work of another process.
+    private var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
     private var plan: PocketPlan?
     private var pause: Task<Void, Never>?
     private var isPoked = false
@@ -94,7 +91,7 @@ public actor PocketOutlet {
                 if try lookAtPlan() { length = min(length, try await sendAll(arrivedLate)) }
             } catch {
                 trouble("\(error)")
-                length = Self.lookOften
+                length = DayFollower.lookOften
             }
             await rest(length)
         }
@@ -165,7 +162,7 @@ public actor PocketOutlet {
             let message: PocketMessage
             switch try desk.store.nextPost(from: name, as: claimant, at: desk.now) {
             case .message(let next): message = next
-            case .busy: return try min(Self.lookOften, lookAtOthers(desk.store))
+            case .busy: return try min(DayFollower.lookOften, lookAtOthers(desk.store))
             case .nothing: return try lookAtOthers(desk.store)
             }
             let outcome = await attempt(message, plan, desk)

@@ -5,11 +5,6 @@ import TrackerDesk
 /// A person's browsers as one place where notifications are shown (tracker law Section 10.9): each has a way of its own, so that a push service that is away holds up
 /// no other, and what one of them has taken counts as told.
 public actor PushSink: NotificationSink {
-    /// How often it is looked who is there, where nobody tells of writes.
-    private static let lookEvery = Duration.seconds(3)
-    /// How often where writes are told.
-    private static let lookAnyway = Duration.seconds(60)
-
     /// As the store remembers it.
     public nonisolated let name = "push"
     private let around: PocketOutlet.Surroundings
@@ -27,7 +22,7 @@ public actor PushSink: NotificationSink {
         (isRunning, self.arrivedLate) = (true, arrivedLate)
         let waking = DayFollower.waking(around.watch) { [weak self] in await self?.wake() }
         defer { waking?.cancel() }
-        let length = around.watch == nil ? Self.lookEvery : Self.lookAnyway
+        let length = DayFollower.lookEvery(isTold: around.watch != nil)
         while !Task.isCancelled {
             look()
             let pause = Task { _ = try? await Task.sleep(for: length) }

@@ -1,4 +1,4 @@
-/// How far a setting reaches beyond the day: who may change it depends on that, on every surface alike (tracker law Section 10.1).
+/// How far a setting reaches beyond the day. Who may change it over a network or a broker depends on that (tracker law Section 10.1).
 public enum SettingReach: Sendable, Comparable {
     /// The day, the person, the bottle.
     case day

@@ -13,6 +13,12 @@ public actor DayFollower {
     /// The longest pause between two looks.
     public static let longestPause = Duration.seconds(60)
 
+    /// How often somebody looks who is not told of writes, or has something in hand.
+    public static let lookOften = Duration.seconds(3)
+
+    /// How often somebody looks by themselves: seldom where writes are told.
+    public static func lookEvery(isTold: Bool) -> Duration { isTold ? longestPause : lookOften }
+
     private let writes: AsyncStream<Void>
     private let settling: [Duration]
     private let look: @Sendable () async -> Duration
