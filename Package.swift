@@ -9,6 +9,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -111,7 +112,7 @@ let package = Package(
             ["Scenarios", "CommandStore", "CommandKit", "Emulation", "Replay", "Store", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
 
         // An address of a web server, its limits, and how it stops.
-        target("HTTPListening", [hummingbird, hummingbirdCore, nio, logging]),
+        target("HTTPListening", [hummingbird, hummingbirdCore, nio, nioHTTP, logging]),
 
         // gzip of what is sent. No library is linked: it is opened when it is first needed.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),

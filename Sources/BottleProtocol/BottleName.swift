@@ -26,8 +26,18 @@ extension BottleModel {
 
 extension BottleModel {
     /// What a bottle of this model is called when it is bought.
-    public var usualName: String { self == .boost ? "WaterH-Boost-24oz" : "WaterH-Bottle-1" }
+    public var usualName: String {
+        switch self {
+        case .boost: "WaterH-Boost-24oz"
+        case .vita: "WaterH-Bottle-1"
+        }
+    }
 
     /// The model's name for people.
-    public var title: String { self == .boost ? "Boost" : "Vita" }
+    public var title: String {
+        switch self {
+        case .boost: "Boost"
+        case .vita: "Vita"
+        }
+    }
 }

@@ -23,6 +23,14 @@ public enum BottleModel: String, CaseIterable, Sendable {
     case boost
     /// With thermometer, TDS and level: snapshot of 49 payload bytes.
     case vita
+
+    /// Whether it has a thermometer and measures dissolved solids and the level. One that does not writes its battery into its records.
+    public var measuresWater: Bool {
+        switch self {
+        case .boost: false
+        case .vita: true
+        }
+    }
 }
 
 /// How byte 0 of a drink record is read (protocol law P3.3).

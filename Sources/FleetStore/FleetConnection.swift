@@ -123,24 +123,6 @@ public final class FleetConnection {
         return name
     }
 
-    /// What came from a COPY TO, row by row as text.
-    public func copyOut(_ sql: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        try begin(copy: sql, as: PGRES_COPY_OUT)
-        let deadline = ContinuousClock.now + statementLimit
-        while true {
-            var row: UnsafeMutablePointer<CChar>?
-            let length = PQgetCopyData(handle, &row, 1)
-            if length > 0, let row {
-                defer { PQfreemem(row) }
-                try body(UnsafeRawBufferPointer(start: row, count: Int(length)))
-                continue
-            }
-            if length == -1 { break }
-            guard length == 0, Self.wait(PQsocket(handle), POLLIN, deadline), PQconsumeInput(handle) == 1 else { throw lost() }
-        }
-        _ = try finish(1)
-    }
-
     /// Rows as text into a COPY FROM, chunk by chunk until there is none.
     /// - Returns: how many rows it took.
     @discardableResult

@@ -1,7 +1,9 @@
+import Foundation
 import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 
 /// One address of a web server, with the limits that all of ours have, and a way of stopping that finishes what is being answered.
 public struct HTTPListener: Sendable {
@@ -54,19 +56,18 @@ public struct HTTPListener: Sendable {
         quiet.logLevel = .error
         let connections = OpenConnections()
         quiet.handler = RunningLog(quiet.handler) { connections.isStopping }
-        let application = Application(
-            responder: responder,
-            server: .http1(configuration: .init(
-                additionalChannelHandlers: [connections.watch()], idleTimeout: .seconds(Self.idleSeconds),
-                httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))),
-            configuration: ApplicationConfiguration(
-                address: address, serverName: nil, availableConnectionsDelegate: MaximumAvailableConnections(connectionLimit, logger: quiet)),
-            onServerRunning: { channel in
-                connections.opened(channel)
-                await ready(channel.localAddress?.port)
-            },
-            logger: quiet)
-        let serving = Task { try await application.run() }
+        let server = try HTTPServerBuilder.http1(configuration: .init(
+            additionalChannelHandlers: [connections.watch()], idleTimeout: .seconds(Self.idleSeconds),
+            httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))
+        ).buildServer(
+            configuration: ServerConfiguration(
+                address: address, availableConnectionsDelegate: MaximumAvailableConnections(connectionLimit, logger: quiet)),
+            eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: quiet, responder: Self.answering(responder, quiet)
+        ) { channel in
+            connections.opened(channel)
+            await ready(channel.localAddress?.port)
+        }
+        let serving = Task { try await server.run() }
         try await withTaskCancellationHandler {
             do {
                 try await serving.value
@@ -80,4 +81,35 @@ public struct HTTPListener: Sendable {
             }
         }
     }
+
+    // MARK: - Parts
+
+    /// What Hummingbird's `Application` does with a request, without the clock that it keeps for the field `Date`.
+    private static func answering<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger) -> HTTPChannelHandler.Responder
+    where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+        let date = DateField()
+        return { (request, writer: consuming ResponseWriter, channel) in
+            var log = log
+            log[metadataKey: "hb.request.id"] = .stringConvertible(RequestID())
+            var response: Response
+            do {
+                response = try await responder.respond(to: request, context: Responder.Context(source: .init(channel: channel, logger: log)))
+            } catch let error as HTTPParserError {
+                throw error
+            } catch {
+                log.debug("A request failed in a way that is not known.", metadata: ["error": "\(error)"])
+                response = Response(status: .internalServerError)
+            }
+            response.headers[.date] = date.text(at: time(nil))
+            do {
+                try await writer.write(response: response.head, body: response.body)
+            } catch is HTTPParserError {
+                // Thrown as it is it would be answered with a second response.
+                throw BrokenWhileAnswered()
+            }
+        }
+    }
+
+    /// What arrived while an answer was written is no HTTP: the connection ends.
+    private struct BrokenWhileAnswered: Error {}
 }

@@ -142,7 +142,7 @@ extension VirtualBottleMachine {
     }
 
     private mutating func get(_ type: EntryType, at now: MonotonicInstant) {
-        let isVita = identity.model == .vita
+        let measuresWater = identity.model.measuresWater
         let entry: Entry? =
             switch type {
             case .battery: Entry(type, [flash.batteryPercent])
@@ -153,8 +153,8 @@ extension VirtualBottleMachine {
             case .language: Entry(type, [flash.language])
             case .reminder: Entry(type, flash.reminder)
             case .level: Entry(type, flash.levelMl)
-            case .temperature: isVita ? Entry(type, [UInt8(bitPattern: flash.temperatureC)]) : nil
-            case .tds: isVita ? Entry(type, flash.tdsPpm) : nil
+            case .temperature: measuresWater ? Entry(type, [UInt8(bitPattern: flash.temperatureC)]) : nil
+            case .tds: measuresWater ? Entry(type, flash.tdsPpm) : nil
             default: nil
             }
         if let entry { answer(Frame(.response, [entry]), at: now) }

@@ -110,11 +110,11 @@ extension VirtualBottleMachine {
         let wait = (0...Self.recentSips).first { !flash.recentSips.contains(sip($0)) } ?? 0
         let stamp = sip(wait)
         let reading = clock.reading(at: now.advanced(by: .seconds(wait)))
-        let isVita = identity.model == .vita
+        let measuresWater = identity.model.measuresWater
         let record = DrinkRecord(
             yearByte: identity.dialect == .strict ? DrinkRecord.strictTypeByte : reading.yearByte, month: reading.month, day: reading.day,
-            hour: reading.hour, minute: reading.minute, second: reading.second, amountMl: ml, tdsPpm: isVita ? flash.tdsPpm : 0,
-            sensor: isVita ? (UInt8(bitPattern: flash.temperatureC), 0) : (1, flash.batteryPercent))
+            hour: reading.hour, minute: reading.minute, second: reading.second, amountMl: ml, tdsPpm: measuresWater ? flash.tdsPpm : 0,
+            sensor: measuresWater ? (UInt8(bitPattern: flash.temperatureC), 0) : (1, flash.batteryPercent))
         let (amount, day) = (self.amount(at: now), clock.time(at: now).day)
         let capacity = plan.ring
         change { flash in
@@ -129,7 +129,7 @@ extension VirtualBottleMachine {
 
     private mutating func reportSensors() {
         report(Frame(.report, [Entry(.level, flash.levelMl)]))
-        guard identity.model == .vita else { return }
+        guard identity.model.measuresWater else { return }
         report(Frame(.report, [Entry(.tds, flash.tdsPpm)]))
         report(Frame(.report, [Entry(.temperature, [UInt8(bitPattern: flash.temperatureC)])]))
     }

@@ -22,6 +22,19 @@ import TrackerCore
     ])
     func anOriginIsTheVeryPlace(origin: String, host: String, isSame: Bool) { #expect(HostRule.isSame(origin: origin, as: host) == isSame) }
 
+    /// The library's own clock for this field ticked each second, whether anybody asked or not.
+    @Test func everyAnswerSaysWhenItWasWritten() async throws {
+        let format = DateFormatter()
+        (format.locale, format.timeZone, format.dateFormat) = (Locale(identifier: "en_US_POSIX"), TimeZone(identifier: "UTC"), "EEE, dd MMM yyyy HH:mm:ss 'GMT'")
+        try await ServedHousehold.serve { house async throws in
+            for path in ["/healthz", "/api/v1/state", "/nowhere"] {
+                let said = try #require(try await house.ask("GET", path).headers["date"])
+                let date = try #require(format.date(from: said), "\(said)")
+                #expect(abs(date.timeIntervalSinceNow) < 20, "\(said)")
+            }
+        }
+    }
+
     @Test func aPageOfTheInternetGetsNothing() async throws {
         try await ServedHousehold.serve { house async throws in
             let rebound = try await house.ask("GET", "/api/v1/state", host: "evil.example:\(house.port)")

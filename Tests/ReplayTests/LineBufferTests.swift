@@ -29,7 +29,7 @@ import Testing
 
     @Test func hexOfAnySizeThroughABlockOfAnySize() throws {
         var random = SeededGenerator(seed: 7)
-        for size in [0, 1, 31, 32, 33, 500] {
+        for size in [0, 1, 15, 16, 17, 31, 32, 33, 500] {
             let bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
             let expected = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
             for capacity in [64, 65, 1000] {

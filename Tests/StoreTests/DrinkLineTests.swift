@@ -51,6 +51,20 @@ import TrackerCore
         #expect(try told(after: store.lastDrinkPlace(), limit: limit).isEmpty)
     }
 
+    /// A batch gives its sips their places itself, one behind the other, also between drinks that are given theirs.
+    @Test func `sips and drinks by hand stand in the order in which they came`() throws {
+        _ = try store.logDrink(ml: 100, context)
+        _ = try store.append([entry(second: 1), entry(second: 2), entry(second: 1)])
+        _ = try store.logDrink(ml: 200, context)
+        _ = try store.append([entry(second: 2), entry(second: 3)])
+        _ = try store.editDrink("d1", ml: 110, context)
+        let rows = try DatabaseQueue(path: scratch.path).read { try Row.fetchAll($0, sql: "SELECT born, place FROM drink ORDER BY id").map { [$0["born"], $0["place"]] as [Int64] } }
+        // The edit is a drink of its own, and the one that it stands for is deleted behind it, or before.
+        let last = try store.lastDrinkPlace()
+        #expect(rows.dropFirst().prefix(4) == [[2, 2], [3, 3], [4, 4], [5, 5]] && rows[0][0] == 1)
+        #expect(Set(rows.map { $0[1] }).count == 6 && rows.map { $0[1] }.max() == last, "\(rows)")
+    }
+
     @Test func `what came and went between two looks is nobody's business, and a bottle's sips are told`() throws {
         _ = try store.append([entry("A4:C1:38:00:00:01")])
         let drinks = try told(after: 0)

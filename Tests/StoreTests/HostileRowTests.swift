@@ -55,6 +55,19 @@ import TrackerCore
         _ = try store.endSession(now)
     }
 
+    /// A row of the settings that the rules refuse counts as unsaid in every question: a sip's day used to be frozen by another hour than the one that
+    /// the day is shown by, and a zone that is none stopped every poll.
+    @Test(arguments: [("day.boundaryHour", "6", "2026-02-01"), ("day.boundaryHour", "9", "2026-02-02"), ("day.boundaryHour", "5x", "2026-02-02"), ("day.zone", "Nowhere/No", "2026-02-02")])
+    func aSettingThatIsNoneCountsAsUnsaid(name: String, value: String, day: String) throws {
+        let store = try tampered("DELETE FROM setting; INSERT INTO setting (name, value) VALUES ('\(name)', '\(value)')")
+        // Five in the morning: behind the boundary of four, and before that of six.
+        _ = try store.append([entry(hour: 5)])
+        _ = try store.logDrink(ml: 70, try context("2026-02-02T05:10:00Z"))
+        let noon = try context("2026-02-02T12:00:00Z").now
+        let days = try store.allDrinks().filter { $0.at < noon }.map(\.localDay.description)
+        #expect(days == [day, day])
+    }
+
     @Test(arguments: [Int64.min, Int64.min + 1, -62_135_596_800_001, 253_402_300_800_000, Int64.max - 1, .max])
     func instantsNearTheEndsAreLeftOut(_ instant: Int64) throws {
         for (table, column) in [

@@ -26,8 +26,8 @@ extension DayJudge {
         guard let (_, after, frame, _) = day.snapshots.first(where: { $0.step == step }) else {
             return DayFinding(.snapshotLength, .contradicted, "Nothing that came is a snapshot.", lines(step))
         }
-        let usual = day.name.flatMap(BottleModel.init(advertisedName:)).map { $0 == .vita ? Snapshot.vitaLength : Snapshot.boostLength }
-        let isUsual = usual.map { $0 == frame.payload.count } ?? [Snapshot.boostLength, Snapshot.vitaLength].contains(frame.payload.count)
+        let usual = day.name.flatMap(BottleModel.init(advertisedName:)).map(\.snapshotLength)
+        let isUsual = usual.map { $0 == frame.payload.count } ?? BottleModel.allCases.contains { $0.snapshotLength == frame.payload.count }
         let evidence = ["\(Self.time(step.at)) +\(Self.seconds(after)) \(HexText.of(frame.encoded))"]
         return DayFinding(.snapshotLength, isUsual ? .confirmed : .contradicted, "It has \(frame.payload.count) payload bytes.", evidence)
     }

@@ -35,10 +35,6 @@ public struct Snapshot: Hashable, Sendable {
     /// Entries of types that are not known, as they came.
     public var unknownEntries: [Entry] = []
 
-    /// Payload bytes of a Boost's snapshot.
-    public static let boostLength = 0x27
-    /// Payload bytes of a Vita's snapshot.
-    public static let vitaLength = 0x31
     /// Types that this emulator chooses for the snapshot's undeciphered entries (`xx` [?]); the decoder goes by place, not by them.
     static let firmwareType = EntryType(0x0B)
     static let emptyType = EntryType(0x0C)
@@ -53,7 +49,7 @@ public struct Snapshot: Hashable, Sendable {
                 what: "a snapshot is an RP frame", offset: 0, needed: Int(FrameOperation.response.rawValue), found: Int(frame.operation.rawValue))
         }
         let payload = frame.payload
-        model = payload.count == Self.boostLength ? .boost : payload.count == Self.vitaLength ? .vita : nil
+        model = BottleModel.allCases.first { $0.snapshotLength == payload.count }
         do {
             take(try frame.entries())
         } catch {
@@ -122,6 +118,16 @@ public struct Snapshot: Hashable, Sendable {
                 .response,
                 [Entry(.temperature, [UInt8(bitPattern: Int8(clamping: temperatureC ?? 0))])] + common
                     + [reminder, Entry(.tds, number(tdsPpm)), Entry(.level, number(levelMl)), Entry(Self.emptyType, [])])
+        }
+    }
+}
+
+extension BottleModel {
+    /// Payload bytes of its snapshot (protocol law P2.8).
+    public var snapshotLength: Int {
+        switch self {
+        case .boost: 0x27
+        case .vita: 0x31
         }
     }
 }

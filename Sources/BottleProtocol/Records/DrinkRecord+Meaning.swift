@@ -44,16 +44,16 @@ extension DrinkRecord {
 
     /// Water temperature in whole °C: the signed byte 10 of a Vita. A Boost has no thermometer, an unknown model shows none.
     public func temperatureC(_ model: BottleModel?) -> Int? {
-        model == .vita ? Int(Int8(bitPattern: byte(10))) : nil
+        model?.measuresWater == true ? Int(Int8(bitPattern: byte(10))) : nil
     }
 
     /// Battery percent: a Boost writes 01 and the percentage into bytes 10–11.
     public func batteryPercent(_ model: BottleModel?) -> Int? {
-        model == .boost && byte(10) == 1 && byte(11) <= 100 ? Int(byte(11)) : nil
+        model?.measuresWater == false && byte(10) == 1 && byte(11) <= 100 ? Int(byte(11)) : nil
     }
 
     /// Dissolved solids in ppm, where the model measures them.
     public func tdsPpm(model: BottleModel?) -> Int? {
-        model == .vita ? tdsPpm : nil
+        model?.measuresWater == true ? tdsPpm : nil
     }
 }

@@ -1,6 +1,7 @@
 // Commands to the bottle. Beside each stands the bottle's own answer.
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
+import { goals } from './format.js';
 import { ask, live } from './live.js';
 import { said, t } from './texts.js';
 import { card, confirmThen, option } from './ui.js';
@@ -11,7 +12,7 @@ const LIGHTS = ['blue', 'breathe', 'calm', 'rainbow', 'warmth', 'christmas'];
 
 export function commands() {
   const numberField = (value, min, max) => h('input', { type: 'number', inputmode: 'numeric', min, max, value });
-  const goal = numberField(live.state?.dailyGoalMl ?? 2500, 500, 5000);
+  const goal = numberField(live.state?.dailyGoalMl ?? goals.usual, goals.least, goals.most);
   const amount = numberField(live.state?.dailyTotalMl ?? 0, 0, 10000);
   const light = h('select', {}, LIGHTS.map((each) => option(each, t.lights[each])));
   const colour = h('input', { type: 'color', value: '#1e88e5' });

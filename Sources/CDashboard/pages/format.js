@@ -99,3 +99,6 @@ export function typedMl(text) {
 /** A volume in the units that the settings name. */
 export const volume = (oz, units) => (units === 'ml' ? `${Math.round(oz * ML_PER_OZ)} ml` : `${number(Math.round(oz * 10) / 10)} oz`);
 export const signed = (value) => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'));
+
+/** What a person may set as a day's goal, ml: as the setting `hydration.goalMl` has it. */
+export const goals = { least: 500, most: 5000, usual: 2500 };

@@ -2,7 +2,7 @@
 // the stepper can only show 8 glasses (K-A8).
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
-import { ml, number } from './format.js';
+import { goals, ml, number } from './format.js';
 import { ask } from './live.js';
 import { said, t } from './texts.js';
 import { announce, card, field, option, stepperField } from './ui.js';
@@ -16,7 +16,7 @@ export function goalForm(values) {
   const glass = () => stands['hydration.glassMl'];
   const glasses = h('input', { type: 'number', inputmode: 'numeric', min: 4, max: 16, step: 1 });
   const total = h('output', { class: 'goal-total' });
-  const exact = h('input', { type: 'number', inputmode: 'numeric', min: 500, max: 5000, step: 'any' });
+  const exact = h('input', { type: 'number', inputmode: 'numeric', min: goals.least, max: goals.most, step: 'any' });
   const time = (name, from, to) => {
     const list = quarters(from, to);
     const own = stands[name];

@@ -1,13 +1,14 @@
 // The first visit (tracker law E8): welcome, guardrail, defaults, notifications. Once.
 import { get, request } from './api.js';
 import { h, icon, setText, show } from './dom.js';
+import { goals } from './format.js';
 import { ask, live } from './live.js';
 import { said, t } from './texts.js';
 import { card, field, option } from './ui.js';
 
 export function welcome(root, { go }) {
   const number = (value, min, max) => h('input', { type: 'number', inputmode: 'numeric', min, max, value });
-  const goal = number(2500, 500, 5000);
+  const goal = number(goals.usual, goals.least, goals.most);
   const every = number(1, 1, 10);
   const threshold = number(2, 1, 10);
   const reminders = h('input', { type: 'checkbox', role: 'switch' });

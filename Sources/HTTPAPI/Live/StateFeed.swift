@@ -192,7 +192,7 @@ actor StateFeed {
     /// - Returns: whether it was shown.
     func show(_ notification: NotificationReport) -> Bool {
         nextNotification += 1
-        let (bytes, isWaterline) = (Wire.json(notification), notification.notification.kind.id.hasPrefix("waterline"))
+        let (bytes, isWaterline) = (Wire.json(notification), notification.notification.kind.isWaterline)
         notifications.append((nextNotification, bytes, isWaterline))
         if notifications.count > Self.replayLimit { notifications.removeFirst() }
         for watcher in watchers.values { watcher.tell(.notify(id: nextNotification, bytes: bytes, isWaterline: isWaterline)) }

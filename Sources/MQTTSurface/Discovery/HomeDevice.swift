@@ -108,7 +108,7 @@ extension HomeDevice {
                 "unit_of_measurement": .text("mL"), "value_template": value("dailyGoalMl"), "icon": .text("mdi:flag-checkered"),
             ]),
             HomeComponent("number", "goal_ml", "Goal", isOffered: commands, [
-                "unit_of_measurement": .text("mL"), "min": .whole(500), "max": .whole(5000), "step": .whole(50), "mode": .text("box"),
+                "unit_of_measurement": .text("mL"), "min": .whole(Settings.goals.lowerBound), "max": .whole(Settings.goals.upperBound), "step": .whole(50), "mode": .text("box"),
                 "value_template": value("dailyGoalMl"), "command_topic": .text(topics.command("goal")), "icon": .text("mdi:flag-checkered"),
                 "entity_category": .text("config"),
             ]),

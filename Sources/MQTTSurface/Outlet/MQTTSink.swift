@@ -48,7 +48,7 @@ public final class MQTTSink: NotificationSink {
         let what = notification.announcement
         let answer: Task<Bool, Never>? = held.withLock { held in
             guard let connection = held.connection, connection.session.failure == nil else { return nil }
-            guard notification.sessionID == nil || connection.sharesWaterline() else { return nil }
+            guard !notification.kind.isWaterline || connection.sharesWaterline() else { return nil }
             if let known = held.sent.first(where: { $0.what == what }) { return known.answer }
             let limit = limit
             let answer = Task {

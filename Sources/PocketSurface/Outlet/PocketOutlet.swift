@@ -111,7 +111,7 @@ public actor PocketOutlet {
 
     /// Notes it, and waits for a moment until the server has it.
     func deliver(_ notification: TrackerNotification) async -> Bool {
-        guard let plan = try? currentPlan(), plan.tells(notification.kind), notification.sessionID == nil || around.sharesWaterline() else { return false }
+        guard let plan = try? currentPlan(), plan.tells(notification.kind), !notification.kind.isWaterline || around.sharesWaterline() else { return false }
         do {
             let desk = try around.desk()
             let (state, givenUp) = try desk.store.post(
@@ -214,7 +214,7 @@ public actor PocketOutlet {
             around.say(.dropped("\"\(message.announcement.title)\" is older than \(service.keepsAll ? "a day" : "15 minutes") and is not sent any more"))
             return nil
         }
-        guard message.announcement.kind.page != "/waterline" || around.sharesWaterline() else { return nil }
+        guard !message.announcement.kind.isWaterline || around.sharesWaterline() else { return nil }
         do {
             return plan.outcome(try await plan.client(limit: around.limit).send(try plan.request(message, now: desk.now)), now: desk.now)
         } catch is PushEncryption.WrongKey {

@@ -26,7 +26,4 @@ public enum PocketService: String, Hashable, Sendable {
 
     /// For how long after its decision one is still worth sending, seconds.
     var lifetime: Double { self == .webhook ? 24 * 3600 : 15 * 60 }
-
-    /// What is shown can be replaced by the next of its kind and taken back.
-    var canReplace: Bool { self == .ntfy }
 }

@@ -66,6 +66,17 @@ extension Row {
     private func said(_ column: String) -> String { (self[column] as DatabaseValue?).map { "\($0)" } ?? "absent" }
 }
 
+extension Row {
+    /// What can be read of a statement's rows, in order, a row at a time: nothing is copied of those that are passed.
+    static func readable<Value>(_ statement: Statement, arguments: StatementArguments = StatementArguments(), _ read: (Row) throws -> Value) throws -> [Value] {
+        var (found, rows) = ([Value](), try Row.fetchCursor(statement, arguments: arguments))
+        while let row = try rows.next() {
+            do { found.append(try read(row)) } catch is UnreadableRow {}
+        }
+        return found
+    }
+}
+
 extension Sequence {
     /// What can be read, in order. `TrackerStore.unreadableRows` tells of the rest.
     func readable<Value>(_ read: (Element) throws -> Value) throws -> [Value] {

@@ -10,7 +10,7 @@ extension TrackerStore {
 
     /// What was drunk on the day that runs, and nothing else.
     public func intake(_ context: WriteContext) throws -> DayIntake {
-        try read { db in try intake(Settings.restored(from: try SettingTable.texts(db)).settings, context, db) }
+        try read { db in try intake(try SettingTable.settings(db), context, db) }
     }
 
     private func intake(_ settings: Settings, _ context: WriteContext, _ db: Database) throws -> DayIntake {
@@ -77,7 +77,7 @@ extension TrackerStore {
     public func keepGoing(_ context: WriteContext) throws {
         try write { db in
             guard let facts = try waterlineFacts(context, db) else { throw WaterlineSession.Refusal.noActiveSession }
-            let settings = Settings.restored(from: try SettingTable.texts(db)).settings
+            let settings = try SettingTable.settings(db)
             var state = facts.reminders
                 ?? WaterlineReminderState(session: facts.session, intervalMinutes: settings.intervalMinutes)
             state.keepGoing(at: context.now)
@@ -97,7 +97,7 @@ extension TrackerStore {
     }
 
     private func facts(_ context: WriteContext, _ db: Database) throws -> TrackerFacts {
-        let settings = Settings.restored(from: try SettingTable.texts(db)).settings.usually(usualUnits)
+        let settings = try SettingTable.settings(db).usually(usualUnits)
         let intake = try intake(settings, context, db)
         let today = intake.day
         var facts = TrackerFacts(

@@ -70,9 +70,7 @@ extension TrackerStore {
 
     /// The day calendar that the settings ask for, in the given zone.
     func dayCalendar(_ zone: Zone, _ db: Database) throws -> DayCalendar {
-        let hour = try Int.fetchOne(
-            db, sql: "SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'day.boundaryHour'")
-        return DayCalendar(zone: zone, boundaryHour: hour ?? 4)
+        DayCalendar(zone: zone, boundaryHour: try SettingTable.settings(db).boundaryHour)
     }
 
     // MARK: - Parts

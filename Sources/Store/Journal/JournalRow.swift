@@ -96,7 +96,7 @@ extension TrackerStore {
             try db.execute(sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt) VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?)
                 """, arguments: [
-                    JournalWriter.key(try row.checked("origin"), name, record.amountMl), instant.milliseconds, context.zone.id, day.description,
+                    Drink.bottleKey(bottle: try row.checked("origin"), wall: name, amountMl: record.amountMl), instant.milliseconds, context.zone.id, day.description,
                     record.amountMl, try row.checked("bottle", Int64.self), context.now.milliseconds,
                 ])
             let number = db.lastInsertedRowID

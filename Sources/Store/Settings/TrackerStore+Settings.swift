@@ -22,7 +22,7 @@ extension TrackerStore {
         _ changes: [(name: String, text: String)], isFirstChoice: Bool = false, _ context: WriteContext
     ) throws -> Settings {
         try write { db in
-            let old = Settings.restored(from: try SettingTable.texts(db)).settings
+            let old = try SettingTable.settings(db)
             var new = old
             let presets = try String.fetchAll(db, sql: "SELECT id FROM preset WHERE deleted = 0")
             try new.set(changes, presets: Set(presets))
@@ -68,7 +68,7 @@ extension TrackerStore {
             let goals = try rows.readable(DayGoals.goal)
             return GoalHistory(
                 goals: Dictionary(goals, uniquingKeysWith: max),
-                current: Settings.restored(from: try SettingTable.texts(db)).settings.goalMl)
+                current: try SettingTable.settings(db).goalMl)
         }
     }
 

@@ -18,13 +18,13 @@ enum DrinkTable {
     static func drinks(on day: LocalDay, _ db: Database) throws -> [StoredDrink] {
         let statement = try db.cachedStatement(
             sql: "SELECT * FROM drink WHERE localDay = ? AND deleted = 0 ORDER BY instant, key")
-        return try Row.fetchAll(statement, arguments: [day.description]).readable(StoredDrink.init(row:))
+        return try Row.readable(statement, arguments: [day.description], StoredDrink.init(row:))
     }
 
     static func drinks(from first: Instant, through last: Instant, _ db: Database) throws -> [StoredDrink] {
         let statement = try db.cachedStatement(
             sql: "SELECT * FROM drink WHERE instant BETWEEN ? AND ? AND deleted = 0 ORDER BY instant, key")
-        return try Row.fetchAll(statement, arguments: [first.milliseconds, last.milliseconds]).readable(StoredDrink.init(row:))
+        return try Row.readable(statement, arguments: [first.milliseconds, last.milliseconds], StoredDrink.init(row:))
     }
 
     /// What a name means: first the number that our lists show (`d12`, `12`, `#12`), then a key.

@@ -100,7 +100,7 @@ enum OutboxWriter {
         }
         if case .user = entity {
             object["updatedAt"] = .column(.integer(updatedAt.milliseconds))
-            object["settings"] = .settings(travelling(Settings.restored(from: try SettingTable.texts(db)).settings))
+            object["settings"] = .settings(travelling(try SettingTable.settings(db)))
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -91,7 +91,7 @@ struct SessionRules {
 
     /// The rules of a stored session: what was frozen at its end, today's settings for the rest.
     init(of session: WaterlineSession, _ db: Database) throws {
-        self.init(Settings.restored(from: try SettingTable.texts(db)).settings)
+        self.init(try SettingTable.settings(db))
         guard !session.isActive else { return }
         let row = try Row.fetchOne(
             db, sql: "SELECT bottleWater, waterOz, threshold FROM session WHERE id = ?", arguments: [session.id])

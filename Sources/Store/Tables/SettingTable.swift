@@ -7,14 +7,18 @@ enum SettingTable {
     static func pair(_ row: Row) throws -> (name: String, value: String) { (try row.checked("name"), try row.checked("value")) }
 
     static func texts(_ db: Database) throws -> [String: String] {
-        let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT name, value FROM setting"))
-        return try Dictionary(rows.readable(pair), uniquingKeysWith: { _, last in last })
+        let pairs = try Row.readable(try db.cachedStatement(sql: "SELECT name, value FROM setting"), pair)
+        return Dictionary(pairs, uniquingKeysWith: { _, last in last })
     }
+
+    /// What is in force: what a row may not say counts as unsaid, here as everywhere.
+    static func settings(_ db: Database) throws -> Settings { Settings.restored(from: try texts(db)).settings }
 
     /// What a bottle has of its own.
     static func texts(ofBottle bottle: Int64, _ db: Database) throws -> [String: String] {
-        let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?"), arguments: [bottle])
-        return try Dictionary(rows.readable(pair), uniquingKeysWith: { _, last in last })
+        let pairs = try Row.readable(
+            try db.cachedStatement(sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?"), arguments: [bottle], pair)
+        return Dictionary(pairs, uniquingKeysWith: { _, last in last })
     }
 
     /// Gives a bottle a setting of its own, or takes it back.

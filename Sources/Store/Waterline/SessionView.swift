@@ -51,7 +51,7 @@ extension TrackerStore {
         let derived = BottleWater(
             sips: try SessionTable.sips(of: session, at: now, db), session: session, now: now, mode: rules.bottleWater,
             defaultWaterOz: rules.waterOz, excluded: try SessionTable.excluded(session.id, db))
-        let everyNDrinks = try session.ruleN ?? Settings.restored(from: SettingTable.texts(db)).settings.waterEveryNDrinks
+        let everyNDrinks = try session.ruleN ?? SettingTable.settings(db).waterEveryNDrinks
         return SessionView(
             session: session,
             logs: (try SessionTable.enteredLogs(session.id, db) + derived.logs).sorted(by: WaterlineState.isEarlier),

@@ -120,7 +120,7 @@ extension TrackerStore {
     /// the sips are.
     func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
         let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id])
-        let settings = Settings.restored(from: try SettingTable.texts(db)).settings
+        let settings = try SettingTable.settings(db)
         guard let row, let drink = try SessionTable.log(row).hydrationDrink(
             calendar: try dayCalendar(context.zone, db), defaultWaterOz: settings.defaultWaterOz)
         else { return }

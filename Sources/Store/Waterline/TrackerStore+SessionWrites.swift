@@ -29,7 +29,7 @@ extension TrackerStore {
             guard let active = try SessionTable.active(db) else { throw WaterlineSession.Refusal.noActiveSession }
             let open = try view(active, at: context.now, db)
             let end = atLastLog ? open.logs.last?.timestamp ?? context.now : context.now
-            let settings = Settings.restored(from: try SettingTable.texts(db)).settings
+            let settings = try SettingTable.settings(db)
             var ended = active
             ended.end(at: end, logs: open.logs.filter { $0.timestamp <= end }, settings: settings)
             try SessionTable.save(ended, SessionRules(settings), context, db)

@@ -94,9 +94,6 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
             self = problem
         }
     }
-
-    /// Limits of one poll in seconds, where settings do not say otherwise (A8).
-    public static let pollBudgetSeconds: Double = 30
 }
 
 /// The radio's last word and the hint that stands until a poll succeeds.

@@ -51,7 +51,11 @@ public struct Drink: Hashable, Sendable, Codable, Identifiable {
 
     /// A bottle's drink is its bottle, the record's own wall clock and the amount (A6): not the instant, which may rest
     /// on evidence; not the bytes of unknown meaning; not when it arrived.
-    public static func bottleKey(bottle: String, wall: WallTime, amountMl: Int) -> String {
+    ///
+    /// - Parameters:
+    ///   - bottle: the identity that it was first seen by: a new name changes no key.
+    ///   - wall: `yyyy-MM-ddTHH:mm:ss` as the record says, with its year; the raw bytes where somebody counts a record without one.
+    public static func bottleKey(bottle: String, wall: String, amountMl: Int) -> String {
         "\(bottle)|\(wall)|\(amountMl)"
     }
 

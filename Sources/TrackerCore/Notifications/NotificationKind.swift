@@ -38,8 +38,16 @@ public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable 
     /// Stays until closed, is replaced when its words change, and makes no sound.
     public var isResident: Bool { self == .waterlineLive }
 
+    /// About a Waterline session: off every shared surface unless its person switched that on.
+    public var isWaterline: Bool {
+        switch self {
+        case .pace, .interval, .adaptive, .goal, .recovery: false
+        case .waterlineTime, .waterlinePerDrink, .waterlineWarning, .waterlineAbandoned, .waterlineLive: true
+        }
+    }
+
     /// The page that is about it: what opening it shows (tracker law C).
-    public var page: String { id.hasPrefix("waterline-") ? "/waterline" : "/" }
+    public var page: String { isWaterline ? "/waterline" : "/" }
 
     /// `reminder`, `goalReached` or empty, as the state payload names it (B7).
     public var payloadType: String {

@@ -64,8 +64,6 @@ public enum Amounts {
 
 /// What the deficit says on a surface (tracker law B3, B6).
 public enum StatusText {
-    /// What stands there while nothing is known.
-    public static let noState = "--"
     /// What stands there while nobody is behind.
     public static let onTrack = "On track ✓"
     /// Display text; the notification's title differs on purpose (K-B22).

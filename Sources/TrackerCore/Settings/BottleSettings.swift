@@ -31,9 +31,6 @@ public struct BottleSettings: Hashable, Sendable {
 
     /// What every name of a bottle's setting begins with.
     public static let prefix = "bottle."
-
-    /// The width that is set, else that of the dialect.
-    public var effectiveAmountWidth: AmountWidth { amountWidth ?? (recordDialect == .strict ? .u8 : .u16be) }
 }
 
 /// How a bottle's records are read (tracker law A1, A2).

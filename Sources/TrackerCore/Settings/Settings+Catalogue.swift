@@ -3,7 +3,7 @@ extension Settings {
     public static let catalogue: [SettingEntry] = [
         .integer("day.boundaryHour", \.boundaryHour, 0...6, "o'clock"),
         .zone("day.zone", \.dayZone),
-        .integer("hydration.goalMl", \.goalMl, 500...5000, "ml"),
+        .integer("hydration.goalMl", \.goalMl, Settings.goals, "ml"),
         .integer("hydration.glassMl", \.glassMl, 50...1000, "ml"),
         .oneOf("hydration.cupMl", \.cupMl, [100, 200, 250, 330, 500], "ml"),
         quickAdd,

@@ -8,8 +8,10 @@ public struct Settings: Hashable, Sendable {
     public internal(set) var dayZone: String?
 
     // hydration
-    /// What is to be drunk in a day, 500–5000 ml.
+    /// What is to be drunk in a day, ml, within `goals`.
     public internal(set) var goalMl = 2500
+    /// What a person may set as a day's goal, ml.
+    public static let goals = 500...5000
     /// What one glass of the halo holds, 50–1000 ml.
     public internal(set) var glassMl = 200
     /// What the cup on the page holds: 100, 200, 250, 330 or 500 ml.

@@ -1,8 +1,6 @@
 import Bluetooth
 
 extension Gadget {
-    /// Data of a legacy advertisement or scan response, in bytes (Core 5.4, Vol 6 Part B, 2.3).
-    public static let longestAdvertisement = 31
     /// Requests with their answers, and values in them, that a document may hold.
     public static let mostExchanges = 2_000_000
     /// Values of all conversations together.

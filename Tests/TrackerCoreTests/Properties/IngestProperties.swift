@@ -13,7 +13,7 @@ import Testing
             let ml = Int.random(in: 0...60, using: &random)
             let wall = Zone.utc.wall(at: at)
             return Drink(
-                key: Drink.bottleKey(bottle: "b\(Int.random(in: 1...2, using: &random))", wall: wall, amountMl: ml), at: at,
+                key: Drink.bottleKey(bottle: "b\(Int.random(in: 1...2, using: &random))", wall: wall.description, amountMl: ml), at: at,
                 calendar: calendar, ml: ml, source: .bottle, updatedAt: at)
         }
     }

@@ -18,7 +18,7 @@ import Testing
         let received = try local("2026-02-03 18:00", zone.id)
         let resolution = RecordResolver(zone: zone).resolve(fields, received: received)
         return Drink(
-            key: Drink.bottleKey(bottle: bottle, wall: try #require(resolution.wall), amountMl: ml),
+            key: Drink.bottleKey(bottle: bottle, wall: try #require(resolution.wall).description, amountMl: ml),
             at: try #require(resolution.instant), calendar: DayCalendar(zone: zone), ml: ml, source: .bottle, updatedAt: received)
     }
 
