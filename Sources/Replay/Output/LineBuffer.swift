@@ -151,12 +151,7 @@ public final class LineBuffer {
                 let step = min(size - offset, capacity / 2)
                 reserve(2 * step)
                 var place = UnsafeMutableRawPointer(block + count)
-                var start = offset
-                while offset + step - start >= 16 {
-                    place.storeBytes(of: Self.digits(bytes.unsafeLoadUnaligned(fromByteOffset: start, as: SIMD16<UInt8>.self)), as: SIMD32<UInt8>.self)
-                    (place, start) = (place + 32, start + 16)
-                }
-                for index in start..<(offset + step) {
+                for index in offset..<(offset + step) {
                     place.storeBytes(of: pairs[Int(bytes.byte(index))], as: UInt16.self)
                     place += 2
                 }
@@ -169,20 +164,6 @@ public final class LineBuffer {
     /// The two digits of every byte, the first one at the lower address.
     private static let hexPairs: [UInt16] = (0...255).map { byte in
         UInt16(littleEndian: UInt16(digit(byte >> 4)) | UInt16(digit(byte & 15)) << 8)
-    }
-
-    /// The digits of sixteen bytes at once: what most notifications carry.
-    @inline(__always)
-    private static func digits(_ bytes: SIMD16<UInt8>) -> SIMD32<UInt8> {
-        let wide = SIMD16<UInt16>(truncatingIfNeeded: bytes)
-        // The upper half of a byte stands at the lower address.
-        #if _endian(little)
-        let pairs = wide &>> 4 | (wide & 15) &<< 8
-        #else
-        let pairs = (wide &>> 4) &<< 8 | wide & 15
-        #endif
-        let nibbles = unsafeBitCast(pairs, to: SIMD32<UInt8>.self)
-        return nibbles &+ UInt8(ascii: "0") &+ SIMD32<UInt8>(repeating: 0).replacing(with: UInt8(ascii: "a") - UInt8(ascii: "0") - 10, where: nibbles .> 9)
     }
 
     /// Two digits for each byte, nothing between them.
