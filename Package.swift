@@ -182,7 +182,7 @@ let package = Package(
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
         tests("TrackerDeskTests", ["Pauses", "TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
-        tests("HTTPAPITests", ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
+        tests("HTTPAPITests", ["HTTPAPI", "HTTPListening", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         // With a real PostgreSQL, where there is one.
         tests("FleetTests", ["FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "Packing", "Store", "TrackerCore", "Outgoing"]),

@@ -18,6 +18,7 @@ import TrackerCore
 /// listen = "127.0.0.1:8077"              # where the page is shown; "off": nowhere
 /// names = ["shelf.example"]              # by which other machines call this one, beside its addresses
 /// units = "ml"                           # or "l", "oz": in what amounts are shown where a store says nothing (hydration.units)
+/// proxy = false                          # whether a proxy on this machine hands on what comes from elsewhere: then nobody is believed to sit here
 /// share-waterline = false                # whether Waterline is shown beyond this machine
 /// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
 /// [fleet]                                # `FleetPlace`
@@ -42,6 +43,8 @@ public struct Configuration: Equatable, Sendable {
     public var listen: String?
     /// Names by which other machines call this one.
     public var names: [String]?
+    /// Whether a proxy on this machine hands on what comes from elsewhere.
+    public var proxy: Bool?
     /// Whether Waterline is shown beyond this machine.
     public var shareWaterline: Bool?
     /// In what amounts are shown where a store says nothing.
@@ -60,7 +63,7 @@ public struct Configuration: Equatable, Sendable {
     public private(set) var isHidden = false
 
     /// What may stand in it.
-    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook", "fleet"]
+    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "proxy", "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook", "fleet"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -138,6 +141,7 @@ public struct Configuration: Equatable, Sendable {
             case "allow-power-cycle": allowPowerCycle = try Self.switched(value.bool, key, name)
             case "listen": listen = try Self.text(value.string, key, name)
             case "names": names = try Self.list(value.array, key, name)
+            case "proxy": proxy = try Self.switched(value.bool, key, name)
             case "share-waterline": shareWaterline = try Self.switched(value.bool, key, name)
             case "person": people = try PersonEntry.list(value.array, file: name)
             case "mqtt":

@@ -98,7 +98,7 @@ public struct FleetServer: Sendable {
         router.get("/v1/overview.csv") { request, _ in
             let now = now()
             let lines = try await look(request) { store, visitor in
-                try store.overview(now: now, for: visitor).people.map { "\(Self.csv($0.name)),\($0.day),\($0.todayMl),\($0.drinks),\($0.lastDrinkSecondsAgo.map { "\($0)" } ?? ""),\($0.doubts)\n" }
+                try store.overview(now: now, for: visitor).people.map { "\(SpreadsheetCell.row($0.name)),\($0.day),\($0.todayMl),\($0.drinks),\($0.lastDrinkSecondsAgo.map { "\($0)" } ?? ""),\($0.doubts)\n" }
             }
             return Self.answer("text/csv; charset=utf-8", Array(("person,day,ml,drinks,last_drink_seconds_ago,doubts\n" + lines.joined()).utf8))
         }
@@ -113,7 +113,7 @@ public struct FleetServer: Sendable {
         router.get("/v1/people/:person/drinks") { request, context in
             let drinks = try await look(request, at: context) { store, name in
                 try store.days(of: name).map { _ in
-                    try store.drinks(of: name, limit: Self.drinkLimit).map { "\($0.at.milliseconds),\($0.zone),\($0.day),\($0.ml),\(Self.csv($0.bottle ?? ""))\n" }
+                    try store.drinks(of: name, limit: Self.drinkLimit).map { "\($0.at.milliseconds),\($0.zone),\($0.day),\($0.ml),\(SpreadsheetCell.row($0.bottle ?? ""))\n" }
                 }
             }
             return Self.answer("text/csv; charset=utf-8", Array(("at_ms,zone,day,ml,bottle\n" + drinks.joined()).utf8))
@@ -246,12 +246,6 @@ public struct FleetServer: Sendable {
         let name = context.parameters.get("person").flatMap(\.removingPercentEncoding) ?? ""
         guard !name.isEmpty, !name.utf8.contains(0) else { throw FleetProblem.missing }
         return name
-    }
-
-    /// A field of CSV (RFC 4180); one that a spreadsheet would take for a formula begins with an apostrophe.
-    private static func csv(_ text: String) -> String {
-        let text = text.first.map { "=+-@".contains($0) } == true ? "'" + text : text
-        return text.contains(where: { ",\"\n\r".contains($0) }) ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text
     }
 
     private func visitor(_ credential: String, _ pool: FleetPool, _ may: (FleetVisitor) -> Bool) async throws -> FleetVisitor {

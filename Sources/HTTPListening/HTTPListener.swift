@@ -36,11 +36,14 @@ public struct HTTPListener: Sendable {
 
     private let endpoint: Endpoint
     private let connectionLimit: Int
+    private let peers: PeerPlaces?
     private let log: Logger
 
-    /// - Parameter connectionLimit: so many connections at once; more wait in the kernel's queue.
-    public init(_ endpoint: Endpoint, connectionLimit: Int, log: Logger) {
-        (self.endpoint, self.connectionLimit, self.log) = (endpoint, connectionLimit, log)
+    /// - Parameters:
+    ///   - connectionLimit: so many connections at once; more wait in the kernel's queue.
+    ///   - peers: how many of them other machines may have; `nil`: all.
+    public init(_ endpoint: Endpoint, connectionLimit: Int, peers: PeerPlaces? = nil, log: Logger) {
+        (self.endpoint, self.connectionLimit, self.peers, self.log) = (endpoint, connectionLimit, peers, log)
     }
 
     /// Serves until the task is cancelled.
@@ -54,10 +57,10 @@ public struct HTTPListener: Sendable {
         }
         var quiet = log
         quiet.logLevel = .error
-        let connections = OpenConnections()
+        let connections = OpenConnections(peers)
         quiet.handler = RunningLog(quiet.handler) { connections.isStopping }
         let server = try HTTPServerBuilder.http1(configuration: .init(
-            additionalChannelHandlers: [connections.watch()], idleTimeout: .seconds(Self.idleSeconds),
+            additionalChannelHandlers: [connections.watch(), LastAnswer()], idleTimeout: .seconds(Self.idleSeconds),
             httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))
         ).buildServer(
             configuration: ServerConfiguration(

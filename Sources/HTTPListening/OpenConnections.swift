@@ -1,3 +1,5 @@
+import Hummingbird
+import HummingbirdCore
 import NIOCore
 import Synchronization
 
@@ -14,9 +16,13 @@ final class OpenConnections: Sendable {
         var listener: (any Channel)?
         var open: [ObjectIdentifier: any Channel] = [:]
         var isStopping = false
+        var peers: PeerPlaces?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter peers: how many connections other machines may have; `nil`: as many as there are places.
+    init(_ peers: PeerPlaces?) { state = Mutex(State(peers: peers)) }
 
     var isStopping: Bool { state.withLock { $0.isStopping } }
 
@@ -54,15 +60,24 @@ final class OpenConnections: Sendable {
         }
     }
 
-    fileprivate func came(_ channel: any Channel) {
-        let isLate = state.withLock { state in
+    /// - Returns: whether there is a place for it.
+    fileprivate func came(_ channel: any Channel) -> Bool {
+        let peer = channel.remoteAddress.flatMap(PeerPlaces.name)
+        let (hasPlace, isLate) = state.withLock { state in
+            guard state.peers?.enter(peer) ?? true else { return (false, state.isStopping) }
             state.open[ObjectIdentifier(channel)] = channel
-            return state.isStopping
+            return (true, state.isStopping)
         }
         if isLate { Self.end(channel) }
+        return hasPlace
     }
 
-    fileprivate func went(_ channel: any Channel) { state.withLock { _ = $0.open.removeValue(forKey: ObjectIdentifier(channel)) } }
+    fileprivate func went(_ channel: any Channel) {
+        let peer = channel.remoteAddress.flatMap(PeerPlaces.name)
+        state.withLock { state in
+            if state.open.removeValue(forKey: ObjectIdentifier(channel)) != nil { state.peers?.leave(peer) }
+        }
+    }
 
     private static func end(_ channel: any Channel) {
         channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
@@ -73,12 +88,32 @@ final class OpenConnections: Sendable {
     func watch() -> any RemovableChannelHandler { Watch(self) }
 
     private final class Watch: ChannelInboundHandler, RemovableChannelHandler {
-        typealias InboundIn = Any
+        typealias InboundIn = HTTPConnectionStateHandler.InboundIn
+        typealias OutboundOut = HTTPConnectionStateHandler.OutboundIn
+        private static let refusal = ByteBuffer(
+            string: #"{"code":"tooManyConnections","detail":"This peer has all the connections that one may have, or there are too many at all. Close some, or try again in a minute.","status":503,"title":"Service Unavailable","type":"about:blank"}"#)
         private let connections: OpenConnections
+        private var hasPlace = false
 
         init(_ connections: OpenConnections) { self.connections = connections }
 
-        func handlerAdded(context: ChannelHandlerContext) { connections.came(context.channel) }
+        func handlerAdded(context: ChannelHandlerContext) { hasPlace = connections.came(context.channel) }
+
+        func channelActive(context: ChannelHandlerContext) {
+            context.fireChannelActive()
+            guard !hasPlace else { return }
+            // Nobody waits whether it is read: who has no place has none for a goodbye, either.
+            context.write(wrapOutboundOut(.head(HTTPResponse(status: .serviceUnavailable, headerFields: [
+                .connection: "close", .contentLength: "\(Self.refusal.readableBytes)", .contentType: "application/problem+json", .retryAfter: "60",
+            ]))), promise: nil)
+            context.write(wrapOutboundOut(.body(Self.refusal)), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            context.close(promise: nil)
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            if hasPlace { context.fireChannelRead(data) }
+        }
 
         func channelInactive(context: ChannelHandlerContext) {
             connections.went(context.channel)

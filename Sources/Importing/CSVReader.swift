@@ -56,8 +56,8 @@ final class CSVReader: FormatReader {
             }
             var sample = try SampleFields.sample(
                 date: fields[header.date], value: fields[header.value], unit: nil, hasDecimalComma: header.separator != UInt8(ascii: ","), line: rowLine)
-            sample.uuid = try header.uuid.flatMap { try SampleFields.name(fields[$0], "uuid", line: rowLine) }
-            sample.sourceName = try header.source.flatMap { try SampleFields.name(fields[$0], "source", line: rowLine) }
+            sample.uuid = try header.uuid.flatMap { try SampleFields.name(cell: fields[$0], "uuid", line: rowLine) }
+            sample.sourceName = try header.source.flatMap { try SampleFields.name(cell: fields[$0], "source", line: rowLine) }
             try deliver(sample)
         }
     }

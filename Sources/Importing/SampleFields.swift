@@ -36,15 +36,21 @@ struct SampleFields {
         return HealthSample(at: at, ml: ml)
     }
 
-    /// A key or a name: text of a believable length, without control characters. Nothing for empty text.
-    static func name(_ text: Text, _ what: String, line: Int?) throws(HealthFileError) -> String? {
+    /// A key or a name in a spreadsheet's cell, as below.
+    static func name(cell text: Text, _ what: String, line: Int?) throws(HealthFileError) -> String? { try name(SpreadsheetCell.read(text), what, line: line) }
+
+    /// The same of bytes, as below.
+    static func name(_ text: Text, _ what: String, line: Int?) throws(HealthFileError) -> String? { try name(String(decoding: text, as: UTF8.self), what, line: line) }
+
+    private static func name(_ text: String, _ what: String, line: Int?) throws(HealthFileError) -> String? {
         do {
-            return try name(String(decoding: text, as: UTF8.self), what)
+            return try name(text, what)
         } catch {
             throw HealthFileError(line: line, reason: error.reason)
         }
     }
 
+    /// A key or a name: text of a believable length, without control characters. Nothing for empty text.
     static func name(_ text: String, _ what: String) throws(HealthFileError) -> String? {
         guard !text.isEmpty else { return nil }
         guard text.utf8.count <= 1000, !text.utf8.contains(where: { $0 < 0x20 }) else {

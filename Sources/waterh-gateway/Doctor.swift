@@ -68,7 +68,7 @@ extension DoctorChecks {
             let found = store(place) + [zone(options.namedZone(file), place), bottles(OwnBottles.look(place), place.person)]
             findings += (found + (await broker(place, file))).map { $0.about(places.count > 1 ? place.person?.name : nil) }
         }
-        findings += await links(places, link, file)
+        findings += proxy(file) + (await links(places, link, file))
         let own = places.flatMap { OwnBottles.look($0) }
         let wanted = (link.wantedBottle ?? file.bottle).map { [$0] } ?? places.flatMap { $0.person?.bottles ?? [] }
         let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
@@ -80,6 +80,17 @@ extension DoctorChecks {
                 || BottleSelector.looksLikeBottle(Advertisement(peer: PeerID(address), name: name))
         }.findings
         return findings
+    }
+
+    /// Others call this machine by a name, and the page is shown on it alone: there is a proxy between.
+    static func proxy(_ file: Configuration) -> [Finding] {
+        let name = file.publicURL ?? file.names?.first
+        guard let name, file.proxy == nil, file.listen.map({ $0.hasPrefix("127.") || $0.hasPrefix("[::1]") || $0.hasPrefix("localhost:") }) ?? true else { return [] }
+        return [
+            Finding(
+                "proxy", .note, "others find the page at \(name), and it is shown on this machine alone, so something hands them on",
+                advice: "Say proxy = true in waterh.toml, or everybody who comes through a proxy that does not send X-Forwarded-For is taken for somebody at this machine. proxy = false: there is none.")
+        ]
     }
 
     /// Where everybody's store lies, unless one is named.

@@ -5,6 +5,7 @@ import Gateway
 import HTTPAPI
 import Logging
 import Store
+import TrackerDesk
 
 /// The people whom the service serves, and the adapters that they share. They may come and go while it runs.
 actor House {
@@ -154,7 +155,8 @@ actor House {
     func metrics(of people: [String]) async -> String {
         var all: [(person: String?, figures: PollFigures)] = []
         for entry in entries where people.contains(entry.resident.name) {
-            all.append((entry.resident.listed, await entry.resident.board.figures))
+            let bottles = try? TrackerDesk.ownBottles(of: entry.resident.store)
+            all.append((entry.resident.listed, await entry.resident.board.figures(of: bottles)))
         }
         return PollFigures.metrics(all)
     }

@@ -29,6 +29,7 @@ actor PollBoard {
     private var results: [String: Int] = [:]
     private var totals = (received: 0, new: 0, duplicates: 0, suspect: 0, acknowledged: 0)
     private var seconds = (sum: 0.0, counts: [Int](repeating: 0, count: 8))
+    /// By identity: what a bottle is called may change.
     private var battery: [String: Int] = [:]
 
     /// Newest first.
@@ -97,14 +98,18 @@ actor PollBoard {
         totals.acknowledged += report.acknowledged
         seconds.sum += report.seconds
         for (index, end) in Self.buckets.enumerated() where report.seconds <= end { seconds.counts[index] += 1 }
-        if let bottle = report.bottle, let percent = report.batteryPercent { battery[bottle] = percent }
+        if let bottle = report.identity ?? report.bottle, let percent = report.batteryPercent { battery[bottle] = percent }
     }
 
     /// What there is to count and to measure, for the metrics.
-    var figures: PollFigures {
-        PollFigures(
+    /// - Parameter bottles: the store's own, each told by what it is called now; what is not among them is forgotten. `nil`: nobody knows right now.
+    func figures(of bottles: [OwnBottle]?) -> PollFigures {
+        func known(_ identity: String) -> OwnBottle? { bottles?.first { $0.identities.contains(identity) || $0.aliases.contains(identity) } }
+        if bottles != nil { battery = battery.filter { known($0.key) != nil } }
+        let named = battery.compactMap { identity, percent in known(identity).map { ($0.alias ?? identity, percent) } }
+        return PollFigures(
             results: results, received: totals.received, new: totals.new, duplicates: totals.duplicates, suspect: totals.suspect,
-            acknowledged: totals.acknowledged, seconds: seconds.sum, buckets: Array(zip(Self.buckets, seconds.counts)), battery: battery,
+            acknowledged: totals.acknowledged, seconds: seconds.sum, buckets: Array(zip(Self.buckets, seconds.counts)), battery: Dictionary(named) { first, _ in first },
             isConnected: course.withLock { $0.isConnected })
     }
 }

@@ -52,7 +52,7 @@ enum ReportParts {
         let kinds: [(String, String?)] = [
             ("link", file.link.map { String($0.prefix { $0 != ":" }) }), ("bottle", file.bottle.map { _ in "(set)" }), ("store", file.store.map { _ in "(set)" }), ("zone", file.zone.map { _ in "(set)" }),
             ("dialect", file.dialect?.rawValue), ("keep", file.keep.map { "\($0)" }), ("allow-power-cycle", file.allowPowerCycle.map { "\($0)" }),
-            ("listen", file.listen.map { _ in "(set)" }), ("names", file.names.map { "\($0.count)" }), ("share-waterline", file.shareWaterline.map { "\($0)" }),
+            ("listen", file.listen.map { _ in "(set)" }), ("names", file.names.map { "\($0.count)" }), ("share-waterline", file.shareWaterline.map { "\($0)" }), ("proxy", file.proxy.map { "\($0)" }),
             ("public-url", file.publicURL.map { _ in "(set)" }), ("fleet", file.fleet.map { _ in "(set)" }), ("people", file.people.isEmpty ? nil : "\(file.people.count)"),
         ]
         lines += kinds.compactMap { name, value in value.map { "  \(name) = \($0)" } }

@@ -11,34 +11,35 @@ import TrackerCore
 struct ServicePages: Sendable {
     let house: House
     let log: Logger
-    private let names: Names
+    private let place: Place
     private let listen: String
 
-    /// By which names this machine is called, at any moment.
-    final class Names: Sendable {
-        private let names: Mutex<[String]>
-        init(_ names: [String]) { self.names = Mutex(names) }
-        var all: [String] { names.withLock { $0 } }
-        func change(to new: [String]) { names.withLock { $0 = new } }
+    /// By which names this machine is called, and whether a proxy hands requests on, at any moment.
+    private final class Place: Sendable {
+        private let said: Mutex<(names: [String], isBehindProxy: Bool)>
+        init(_ plan: ServicePlan) { said = Mutex((plan.names, plan.isBehindProxy)) }
+        var names: [String] { said.withLock { $0.names } }
+        var isBehindProxy: Bool { said.withLock { $0.isBehindProxy } }
+        func change(to plan: ServicePlan) { said.withLock { $0 = (plan.names, plan.isBehindProxy) } }
     }
 
     init(_ house: House, _ plan: ServicePlan, log: Logger) async {
         (self.house, self.log) = (house, log)
-        names = Names(plan.names)
+        place = Place(plan)
         let settings = try? await house.residents.first?.store.settings()
         listen = plan.listen ?? settings?.service.httpListen ?? ServiceSettings().httpListen
     }
 
     /// Goes on with another plan. The page stays at its address.
-    func take(_ plan: ServicePlan) { names.change(to: plan.names) }
+    func take(_ plan: ServicePlan) { place.change(to: plan) }
 
     /// Serves until the task is cancelled.
     func run() async {
         let endpoints = HTTPServer.Endpoint(listen).map { [$0] } ?? []
-        let (names, house, log) = (names, house, log)
+        let (place, house, log) = (place, house, log)
         let host = ProcessInfo.processInfo.hostName
         let server = HTTPServer(
-            house.pages, names: { names.all + [host, host + ".local"] }, log: log,
+            house.pages, names: { place.names + [host, host + ".local"] }, isBehindProxy: { place.isBehindProxy }, log: log,
             random: { UInt32.random(in: 0...UInt32.max) }, addresses: { endpoints.flatMap(Self.addresses) }, metrics: { await house.metrics(of: $0) })
         let pages = WebPages(server: server, log: log) {
             log.debug("The page is at \($0)")

@@ -16,6 +16,8 @@ struct ServicePlan: Sendable {
     let listen: String?
     /// By which names other machines call this one.
     let names: [String]
+    /// A proxy on this machine hands on what comes from elsewhere: nobody is believed to sit here.
+    let isBehindProxy: Bool
 
     /// Who is listed, and not served here: their bottles are theirs all the same.
     let neighbours: [PersonEntry]
@@ -78,6 +80,7 @@ struct ServicePlan: Sendable {
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
         // By its public address it is called, too.
         names = (file.names ?? []) + [file.publicURL.flatMap(OutgoingURL.host)].compactMap(\.self)
+        isBehindProxy = file.proxy ?? false
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
             throw CommandFailure(.wrongUse, "\"\(listen)\" is no place for the page.", advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }

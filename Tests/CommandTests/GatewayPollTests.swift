@@ -326,6 +326,17 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.url("s.sqlite").path), "doctor writes nothing")
     }
 
+    @Test(arguments: [
+        ("names = [\"shelf.example\"]", true), ("public-url = \"https://shelf.example\"", true), ("names = [\"shelf.example\"]\nlisten = \"0.0.0.0:8077\"", false),
+        ("names = [\"shelf.example\"]\nproxy = true", false), ("names = [\"shelf.example\"]\nproxy = false", false), ("keep = false", false),
+    ]) func doctorAsksForTheProxyThatMustBeThere(file: String, isAsked: Bool) async throws {
+        let folder = try TemporaryFolder()
+        try Data(file.utf8).write(to: folder.url("waterh.toml"))
+        let result = try await Program("waterh-gateway").run(
+            ["doctor", "--link", "unix:" + folder.url("none.sock").path, "--config", folder.url("waterh.toml").path, "--store", folder.url("s.sqlite").path])
+        #expect(result.output.contains("note proxy: ") == isAsked && result.output.contains("Say proxy = true in waterh.toml") == isAsked, "\(result.output)\(result.error)")
+    }
+
     @Test func doctorNamesABadStoreBeforeAnAbsentBottle() async throws {
         let folder = try TemporaryFolder()
         try Data("this is no database, and it is longer than a header".utf8).write(to: folder.url("s.sqlite"))

@@ -54,6 +54,24 @@ import Testing
         #expect(try await served.service.finish().exitCode == 0)
     }
 
+    /// An adversary's finding: what a bottle was called before, and one that was given away, stayed in the figures for ever.
+    @Test func figuresAreOfBottlesThatAreThereByTheNamesThatTheyHave() async throws {
+        let served = try await Served()
+        func names() async throws -> [String] {
+            try await served.curl("metrics").body.matches(of: /waterh_battery_ratio\{bottle="([^"]*)"\}/).map { String($0.1) }
+        }
+        let first = try #require(try await event { try await names().first })
+        let renamed = try await Program("waterh-tracker").run(["settings", "set", "bottle.alias", "Desk", "--store", served.pair.store], environment: served.environment)
+        #expect(renamed.exitCode == 0, "\(renamed.error)")
+        #expect(try await names() == ["Desk"])
+        // Another one is there, and this one is somebody else's now.
+        for words in [["adopt", "A4:C1:38:09:09:09"], ["adopt", "--release", first]] {
+            let done = try await served.gateway(words)
+            #expect(done.exitCode == 0, "\(done.error)")
+        }
+        #expect(try await event { try await names().isEmpty ? true : nil } == true)
+    }
+
     @Test func aScriptIsLetInByACodeAndItsTapCountsOnceAcrossARestart() async throws {
         let served = try await Served()
         let pair = try await served.gateway(["pair", "--json", "--scope", "log", "--label", "script"])

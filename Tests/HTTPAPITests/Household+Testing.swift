@@ -19,7 +19,7 @@ struct ServedHousehold {
     ///   - store: where the day is kept; in memory where none is given.
     ///   - others: who else lives here, after Anna.
     static func serve(
-        _ store: TrackerStore? = nil, others: [(name: String, store: TrackerStore)] = [], service: ServiceDoor? = nil, sharesWaterline: Bool = false, names: [String] = [],
+        _ store: TrackerStore? = nil, others: [(name: String, store: TrackerStore)] = [], service: ServiceDoor? = nil, sharesWaterline: Bool = false, names: [String] = [], isBehindProxy: Bool = false,
         now: @escaping @Sendable () -> Instant = { noon }, _ body: (ServedHousehold) async throws -> Void
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
@@ -32,7 +32,7 @@ struct ServedHousehold {
         screen.show(to: people.people[0])
         var log = Logger(label: "test")
         log.logLevel = .critical
-        let server = HTTPServer(people, names: { names }, log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { ["http://192.0.2.1:8077/"] })
+        let server = HTTPServer(people, names: { names }, isBehindProxy: { isBehindProxy }, log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { ["http://192.0.2.1:8077/"] })
         let (ready, tell) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
             try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { tell.yield($0 ?? 0) }

@@ -79,6 +79,22 @@ import TrackerDesk
         }
     }
 
+    /// An adversary's finding: whoever asked for the day's total got the session, too.
+    @Test func whoNamesPartsGetsNoOthers() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let total = try EventStream(house, "fields=dailyTotalMl")
+            let sessions = try EventStream(house, "fields=dailyTotalMl,session")
+            _ = try await total.events { $0.kind == "state" }
+            _ = try await sessions.events { $0.kind == "state" }
+            _ = try await house.ask("POST", "/api/v1/session", headers: house.page)
+            #expect(try await sessions.events { $0.kind == "session" }.allSatisfy { $0.kind != "notify" })
+            _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page)
+            // The state that a session changed says nothing new of the total: nothing came before the drink.
+            let told = try await total.events { $0.json["dailyTotalMl"] as? Int == 250 }
+            #expect(told.map(\.kind) == ["state", "state"], "\(told)")
+        }
+    }
+
     @Test func aClientThatNeverReadsIsHungUpAndTheOthersGoOn() async throws {
         try await ServedHousehold.serve { house async throws in
             let lazy = try RawHTTP(port: house.port)

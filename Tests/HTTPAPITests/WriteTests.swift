@@ -97,6 +97,52 @@ import TrackerDesk
         }
     }
 
+    /// Which of two values is meant nobody knows: a proxy or a log may have seen the other one.
+    @Test(arguments: [
+        ("POST", "/api/v1/drinks", #"{"ml": 100, "ml": 2000}"#, "ml"), ("POST", "/api/v1/drinks", #"{"ml": 100, "\u006dl": 2000}"#, "ml"),
+        ("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "hydration.cupMl": 200, "hydration.goalMl": 3000}"#, "hydration.goalMl"),
+        ("POST", "/api/v1/setup", #"{"goal": 2000, "goal": 2000}"#, "goal"), ("POST", "/api/v1/pair", #"{"code": "1", "code": "2"}"#, "code"),
+    ])
+    func aKeyThatStandsTwiceIsRefusedByName(method: String, path: String, body: String, key: String) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let reply = try await house.ask(method, path, body, headers: house.page)
+            #expect(reply.status == 422 && reply.code == "repeatedField" && (reply.json["detail"] as? String)?.hasPrefix("\"\(key)\"") == true, "\(reply.body)")
+            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"a": 1, "b": [1, "a", "b"], "c": "a"}"#, nil), (#"{"a": {"a": 1}, "b": [{"a": 1}]}"#, nil), (#"{}"#, nil), (#"{"a": "\"a\":", "b": ",\"a\""}"#, nil),
+        (#"{"a": 1, "a": 1}"#, "a"), (#"{"a": [{"x": 1}], "b": 1 , "a": 2}"#, "a"), (#"{"": 1, "": 2}"#, ""), (#"{"ä": 1, "\u00e4": 2}"#, "ä"), ("[1, 1]", nil), ("\"a\"", nil),
+    ] as [(String, String?)])
+    func aKeyIsFoundHoweverItIsWritten(json: String, key: String?) { #expect(RepeatedKey.first(in: json.utf8) == key) }
+
+    /// An adversary's finding: Undo on Today took a drink of the session.
+    @Test func undoTakesBackWhatItsPageShows() async throws {
+        try await ServedHousehold.serve { house async throws in
+            func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply { try await house.ask("POST", "/api/v1/\(path)", body, headers: house.page) }
+            func undone(_ body: String) async throws -> String? { try await post("undo", body).json["undone"] as? String }
+            _ = try await post("drinks", #"{"ml": 100, "at": "2026-06-14T12:00"}"#)
+            let first = try #require((try await post("drinks", #"{"ml": 250}"#).json["drink"] as? [String: Any])?["number"] as? Int)
+            _ = try await post("drinks", #"{"ml": 300}"#)
+            _ = try await post("session", "{}")
+            _ = try await post("session/drink", "{}")
+            _ = try await post("session/water", "{}")
+            // What was logged a moment ago, whoever did something since.
+            #expect(try await undone("{\"drink\": \"d\(first)\"}") == "log 250 ml")
+            #expect(try await undone(#"{"of": "today"}"#) == "log 300 ml")
+            // Yesterday's is not on the page.
+            let none = try await post("undo", #"{"of": "today"}"#)
+            #expect(none.status == 409 && none.code == "nothingToUndo")
+            #expect(try await undone(#"{"of": "session"}"#) == "water")
+            #expect(try await undone(#"{"of": "drinks"}"#) == "log 100 ml")
+            #expect(try await undone("{}") == "drink")
+            for body in [#"{"of": "all"}"#, #"{"drink": "w1"}"#, #"{"drink": "d0"}"#, #"{"drink": "d1", "of": "today"}"#, #"{"drink": "d99999999999999999999"}"#] {
+                #expect(try await post("undo", body).status == 422, "\(body)")
+            }
+        }
+    }
+
     @Test func aMethodThatNobodyKnowsIsNotNothing() async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask("QUERY", "/api/v1/state", "{}", headers: house.page)

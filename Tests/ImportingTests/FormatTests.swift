@@ -56,6 +56,33 @@ import TrackerCore
         }
     }
 
+    /// An adversary's finding: a key that a stranger's file brought was a formula in our CSV.
+    @Test(arguments: ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", "'=1", "''@x", "'plain", "=a,\"b\";c", "plain", "1+1"])
+    func aKeyThatLooksLikeAFormulaIsATextAndComesBack(key: String) throws {
+        let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
+        let drink = Drink(key: key, at: at, calendar: DayCalendar(zone: .utc), ml: 100, source: .health, updatedAt: at)
+        let csv = HealthExport.text(.csv, [drink])
+        let cell = try #require(csv.split(separator: "\n").last?.split(separator: ",", maxSplits: 3).last)
+        #expect(!"=+-@".contains(cell.drop { $0 == "\"" }.first ?? " "), "\(cell)")
+        // Numbers stay numbers, and dates dates.
+        #expect(csv.contains("\n2026-06-02 03:30:00 +0000,2026-06-02 03:30:00 +0000,100,"))
+        #expect(try HealthReader.samples(csv).first?.importKey == key)
+        var (bytes, lines) = ([UInt8](), DrinkLines(.csv))
+        lines.append(DrinkLine(position: 1, change: .corrected, drink: drink, number: 1, original: key), to: &bytes)
+        let line = String(decoding: bytes, as: UTF8.self)
+        #expect(line.hasPrefix("1,corrected,2026-06-02T03:30:00+00:00,100,"))
+        for sign in "=+-@" { #expect(!line.contains(",\(sign)") && !line.contains(",\"\(sign)"), "\(line)") }
+    }
+
+    @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func whatHidesAFormulaBehindBlanksIsATextToo(key: String) {
+        #expect(SpreadsheetCell.shown(key) == "'" + key && SpreadsheetCell.read(SpreadsheetCell.shown(key).utf8) == key)
+    }
+
+    @Test func aSourceOfAnotherProgramIsReadAsItWas() throws {
+        let csv = "startDate,value_ml,source\n2026-11-20 10:00:00 +0100,200,'=evil\n2026-11-20 10:00:00 +0100,200,'n Becher\n"
+        #expect(try HealthReader.samples(csv).map(\.sourceName) == ["=evil", "'n Becher"])
+    }
+
     @Test func ourJSONKeepsZoneDayAndSource() throws {
         let zone = try Zone("America/New_York")
         let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))

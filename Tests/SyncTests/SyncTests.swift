@@ -61,6 +61,29 @@ struct SyncServer {
         #expect(try store.outbox().items.map(\.operation) == [.createUser, .upsertSession, .addLogEntry])
     }
 
+    /// A sync server is the person's own account of Waterline (tracker law E8): it gets Waterline and nothing else, and only for as long as somebody has named it.
+    @Test func onlyWaterlineGoesOutAndOnlyWhileAnAccountIsNamed() async throws {
+        let server = try await SyncServer.start()
+        _ = try store.logDrink(ml: 250, context(999))
+        _ = try store.startSession(context(1000))
+        for second in 1001...1003 { _ = try store.addLog(.drink(), context(Int64(second))) }
+        #expect(try SyncClient.named(by: store.settings()) == nil)
+        try store.changeSettings([("sync.url", server.base.absoluteString)], context(1010))
+        _ = try store.logDrink(ml: 300, context(1011))
+        let client = try #require(try SyncClient.named(by: store.settings()))
+        let pass = try await client.pass(store, now: { Instant(seconds: 1012) }, zone: .utc)
+        #expect(pass.sent == 5 && pass.trouble == nil)
+        let told = String(decoding: try await server.control("/control/rows"), as: UTF8.self)
+        #expect(try await Set(server.log().compactMap(\.first)).isSubset(of: ["createUser", "upsertSession", "addLogEntry"]), "\(told)")
+        // The account is given up: what was to be told, and all that follows, stays here.
+        _ = try store.addLog(.drink(), context(1020))
+        #expect(try store.outbox().items.count == 1)
+        try store.changeSettings([("sync.url", "")], context(1021))
+        _ = try store.addLog(.drink(), context(1022))
+        #expect(try store.outbox().items.isEmpty && SyncClient.named(by: store.settings()) == nil)
+        #expect(try await server.log().count == 5)
+    }
+
     /// E8, offline: 3 entries with the server down are 3 pending; server up: 0 pending, 3 received in order.
     @Test func e8Offline() async throws {
         var server = try await SyncServer.start()

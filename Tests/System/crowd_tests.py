@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A service among clients that mean no good, or are no good: 2,000 connections at once, requests that never end, bodies of any size, event clients that never
+"""A service among clients that mean no good, or are no good: 2,000 connections at once, more than there are places, requests that never end, bodies of any size, event clients that never
 read, two pages at one drink. Meanwhile polls go on, a person's tap counts, and memory stays bounded.
 
 usage: crowd_tests.py PRODUCTS
@@ -21,6 +21,10 @@ import urllib.request
 
 LIMIT = 60
 CROWD = 2000
+#: More than there are places.
+FLOOD = 2600
+#: Of the places, so many are for one other machine.
+SHARE = 200
 #: Memory that a crowd may take, MiB: what goes on for ever grows past any such number.
 MORE = 150
 
@@ -37,13 +41,14 @@ class Crowd(unittest.TestCase):
                                          stdout=subprocess.DEVNULL, env=cls.environment)]
         with log.open("w") as words:
             cls.programs.append(subprocess.Popen(
-                [f"{PRODUCTS}/waterh-gateway", "run", "--link", f"unix:{folder}/b.sock", "--store", cls.store, "--listen", "127.0.0.1:0", "--verbose"],
+                [f"{PRODUCTS}/waterh-gateway", "run", "--link", f"unix:{folder}/b.sock", "--store", cls.store, "--listen", "0.0.0.0:0", "--verbose"],
                 env=cls.environment, stderr=words))
         end = time.monotonic() + LIMIT
-        while not (found := re.search(r"http://127\.0\.0\.1:(\d+)/", log.read_text())):
+        while not (found := re.search(r"http://0\.0\.0\.0:(\d+)/", log.read_text())):
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.05)
-        cls.port, cls.url = int(found[1]), found[0].rstrip("/")
+        cls.port = int(found[1])
+        cls.url = f"http://127.0.0.1:{cls.port}"
 
     @classmethod
     def tearDownClass(cls):
@@ -69,8 +74,8 @@ class Crowd(unittest.TestCase):
         words = pathlib.Path(f"/proc/{self.programs[1].pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", words)[1]) / 1024
 
-    def connect(self, words=b""):
-        client = socket.create_connection(("127.0.0.1", self.port), LIMIT)
+    def connect(self, words=b"", host="127.0.0.1"):
+        client = socket.create_connection((host, self.port), LIMIT)
         client.sendall(words)
         return client
 
@@ -99,6 +104,74 @@ class Crowd(unittest.TestCase):
             client.close()
         self.all_is_well(60)
         self.until(lambda: "waterh_event_clients{person=\"" not in self.metrics() or re.search(r"waterh_event_clients\{[^}]*\} 0\b", self.metrics()), "who hung up is still counted")
+
+    def flood(self, words, host="127.0.0.1"):
+        clients = []
+        for _number in range(FLOOD):
+            try:
+                clients.append(self.connect(words, host))
+            except OSError:
+                pass  # It was hung up, as it may.
+        return clients
+
+    def test_answers_to_requests_whose_bodies_never_come_take_nobodys_place(self):
+        before = self.memory()
+        for words in (b"POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n", b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+                      b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"):
+            clients = self.flood(words)
+            begun = time.monotonic()
+            self.assertEqual(self.ask("GET", "/healthz"), (200, b"ok\n"))
+            self.assertLess(time.monotonic() - begun, 10, "s until somebody else was answered")
+            self.all_is_well(20)
+            # They stay where they are; the service has hung them all up.
+            answer = b""
+            while piece := clients[-1].recv(65536):
+                answer += piece
+            self.assertRegex(answer.lower(), rb"^http/1.1 (200|401|404) (.|\n|\r)*\nconnection: close\r")
+            for client in clients:
+                client.close()
+        self.assertLess(self.memory() - before, MORE, "MiB more")
+
+    def test_who_connects_and_says_nothing_goes(self):
+        clients = self.flood(b"")
+        begun = time.monotonic()
+        self.all_is_well(30)
+        self.assertLess(time.monotonic() - begun, 30, "s until somebody else was answered")
+        self.assertEqual(clients[0].recv(1), b"", "it has its place for ever")
+        for client in clients:
+            client.close()
+
+    def test_no_other_machine_takes_every_place(self):
+        # This machine by its address of the network: to the service that is another one.
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect(("192.0.2.1", 9))
+                host = probe.getsockname()[0]
+            except OSError:
+                host = "127.0.0.1"
+        if host.startswith("127."):
+            self.skipTest("this machine has no address but its own")
+        clients = self.flood(b"GET /healthz HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", host)
+        kept, refused = 0, b""
+        for client in clients:
+            try:
+                answer = client.recv(4096)
+            except OSError:
+                continue
+            kept += answer.startswith(b"HTTP/1.1 200 ")
+            refused = refused or (answer if answer.startswith(b"HTTP/1.1 503 ") else b"")
+        self.assertEqual(kept, SHARE)
+        self.assertIn(b"tooManyConnections", refused)
+        begun = time.monotonic()
+        self.all_is_well(25)
+        self.assertLess(time.monotonic() - begun, 10, "s until somebody else was answered")
+        for client in clients:
+            client.close()
+        # Its places are free again.
+        def answered():
+            with self.connect(b"GET /healthz HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", host) as client:
+                return client.recv(4096).startswith(b"HTTP/1.1 200 ")
+        self.until(answered, "who hung up is still counted")
 
     def metrics(self):
         return self.ask("GET", "/metrics")[1].decode()

@@ -30,6 +30,15 @@ import TrackerDesk
         #expect(try fixture.desk("12:04").undo().undone.contains("drink"))
     }
 
+    @Test func nothingOfASessionIsTakenBackEvenByName() throws {
+        let fixture = try DeskFixture()
+        _ = try fixture.desk().startSession()
+        _ = try fixture.desk("12:01").drink()
+        let veiled = try fixture.desk("12:02").seeing(waterline: false)
+        for reach in [UndoReach.everything, .drinks, .today, .session, .drink(1)] { #expect(throws: Refusal.self, "\(reach)") { try veiled.undo(reach) } }
+        #expect(try fixture.desk("12:03").undo(.session).undone == "drink")
+    }
+
     @Test(arguments: [NotificationAction.logWater, .logDrink, .endSession, .keepGoing])
     func aButtonOfASessionDoesNothing(_ action: NotificationAction) throws {
         let fixture = try DeskFixture()

@@ -36,7 +36,7 @@ export function account() {
     const answer = await request('POST', '/reset-today');
     acceptState(answer?.state);
     ask();
-    toast(t.resetDone, { action: t.undo, onaction: undo });
+    toast(t.resetDone, { action: t.undo, onaction: () => undo() });
   });
   const purge = () => {
     const word = h('input', { type: 'text', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });

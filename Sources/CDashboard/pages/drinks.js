@@ -15,14 +15,30 @@ export async function logDrink(amount) {
   if (live.isUp === false) announce(t.kept);
   const answer = await enqueue('POST', '/drinks', { ml: amount, ...whenAway() });
   acceptState(answer.state);
-  toast(t.logged(ml(amount)), { action: t.undo, onaction: undo });
+  toast(t.logged(ml(amount)), { action: t.undo, onaction: () => undo(answer.drink ? { drink: `d${answer.drink.number}` } : undefined) });
 }
 
-export async function undo() {
+/** How the service calls a change, and how the page does. */
+const CHANGES = [
+  [/^log (\d+) ml$/, 'log'], [/^edit of (\d+) ml$/, 'edit'], [/^deletion of (\d+) ml$/, 'deletion'], [/^reset of today \((\d+) drinks?\)$/, 'reset'],
+  [/^drink$/, 'drink'], [/^water$/, 'water'], [/^edit of a drink$/, 'editDrink'], [/^edit of a water$/, 'editWater'],
+  [/^deletion of a drink$/, 'deleteDrink'], [/^deletion of a water$/, 'deleteWater'], [/^exclusion of a bottle's water$/, 'exclusion'],
+];
+
+function changeWords(text) {
+  for (const [pattern, kind] of CHANGES) {
+    const [, count] = pattern.exec(text) ?? [null, null];
+    if (pattern.test(text)) return t.changes[kind](count && (kind === 'reset' ? Number(count) : ml(Number(count))));
+  }
+  return said(text);
+}
+
+/** Takes a change back: the last one of what Today shows, unless another is meant: `{ drink: 'd12' }`, `{ of: 'session' }`. */
+export async function undo(which = { of: 'today' }) {
   try {
-    const answer = await request('POST', '/undo');
+    const answer = await request('POST', '/undo', which);
     acceptState(answer.state);
-    toast(t.undone(said(answer.undone)));
+    toast(t.undone(changeWords(answer.undone)));
   } catch (error) {
     toast(error.message, { isProblem: true });
   }
@@ -74,7 +90,7 @@ function editDrink(drink, changed) {
 
 async function deleteDrink(drink, changed) {
   await change('DELETE', drink, changed);
-  toast(t.deleted(ml(drink.ml), clock(drink.at, drink.zone)), { action: t.undo, onaction: () => undo().then(changed) });
+  toast(t.deleted(ml(drink.ml), clock(drink.at, drink.zone)), { action: t.undo, onaction: () => undo({ drink: `d${drink.number}` }).then(changed) });
 }
 
 /** The list of one day, newest first. `load('today')`, or a date; returns what was loaded. `changed` is called after an edit made in it. */

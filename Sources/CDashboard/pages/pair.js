@@ -1,6 +1,6 @@
 // Letting this browser in: the short code that `waterh-gateway pair` shows in the terminal. Its QR code opens this page with the code
 // behind `#`, which no server's log and no referrer ever sees.
-import { request } from './api.js';
+import { newKey, request, Silence } from './api.js';
 import { h, setText, show } from './dom.js';
 import { language, said, t } from './texts.js';
 import { applyTheme } from './theme.js';
@@ -20,6 +20,20 @@ function destination(page) {
   return whose && page !== `${whose}/` ? page : page.replace(/\/$/, '') + path;
 }
 
+/** By which the service knows this page again: a code lets in once, and whoever was let in and did not hear so may use it again under its key. */
+const keys = new Map();
+/** So often it is tried where no answer comes. */
+const TRIES = 3;
+
+async function redeem(digits) {
+  if (!keys.has(digits)) keys.set(digits, newKey());
+  for (let left = TRIES; ; left -= 1) {
+    try { return await request('POST', '/pair', { code: digits }, { key: keys.get(digits), isHouse: true }); } catch (problem) {
+      if (!(problem instanceof Silence) || left <= 1) throw problem;
+    }
+  }
+}
+
 async function pair(event) {
   event?.preventDefault();
   const digits = code.value.replace(/\D/g, '');
@@ -27,7 +41,7 @@ async function pair(event) {
   show(error, false);
   try {
     if (digits.length < 4) throw new Error(t.codeRule);
-    const { page } = await request('POST', '/pair', { code: digits });
+    const { page } = await redeem(digits);
     location.replace(destination(page ?? '/'));
   } catch (problem) {
     setText(error, said(problem.message));

@@ -3,6 +3,7 @@
 import { home } from './home.js';
 import { newKey, Problem, request, Silence } from './api.js';
 import { remembered } from './memory.js';
+import { t } from './texts.js';
 
 /** So many wait at most; nobody taps more while a service is away. */
 const LIMIT = 100;
@@ -33,7 +34,7 @@ export const queued = () => stored().length;
  */
 export function enqueue(method, path, body) {
   const item = { key: newKey(), method, path, body, made: Date.now() };
-  if (stored().length >= LIMIT) return Promise.reject(new Silence('Too many taps wait already.'));
+  if (stored().length >= LIMIT) return Promise.reject(new Silence(t.tooManyTaps));
   keep([...stored(), item]);
   const answer = new Promise((resolve, reject) => waiting.set(item.key, { resolve, reject }));
   flush();

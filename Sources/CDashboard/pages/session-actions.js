@@ -27,7 +27,7 @@ async function logged(promise, text) {
   const session = await promise;
   acceptSession(session);
   ask();
-  toast(text, { action: t.undo, onaction: () => undo() });
+  toast(text, { action: t.undo, onaction: () => undo({ of: 'session' }) });
 }
 
 export const logWater = () => logged(enqueue('POST', '/session/water', when()), t.waterLogged);

@@ -18,6 +18,12 @@ export default {
   haloWords: (state) => `${state.haloLabel.replace('/', ' of ')} glasses, ${state.percent} percent`,
   customTitle: 'Custom amount', amountLabel: 'Amount, ml', amountHint: '1–2000 ml; or with a unit: 8oz, 0.25l', amountRule: 'It must be a whole number from 1 to 2000 ml.', timeLabel: 'Time',
   drinkGone: 'This drink was changed or deleted elsewhere meanwhile.', editDrink: 'Edit drink', logged: (amount) => `${amount} logged`, deleted: (amount, time) => `${amount} of ${time} deleted`, undone: (what) => `Taken back: ${what}`,
+  changes: {
+    log: (amount) => amount, edit: (amount) => `the change of ${amount}`, deletion: (amount) => `the deletion of ${amount}`, reset: (count) => `the reset of ${one(count, 'drink', 'drinks')}`,
+    drink: () => 'a drink of the session', water: () => 'a water of the session', editDrink: () => 'the change of a drink', editWater: () => 'the change of a water',
+    deleteDrink: () => 'the deletion of a drink', deleteWater: () => 'the deletion of a water', exclusion: () => 'the exclusion of a water',
+  },
+  tooManyTaps: 'Too many taps wait already.',
   kept: 'Kept on this device until the service answers.',
   sources: { bottle: 'bottle', cli: 'command line', web: 'page', http: 'page', notification: 'notification', mqtt: 'MQTT', dbus: 'desktop', health: 'Health' },
   bottle: 'Bottle', noBottle: 'No bottle yet', noBottleHint: 'waterh-gateway adopt makes one yours.',

@@ -42,7 +42,7 @@ export function today(root) {
         cup.node, quick),
       h('section', { class: 'card halo-card', 'aria-label': t.nextDrink }, ring.node, h('div', { class: 'halo-words', role: 'timer', 'aria-live': 'off' }, headline, caption)),
       line.node,
-      card(t.today, { class: 'list-card', head: h('button', { class: 'plain', type: 'button', onclick: act(undo) }, icon('undo'), t.undo) }, list.node)));
+      card(t.today, { class: 'list-card', head: h('button', { class: 'plain', type: 'button', onclick: act(() => undo()) }, icon('undo'), t.undo) }, list.node)));
 
   function showShape() {
     const kind = remembered.shape === 'figure' ? 'figure' : 'cup';

@@ -38,7 +38,12 @@ export function tokenList() {
     const label = h('input', { type: 'text', maxlength: 64, required: true });
     const scope = h('select', {}, SCOPES.map((each) => option(each, t.scopes[each], each === 'log')));
     dialog(t.newToken, [field(t.tokenLabel, label, { hint: t.tokenHint }), field(t.scope, scope)], { save: t.make, onsave: async () => {
-      const made = await request('POST', '/tokens', { label: label.value.trim() || 'page', scope: scope.value });
+      let made;
+      try { made = await request('POST', '/tokens', { label: label.value.trim() || 'page', scope: scope.value }); } catch (error) {
+        // It may be there all the same, and nobody holds it: the list shows it, to be taken back.
+        refresh();
+        throw error;
+      }
       // The token is shown whatever becomes of the list: there is no second look at it.
       refresh();
       const shown = h('input', { type: 'text', readonly: true, value: made.token, class: 'secret', onfocus: (event) => event.target.select() });

@@ -1,6 +1,6 @@
 // What every page of the app needs: short messages, dialogs, fields.
 import { h, icon, setText } from './dom.js';
-import { t } from './texts.js';
+import { said, t } from './texts.js';
 
 const spoken = () => document.getElementById('spoken');
 const toasts = () => document.getElementById('toasts');
@@ -9,7 +9,8 @@ const toasts = () => document.getElementById('toasts');
 export const announce = (text) => setText(spoken(), text);
 
 /** A short message over the page, with one action at most. It stays while one of its buttons has the focus or the pointer. */
-export function toast(text, { action, onaction, isProblem = false, seconds = 6 } = {}) {
+export function toast(words, { action, onaction, isProblem = false, seconds = 6 } = {}) {
+  const text = isProblem ? said(words) : words;
   const close = () => { clearTimeout(timer); note.remove(); };
   const note = h('div', { class: isProblem ? 'toast problem' : 'toast', role: isProblem ? 'alert' : null },
     h('span', {}, text),
@@ -65,7 +66,7 @@ export function dialog(title, content, { save = t.save, cancel = t.cancel, onsav
       close();
     } catch (problem) {
       error.hidden = false;
-      setText(error, problem.message);
+      setText(error, said(problem.message));
       form.querySelector('[aria-invalid]')?.removeAttribute('aria-invalid');
       const field = form.querySelector('input, select');
       if (field) { field.setAttribute('aria-invalid', 'true'); field.focus(); }

@@ -1,4 +1,5 @@
 import TrackerCore
+import TrackerDesk
 
 /// The open codes of a server, for all of its addresses.
 actor PairingDesk {
@@ -9,5 +10,15 @@ actor PairingDesk {
 
     func issue(_ grant: PairingCodes.Grant, at now: Instant) -> String { codes.issue(grant, at: now, random: random) }
 
-    func redeem(_ code: String, at now: Instant) -> PairingCodes.Verdict { codes.redeem(code, at: now) }
+    /// Lets in who has a good code. One whose token cannot be made stays good.
+    /// - Parameter make: makes the token, and takes the one back that it stands instead of.
+    /// - Returns: the token; `nil` with what stands against it.
+    func redeem(
+        _ code: String, key: String?, from peer: String, at now: Instant, make: @Sendable (PairingCodes.Grant, _ instead: String?) throws -> NewToken?
+    ) rethrows -> (verdict: PairingCodes.Verdict, token: NewToken?) {
+        let verdict = codes.redeem(code, key: key, from: peer, at: now)
+        guard case .letIn(let grant, let instead) = verdict, let made = try make(grant, instead) else { return (verdict, nil) }
+        codes.take(code, key: key, token: made.id)
+        return (verdict, made)
+    }
 }

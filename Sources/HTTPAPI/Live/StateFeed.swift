@@ -42,6 +42,8 @@ actor StateFeed {
     static let freshSeconds: Double = 30
     /// So many notifications are kept for clients that come back.
     static let replayLimit = 32
+    /// So many may watch one person's day: places are left for who asks once.
+    static let watcherLimit = 2000
     /// A client that is so many events behind does not read: it is hung up.
     static let queueLimit = 64
 
@@ -138,6 +140,7 @@ actor StateFeed {
     ///   - hangUp: ends the connection of a client that does not read.
     func watch(after lastID: UInt64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         guard !isOver else { throw HTTPProblem.missing("There is nobody of that name here any more.") }
+        try checkPlace()
         if looks { await wakeService() }
         // Whoever opens the page sees what there is: nothing is unread any more.
         if showsNotifications { try? desk().openNotifications() }
@@ -158,6 +161,13 @@ actor StateFeed {
         // It may have ended meanwhile.
         if isOver { await leave(id) }
         return (id, stream)
+    }
+
+    /// - Throws: `HTTPProblem` where too many watch already.
+    func checkPlace() throws {
+        guard watchers.count < Self.watcherLimit else {
+            throw HTTPProblem(.serviceUnavailable, "tooManyWatchers", "Too many follow the events already. Try again in a minute.", headers: [.retryAfter: "60"])
+        }
     }
 
     /// Somebody begins to look: what is older than this is asked for again.

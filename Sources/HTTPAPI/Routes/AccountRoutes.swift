@@ -52,27 +52,35 @@ enum AccountRoutes {
         var page: String
     }
 
-    /// A code becomes a cookie; a script that asks for it gets the token itself. Whose day it opens follows from the code alone.
+    /// A code becomes a cookie; a script that asks for it gets the token itself. Whose day it opens follows from the code alone. Asked again under the same
+    /// `Idempotency-Key`, because the answer was lost, it makes another token and takes the first one back: a secret is kept nowhere.
     private static func letIn(_ request: Request, _ visit: Visit, _ household: Household, _ pairing: PairingDesk) async throws -> Answer {
         guard let first = household.people.first else { throw HTTPProblem.missing("There is nobody here.") }
         var fields = try Fields(try await Ask(request: request, visit: visit, person: first).body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
+        let key = try Once.key(of: request)
         // Any clock will do: it is this machine's.
         let now = try household.people.lazy.compactMap { try? $0.desk().now }.first ?? first.desk().now
-        switch await pairing.redeem(code, at: now) {
+        let (verdict, token) = try await pairing.redeem(code, key: key, from: visit.peer, at: now) { grant, instead in
+            guard let desk = try household.person(grant.person)?.desk() else { return nil }
+            let made = try desk.makeToken(label: grant.label, scope: grant.scope)
+            // Somebody may have taken it back meanwhile.
+            if let instead { _ = try? desk.revokeTokens(instead) }
+            return made
+        }
+        switch verdict {
         case .wrong: throw wrongCode
+        case .used: throw usedCode
         case .wait(let seconds):
             throw HTTPProblem(.tooManyRequests, "tooManyTries", "Too many tries: wait \(seconds) seconds.", headers: [.retryAfter: "\(seconds)"])
-        case .letIn(let grant):
-            guard let person = household.person(grant.person) else { throw wrongCode }
-            let made = try person.desk().makeToken(label: grant.label, scope: grant.scope)
-            let paired = Paired(
-                scope: grant.scope.rawValue, token: wantsToken ? made.token : nil, person: person.name, page: household.page(of: person.name))
+        case .letIn(let grant, _):
+            guard let made = token else { throw wrongCode }
+            let paired = Paired(scope: grant.scope.rawValue, token: wantsToken ? made.token : nil, person: grant.person, page: household.page(of: grant.person))
             var answer = Answer.json(paired)
             if !wantsToken {
                 let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
-                let name = household.people.count > 1 ? Door.cookie(for: person.name) : Door.cookie
+                let name = household.people.count > 1 ? Door.cookie(for: grant.person) : Door.cookie
                 answer.headers[.setCookie] = "\(name)=\(made.token); Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
             }
             return answer
@@ -81,6 +89,9 @@ enum AccountRoutes {
 
     private static let wrongCode = HTTPProblem(
         .forbidden, "wrongCode", "This code is not, or no longer, good. Ask for a new one where the service runs.")
+    private static let usedCode = HTTPProblem(
+        .forbidden, "codeUsed",
+        "This code has let somebody in already. If that was you and the answer was lost, ask for a new one where the service runs, and take back what nobody holds in the list of tokens.")
 }
 
 extension Fields {

@@ -90,9 +90,6 @@ struct Ask: Sendable {
         }
     }
 
-    /// How settings of Waterline begin.
-    static let waterline = "waterline."
-
     /// The answer as this caller may see it: the states in it without a session that is no business of the caller's, and no settings or
     /// presets of Waterline.
     func veiled(_ answer: Answer) -> Answer {
@@ -103,8 +100,8 @@ struct Ask: Sendable {
             state["waterline"] = NSNull()
             object["state"] = state
         }
-        object = object.filter { !$0.key.hasPrefix(Self.waterline) && $0.key != "presets" }
-        if let settings = object["settings"] as? [String: Any] { object["settings"] = settings.filter { !$0.key.hasPrefix(Self.waterline) } }
+        object = object.filter { !SettingReach.isOfWaterline($0.key) && $0.key != "presets" }
+        if let settings = object["settings"] as? [String: Any] { object["settings"] = settings.filter { !SettingReach.isOfWaterline($0.key) } }
         if let reminders = object["reminders"] as? [[String: Any]] {
             object["reminders"] = reminders.filter { ($0["kind"] as? String)?.hasPrefix("waterline") != true }
         }

@@ -1,3 +1,4 @@
+import HTTPListening
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -13,6 +14,8 @@ struct Door: RouterMiddleware {
     static let cookie = "waterh"
 
     let names: @Sendable () -> [String]
+    /// A program of this machine hands on what comes from elsewhere, and may not say so.
+    let isBehindProxy: @Sendable () -> Bool
     let household: Household
     /// Who is meant here where nobody is named.
     let host: String?
@@ -39,8 +42,11 @@ struct Door: RouterMiddleware {
         // The first `Host` became the authority. Which of several a proxy before us believed nobody knows (RFC 9112, 3.2).
         guard request.headers[values: .host].isEmpty else { throw HTTPProblem(.badRequest, "severalHosts", "The request names its host more than once.") }
         let authority = request.head.authority ?? ""
-        let isBehindProxy = request.headers.contains { [.xForwardedFor, .xForwardedHost, .forwarded, .xRealIP, .via].contains($0.name) }
-        let isLoopback = !isBehindProxy && (isPrivate || visit.remote.map(Self.isLoopback) == true)
+        let isHandedOn = request.headers.contains { [.xForwardedFor, .xForwardedHost, .forwarded, .xRealIP, .via].contains($0.name) }
+        let isOwn = isPrivate || visit.remote.map { PeerPlaces.name(of: $0) == nil } == true
+        // A proxy that says nothing is a program of this machine, too; but one that hands on the name by which it was asked gives itself away.
+        let isLoopback = isOwn && !isHandedOn && (isPrivate || (!isBehindProxy() && HostRule.isLoopback(authority)))
+        visit.peer = Self.peer(request, visit, isOwn)
         if !isPrivate, !HostRule(names: names()).allows(authority) {
             throw HTTPProblem(
                 .misdirectedRequest, "unknownHost",
@@ -70,7 +76,7 @@ struct Door: RouterMiddleware {
         guard isLoopback else { return }
         // The page on this very machine. A browser says where a write comes from, and of a look at least that it is its own page's; a script
         // brings a token.
-        let isOwnPage = (isSame == true || (!isWrite && origin == nil && site == "same-origin")) && HostRule.isLoopback(authority)
+        let isOwnPage = isSame == true || (!isWrite && origin == nil && site == "same-origin")
         visit.rights.otherwise = isOwnPage ? .admin : .read
     }
 
@@ -106,9 +112,12 @@ struct Door: RouterMiddleware {
     static let unknownToken = HTTPProblem(
         .unauthorized, "unknownToken", "This token is not known here, or was taken back.", headers: [.wwwAuthenticate: "Bearer"])
 
-    static func isLoopback(_ address: SocketAddress) -> Bool {
-        guard let text = address.ipAddress else { return false }
-        return text.hasPrefix("127.") || text == "::1" || text.hasPrefix("::ffff:127.")
+    /// Who asks, as far as tries are counted. A proxy of this machine puts the address of whom it heard behind those that it was told.
+    private static func peer(_ request: Request, _ visit: Visit, _ isOwn: Bool) -> String {
+        guard isOwn else { return visit.remote.flatMap(PeerPlaces.name) ?? "" }
+        let told = request.headers[values: .xForwardedFor].last?.split(separator: ",").last.map { $0.trimming(" \t") } ?? ""
+        guard !told.isEmpty, told.utf8.count <= 64 else { return "" }
+        return (try? SocketAddress(ipAddress: String(told), port: 0)).map { PeerPlaces.name(of: $0) ?? "" } ?? String(told)
     }
 
     /// What every answer says beside itself.

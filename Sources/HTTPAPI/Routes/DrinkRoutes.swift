@@ -1,4 +1,5 @@
 import HTTPTypes
+import Store
 import TrackerCore
 import TrackerDesk
 
@@ -23,8 +24,16 @@ enum DrinkRoutes {
             return .json(try desk.delete(drink(ask, desk)))
         }
         table.write(.post, "undo", needs: .log) { _, desk, fields in
+            let (drink, of) = (try fields.text("drink"), try fields.text("of"))
             try fields.finish()
-            return .json(try desk.undo())
+            if let drink {
+                guard of == nil else { throw HTTPProblem.wrong("twoChoices", "Give \"drink\" or \"of\", not both.") }
+                return .json(try desk.undo(ofDrink: drink))
+            }
+            guard let reach = reaches[of ?? "everything"] else {
+                throw HTTPProblem.wrong("notAReach", "\"of\" is one of \(reaches.keys.sorted().joined(separator: ", ")).")
+            }
+            return .json(try desk.undo(reach))
         }
         table.write(.post, "reset-today", needs: .log) { _, desk, fields in
             try fields.finish()
@@ -32,7 +41,7 @@ enum DrinkRoutes {
         }
         table.get("history") { ask in
             try ask.allowOne(of: ["day", "week", "month"])
-            let desk = try ask.person.desk()
+            let desk = try ask.desk()
             if let day = ask.query("day") { return .json(try desk.day(DayText.day(day, today: desk.today()))) }
             if let month = ask.query("month") { return .json(try desk.month(of: DayText.month(month))) }
             return .json(try desk.week(of: DayText.dayOfWeek(ask.query("week"), today: desk.today())))
@@ -42,6 +51,9 @@ enum DrinkRoutes {
             return .json(try ask.person.desk().streak())
         }
     }
+
+    /// Of what the last change is taken back.
+    private static let reaches: [String: UndoReach] = ["everything": .everything, "drinks": .drinks, "today": .today, "session": .session]
 
     /// A drink's name in our lists. An entry of a session has an address of its own.
     private static func drink(_ ask: Ask, _ desk: TrackerDesk) throws -> String {

@@ -8,12 +8,15 @@ enum EventRoutes {
         table.stream("events") { ask in
             try ask.allowQuery(["fields", "shows", "looks"])
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
-            if let fields, fields.isEmpty || fields.count > 64 { throw HTTPProblem.wrong("fields", "\"fields\" names 1 to 64 keys of the state, with commas between.") }
+            if let fields, fields.isEmpty || fields.count > 64 { throw HTTPProblem.wrong("fields", "\"fields\" names 1 to 64 keys of the state, session or notify, with commas between.") }
             let lastID = ask.request.headers[.lastEventID].flatMap { UInt64($0) }
             let (person, feed, channel, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.isLocal)
             let token = ask.visit.rights.keys[person.name]?.token
             let showsNotifications = try ask.queryIs("shows", "notifications")
+            // Who says that notifications are shown wants them.
+            let parts = fields.map { Parts(state: $0, hasSession: $0.contains("session"), hasNotifications: showsNotifications || $0.contains("notify")) } ?? Parts()
             let (looks, request) = (try !ask.queryIs("looks", "no"), ask.request)
+            try await feed.checkPlace()
             let body = ResponseBody { writer in
                 let seesWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isLocal }
                 let (id, events) = try await feed.watch(
@@ -22,10 +25,18 @@ enum EventRoutes {
                     try await writer.write(EventFrame.retry)
                     // A client that hangs up is noticed at once, and not when a write fails: nobody looks any more.
                     try await request.body.consumeWithInboundCloseHandler { _ in
+                        var said = ByteBuffer()
                         for await event in events {
                             // Who is let in no more hears nothing more.
                             guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
-                            try await writer.write(frame(event, fields, seesWaterline()))
+                            let frame = frame(event, parts, seesWaterline())
+                            guard frame.readableBytes > 0 else { continue }
+                            // Of a state that says something else the part that is wanted may say the same.
+                            if fields != nil, case .state = event {
+                                guard frame != said else { continue }
+                                said = frame
+                            }
+                            try await writer.write(frame)
                         }
                     } onInboundClosed: {
                         Task { await feed.leave(id) }
@@ -41,13 +52,22 @@ enum EventRoutes {
         }
     }
 
-    /// What this caller gets to see of it; nothing at all of what is not its business.
-    private static func frame(_ event: StateFeed.Event, _ fields: [String]?, _ seesWaterline: Bool) -> ByteBuffer {
+    /// What of the stream is wanted: all of it, where nothing is named.
+    private struct Parts {
+        /// Keys of the state; `nil`: all.
+        var state: [String]?
+        var hasSession = true
+        var hasNotifications = true
+    }
+
+    /// What this caller gets to see of it; nothing at all of what is not its business, or not wanted.
+    private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ seesWaterline: Bool) -> ByteBuffer {
         switch event {
         case .state(let text):
-            fields.map { EventFrame.bytes("state", text.picked($0, withWaterline: seesWaterline)) } ?? text.frame(withWaterline: seesWaterline)
-        case .notify(let id, let bytes, let isWaterline): isWaterline && !seesWaterline ? ByteBuffer() : EventFrame.bytes("notify", bytes, id: id)
-        case .session(let bytes): seesWaterline ? EventFrame.bytes("session", bytes) : ByteBuffer()
+            parts.state.map { EventFrame.bytes("state", text.picked($0, withWaterline: seesWaterline)) } ?? text.frame(withWaterline: seesWaterline)
+        case .notify(let id, let bytes, let isWaterline):
+            parts.hasNotifications && (seesWaterline || !isWaterline) ? EventFrame.bytes("notify", bytes, id: id) : ByteBuffer()
+        case .session(let bytes): parts.hasSession && seesWaterline ? EventFrame.bytes("session", bytes) : ByteBuffer()
         case .ping: EventFrame.ping
         }
     }

@@ -15,7 +15,7 @@ enum FileRoutes {
             guard let format = HealthFiles.Format(rawValue: word) else {
                 throw HTTPProblem.wrong("notAFormat", "\"format\" is one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
-            let desk = try ask.person.desk()
+            let desk = try ask.desk()
             return try file("drinks-\(desk.today()).\(format.ending)", format.mediaType) { write in _ = try desk.exportDrinks(format, to: write) }
         }
         table.upload("import", needs: .control) { desk, spool in

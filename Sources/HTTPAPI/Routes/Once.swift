@@ -30,13 +30,9 @@ enum Once {
     /// - Parameter what: tells this request's body from others'.
     static func answer(_ ask: Ask, _ way: Way, asking what: [UInt8], _ act: @Sendable (TrackerDesk) async throws -> Answer) async throws -> Answer {
         var desk = try ask.desk()
-        guard let key = ask.request.headers[.idempotencyKey] else { return try await act(desk) }
-        // Proxies and programs may write blanks and other letters differently each time: then it would be another key.
-        guard (1...128).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
-            throw HTTPProblem.wrong("idempotencyKey", "An Idempotency-Key has 1 to 128 visible ASCII characters without blanks.")
-        }
+        guard let key = try key(of: ask.request) else { return try await act(desk) }
         let errand = Errand(key: key, asking: Array("\(ask.request.method.rawValue) \(ask.request.head.path ?? "") ".utf8) + what, at: desk.context.now)
-        if let known = try replay(errand, desk) { return known }
+        if let known = try replay(errand, desk, way) { return known }
         do {
             if way != .stored { try desk.store.begin(errand) }
             desk = desk.running(errand)
@@ -51,15 +47,30 @@ enum Once {
             throw problem
         } catch is Errand.Repeated {
             // Somebody else was doing the same a moment ago.
-            guard let known = try replay(errand, desk) else { throw HTTPProblem(.conflict, "underWay", "The same is under way.") }
+            guard let known = try replay(errand, desk, way) else { throw HTTPProblem(.conflict, "underWay", "The same is under way.") }
             return known
         }
     }
 
-    private static func replay(_ errand: Errand, _ desk: TrackerDesk) throws -> Answer? {
+    /// The request's own name, where it has one.
+    static func key(of request: Request) throws -> String? {
+        guard let key = request.headers[.idempotencyKey] else { return nil }
+        // Proxies and programs may write blanks and other letters differently each time: then it would be another key.
+        guard (1...128).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
+            throw HTTPProblem.wrong("idempotencyKey", "An Idempotency-Key has 1 to 128 visible ASCII characters without blanks.")
+        }
+        return key
+    }
+
+    private static func replay(_ errand: Errand, _ desk: TrackerDesk, _ way: Way) throws -> Answer? {
         guard let known = try desk.store.request(errand.key) else { return nil }
         guard known.fingerprint == errand.fingerprint else {
             throw HTTPProblem(.conflict, "idempotencyKeyReused", "This Idempotency-Key was used for something else before.")
+        }
+        guard way != .secret else {
+            throw HTTPProblem(
+                .conflict, "secretGivenOnce",
+                "This was done, and its answer held a secret that is kept nowhere. If it was lost, ask again under another Idempotency-Key, and take back what nobody holds in the list of tokens.")
         }
         var answer: Answer
         if let kept = known.answer {

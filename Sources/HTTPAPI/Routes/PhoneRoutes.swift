@@ -6,7 +6,7 @@ enum PhoneRoutes {
     static func add(to table: RouteTable) {
         table.get("shortcuts/drinks") { ask in
             try ask.allowQuery(["days"])
-            return .json(try ask.person.desk().drinksForPhone(days: try ask.wholeQuery("days", in: 1...3650, otherwise: 7)))
+            return .json(try ask.desk().drinksForPhone(days: try ask.wholeQuery("days", in: 1...3650, otherwise: 7)))
         }
         table.write(.post, "shortcuts/done", needs: .log) { _, desk, fields in
             let keys = try fields.texts("keys") ?? []

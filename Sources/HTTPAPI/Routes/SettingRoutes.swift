@@ -49,7 +49,7 @@ enum SettingRoutes {
 
     /// Settings of Waterline are shown and changed where Waterline is.
     private static func check(_ ask: Ask, _ names: [String]) throws {
-        if names.contains(where: { $0.hasPrefix(Ask.waterline) }) { try SessionRoutes.check(ask) }
+        if names.contains(where: SettingReach.isOfWaterline) { try SessionRoutes.check(ask) }
     }
 
     /// Whoever may change the day may not send it elsewhere, nor have the service read this machine's files.

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import TrackerDesk
 
 /// The JSON object of a request, taken apart key by key. A key that nobody asked for is refused: a misspelt one must not be silence.
 struct Fields {
@@ -31,6 +32,7 @@ struct Fields {
         } catch {
             throw HTTPProblem.unreadable("The body is not JSON.")
         }
+        if let key = RepeatedKey.first(in: text) { throw HTTPProblem.wrong("repeatedField", "\"\(key.prefix(64))\" stands in the body more than once.") }
     }
 
     init(_ values: [String: Value]) { rest = values }

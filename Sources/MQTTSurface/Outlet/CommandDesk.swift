@@ -127,7 +127,7 @@ struct CommandDesk: Sendable {
             if let own = changes.first(where: { $0.name.isEmpty || SettingReach(of: $0.name) > .day }) {
                 throw Refusal("notOverMQTT", "\"\(own.name.prefix(64))\" is how the service speaks to others, or what it reads: it is not set from there.")
             }
-            if !sharesWaterline(), changes.contains(where: { $0.name.lowercased().hasPrefix("waterline.") }) { throw Self.notShared }
+            if !sharesWaterline(), changes.contains(where: { SettingReach.isOfWaterline($0.name) }) { throw Self.notShared }
             return try answer(request, try desk.set(changes))
         case "drink":
             let preset = try request.main("preset")

@@ -1,5 +1,6 @@
 import Foundation
 import TrackerCore
+import TrackerDesk
 
 /// A command as it comes: its name from the topic; a JSON object, or one plain word, or nothing.
 struct CommandRequest: Hashable {
@@ -41,6 +42,7 @@ struct CommandRequest: Hashable {
         } catch {
             throw WrongInput("notJSON", "The command is not JSON.")
         }
+        if let key = RepeatedKey.first(in: payload) { throw WrongInput("repeatedField", "\"\(key.prefix(64))\" stands in the command more than once.", values: ["key": key]) }
         let given = values.removeValue(forKey: "transaction")
         transaction = given?.word
         if let given, given != .null {

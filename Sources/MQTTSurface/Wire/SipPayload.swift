@@ -30,7 +30,7 @@ struct SipPayload: Encodable {
         return isHistorical ? .historical : .sip
     }
 
-    private var isVeiled: Bool { !seesWaterline && (change.drink?.source == .session || change.key.hasPrefix("session|")) }
+    private var isVeiled: Bool { !seesWaterline && (change.drink?.source == .session || change.key.hasPrefix(Drink.sessionKeys)) }
 
     private enum CodingKeys: String, CodingKey {
         case id, eventType = "event_type", at, timestamp, zone, day, ml, source, historical, deleted, sequence
@@ -38,7 +38,7 @@ struct SipPayload: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(isVeiled ? String(change.key.split(separator: "|").last ?? "") : change.key, forKey: .id)
+        try container.encode(isVeiled ? Drink.veiled(change.key) : change.key, forKey: .id)
         try container.encode(event.rawValue, forKey: .eventType)
         try container.encode(change.drink?.at.description, forKey: .at)
         try container.encode(change.drink?.at.wholeSeconds, forKey: .timestamp)

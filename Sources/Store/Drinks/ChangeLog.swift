@@ -24,11 +24,10 @@ enum ChangedRow: Codable {
     /// A water derived from sips that was taken out.
     case excluded(String)
 
-    var isOfSession: Bool {
-        switch self {
-        case .drink: false
-        case .log, .excluded: true
-        }
+    var isOfSession: Bool { drinkNumber == nil }
+
+    var drinkNumber: Int64? {
+        if case .drink(let number, _) = self { number } else { nil }
     }
 
     static func drink(_ number: Int64, _ db: Database) throws -> ChangedRow {
@@ -70,11 +69,12 @@ enum ChangeLog {
 extension TrackerStore {
     /// Takes the last manual change of drinks or session entries back. Changes in a session that was sealed since are
     /// final: they are passed over.
-    /// - Parameter sparingSessions: passes over what was done to a session, and leaves it to be taken back by somebody else.
+    /// - Parameter reach: passes over every other change, and leaves it to be taken back by somebody else.
     /// - Returns: the change in words.
     /// - Throws: `Refusal` when there is nothing to take back.
-    public func undo(_ context: WriteContext, sparingSessions: Bool = false) throws -> String {
+    public func undo(_ context: WriteContext, _ reach: UndoReach = .everything) throws -> String {
         try write { db in
+            let today = try dayCalendar(context.zone, db).day(of: context.now).description
             var before = Int64.max
             while let row = try Row.fetchOne(db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before]) {
                 before = try row.checked("id")
@@ -82,7 +82,7 @@ extension TrackerStore {
                 guard let text = try? row.checked("before", String.self), let what = try? row.checked("what", String.self),
                     let rows = try? JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
                 else { continue }
-                if sparingSessions, rows.contains(where: \.isOfSession) { continue }
+                guard try Self.reaches(reach, rows, today, db) else { continue }
                 try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
                 guard try rows.allSatisfy({ try isOpen($0, db) }) else { continue }
                 for changed in rows { try restore(changed, context, db) }
@@ -90,6 +90,21 @@ extension TrackerStore {
                 return what
             }
             throw Refusal("nothingToUndo", "There is nothing to take back.")
+        }
+    }
+
+    private static func reaches(_ reach: UndoReach, _ rows: [ChangedRow], _ today: String, _ db: Database) throws -> Bool {
+        switch reach {
+        case .everything: return true
+        case .drinks: return !rows.contains(where: \.isOfSession)
+        case .session: return rows.contains(where: \.isOfSession)
+        case .drink(let number): return rows.contains { $0.drinkNumber == number }
+        case .today:
+            guard !rows.contains(where: \.isOfSession) else { return false }
+            return try rows.contains { row in
+                guard case .drink(let number, let before) = row else { return false }
+                return try before?.localDay == today || String.fetchOne(db, sql: "SELECT localDay FROM drink WHERE id = ?", arguments: [number]) == today
+            }
         }
     }
 

@@ -8,13 +8,16 @@ extension TrackerStore {
     public static let longestLookBack = 3650
 
     /// Drinks that the phone has not yet, oldest first: what came from health records is there already.
-    public func drinksNotGiven(since: Instant, limit: Int) throws -> [Drink] {
-        try read { db in
+    /// - Parameter sparingSessions: without the water of sessions.
+    public func drinksNotGiven(since: Instant, limit: Int, sparingSessions: Bool = false) throws -> [Drink] {
+        let spared = sparingSessions ? "AND source <> '\(DrinkSource.session.rawValue)' AND key NOT GLOB '\(Drink.sessionKeys)*'" : ""
+        return try read { db in
             var drinks: [Drink] = []
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT * FROM drink WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? AND NOT EXISTS (SELECT 1 FROM health_given AS g WHERE g.key = drink.key)
+                    SELECT * FROM drink WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? \(spared)
+                        AND NOT EXISTS (SELECT 1 FROM health_given AS g WHERE g.key = drink.key)
                     ORDER BY instant, key LIMIT ?
                     """, arguments: [DrinkSource.health.rawValue, since.milliseconds, limit])
             try rows.forEachDrink { drink, _ in drinks.append(drink) }

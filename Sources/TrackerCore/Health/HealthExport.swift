@@ -101,10 +101,7 @@ public struct HealthExport {
         }
     }
 
-    static func appendCSV(_ text: String, to bytes: inout [UInt8]) {
-        guard text.utf8.contains(where: { ",;\"\t\r\n".utf8.contains($0) }) else { return bytes += text.utf8 }
-        bytes += ("\"" + text.replacing("\"", with: "\"\"") + "\"").utf8
-    }
+    static func appendCSV(_ text: String, to bytes: inout [UInt8]) { bytes += SpreadsheetCell.row(text).utf8 }
 
     static func appendJSON(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))

@@ -18,4 +18,10 @@ public enum SettingReach: Sendable, Comparable {
             self = .day
         }
     }
+
+    /// Whether a setting says something of Waterline, which is shown and changed only where Waterline is. Names are taken in any letters.
+    public static func isOfWaterline(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return name.hasPrefix("waterline.") || name == "hydration.countsessionwater"
+    }
 }

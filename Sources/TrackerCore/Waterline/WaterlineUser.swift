@@ -33,6 +33,26 @@ extension LogEntry {
         guard kind == .water, source != .bottle else { return nil }
         let ml = Ounces.millilitres(amountOz ?? Double(defaultWaterOz))
         guard ml > 0 else { return nil }
-        return Drink(key: "session|\(id)", at: timestamp, calendar: calendar, ml: ml, source: .session, updatedAt: updatedAt)
+        return Drink(key: Drink.sessionKeys + id, at: timestamp, calendar: calendar, ml: ml, source: .session, updatedAt: updatedAt)
     }
+}
+
+extension Drink {
+    /// How keys of a session's water begin.
+    public static let sessionKeys = "session|"
+
+    /// A session's water that counts in the day, or one that somebody corrected.
+    public var isOfSession: Bool { source == .session || key.hasPrefix(Self.sessionKeys) }
+
+    /// The same for whom sessions are no business of: a water like another.
+    public var veiled: Drink {
+        guard isOfSession else { return self }
+        var drink = self
+        drink.key = Self.veiled(key)
+        drink.source = .cli
+        return drink
+    }
+
+    /// A key that does not say that there is a session.
+    public static func veiled(_ key: String) -> String { key.hasPrefix(sessionKeys) ? String(key.dropFirst(sessionKeys.count)) : key }
 }

@@ -9,8 +9,19 @@ extension TrackerDesk {
     }
 
     /// Takes the last change by hand back.
-    public func undo() throws -> UndoOutcome {
-        try change { UndoOutcome(undone: try store.undo(context, sparingSessions: !seesWaterline), state: try state()) }
+    /// - Parameter reach: which changes are looked at; what was done to a session is never, where sessions are none of the caller's business.
+    public func undo(_ reach: UndoReach = .everything) throws -> UndoOutcome {
+        if reach == .session { try needWaterline() }
+        let reach = reach == .everything && !seesWaterline ? .drinks : reach
+        return try change { UndoOutcome(undone: try store.undo(context, reach), state: try state()) }
+    }
+
+    /// Takes the last change of one drink back, by its name in our lists: what a person was told a moment ago, whoever changed something else since.
+    public func undo(ofDrink name: String) throws -> UndoOutcome {
+        guard name.hasPrefix("d"), let number = Int64(name.dropFirst()), number > 0 else {
+            throw WrongInput("notADrink", "\"\(name.prefix(64))\" is no drink of our lists, such as d12.", values: ["given": name])
+        }
+        return try undo(.drink(number))
     }
 
     /// Changes a drink (`d12`, or its key) or an entry of a session (`w7`, or its id).
@@ -41,12 +52,15 @@ extension TrackerDesk {
 
     /// Deletes the drinks of the day that runs, the bottle's too; the next poll does not bring them back.
     public func resetToday() throws -> ResetOutcome {
-        try change { ResetOutcome(deleted: try store.resetToday(context).map(DrinkReport.init), state: try state()) }
+        try change { ResetOutcome(deleted: try store.resetToday(context).map(report), state: try state()) }
     }
+
+    /// A drink as whoever asks may see it.
+    func report(_ drink: StoredDrink) -> DrinkReport { DrinkReport(drink, seesWaterline: seesWaterline) }
 
     // MARK: - Parts
 
-    private func outcome(_ drink: StoredDrink) throws -> DrinkOutcome { DrinkOutcome(drink: DrinkReport(drink), state: try state()) }
+    private func outcome(_ drink: StoredDrink) throws -> DrinkOutcome { DrinkOutcome(drink: report(drink), state: try state()) }
 
     /// Whether a name means an entry of a session rather than a drink. What our lists show comes first; where a key of
     /// somebody else's file looks like it, that is said.

@@ -4,12 +4,13 @@ import Sync
 import TrackerCore
 
 extension TrackerDesk {
-    /// Writes every counted drink, oldest first, in pieces of 64 KiB or a little more.
+    /// Writes every counted drink, oldest first, in pieces of 64 KiB or a little more. Water of sessions is in it where sessions are the caller's business.
     public func exportDrinks(_ format: HealthFiles.Format, to write: ([UInt8]) throws -> Void) throws -> ExportReport {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
         var count = 0
         try store.forEachDrink { drink, original in
+            guard seesWaterline || !drink.isOfSession else { return }
             export.append(drink, insteadOf: original, to: &bytes)
             count += 1
             guard bytes.count >= 1 << 16 else { return }

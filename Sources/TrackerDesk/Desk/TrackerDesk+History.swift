@@ -6,7 +6,7 @@ extension TrackerDesk {
     public func day(_ day: LocalDay) throws -> DayDrinksReport {
         let drinks = try store.drinks(on: day, knownAt: context.asked)
         let record = try store.history(from: day, through: day, knownAt: context.asked)[day]
-        return DayDrinksReport(day: DayReport(day, record), drinks: drinks.map(DrinkReport.init))
+        return DayDrinksReport(day: DayReport(day, record), drinks: drinks.map(report))
     }
 
     /// The week that contains a day, from the day that the settings begin weeks with.

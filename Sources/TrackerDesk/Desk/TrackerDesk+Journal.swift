@@ -41,7 +41,7 @@ extension TrackerDesk {
     public func dateRecord(_ name: String, at instant: Instant) throws -> DrinkOutcome {
         try change {
             let drink = try store.dateRecord(try record(name).record.id, at: instant, context)
-            return DrinkOutcome(drink: DrinkReport(drink), state: try state())
+            return DrinkOutcome(drink: report(drink), state: try state())
         }
     }
 }

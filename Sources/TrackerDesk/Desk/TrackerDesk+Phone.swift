@@ -8,14 +8,14 @@ extension TrackerDesk {
     /// So many files of an inbox are taken in at once, in the order of their names; the others the next time.
     private static let mostFiles = 200
 
-    /// What a phone is to write into its health records, oldest first (tracker law Section 10.11).
+    /// What a phone is to write into its health records, oldest first (tracker law Section 10.11). Water of sessions is among it where sessions are the caller's business.
     /// - Parameter days: so many days back.
     public func drinksForPhone(days: Int) throws -> PhoneDrinks {
         guard (1...TrackerStore.longestLookBack).contains(days) else {
             throw WrongInput("outOfRange", "\"days\" is to be a whole number from 1 to \(TrackerStore.longestLookBack).")
         }
         let since = now.advanced(seconds: -Double(days) * 86400)
-        let drinks = try store.drinksNotGiven(since: since, limit: Self.mostGiven + 1)
+        let drinks = try store.drinksNotGiven(since: since, limit: Self.mostGiven + 1, sparingSessions: !seesWaterline)
         return PhoneDrinks(drinks: drinks.prefix(Self.mostGiven).map(PhoneDrink.init), hasMore: drinks.count > Self.mostGiven)
     }
 

@@ -7,20 +7,26 @@ import TrackerCore
 public struct DrinkReport: Hashable, Sendable, Encodable {
     /// The drink with its row.
     public let drink: StoredDrink
+    /// As whoever it is for may see it.
+    private let shown: Drink
 
-    public init(_ drink: StoredDrink) { self.drink = drink }
+    /// - Parameter seesWaterline: whether sessions are any business of whom it is for; where not, their water is a water like another.
+    public init(_ drink: StoredDrink, seesWaterline: Bool = true) {
+        self.drink = drink
+        shown = seesWaterline ? drink.drink : drink.drink.veiled
+    }
 
     enum CodingKeys: String, CodingKey { case number, key, at, zone, day, ml, source }
 
     public func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(drink.number, forKey: .number)
-        try keys.encode(drink.key, forKey: .key)
+        try keys.encode(shown.key, forKey: .key)
         try keys.encode(drink.at.description, forKey: .at)
         try keys.encode(drink.zone, forKey: .zone)
         try keys.encode(drink.localDay.description, forKey: .day)
         try keys.encode(drink.ml, forKey: .ml)
-        try keys.encode(drink.source.rawValue, forKey: .source)
+        try keys.encode(shown.source.rawValue, forKey: .source)
     }
 }
 

@@ -267,6 +267,48 @@ class Today(PageCase):
         self.totals(550)
         self.until(lambda: len(self.all(".drinks li")) == 2, "the row is back")
 
+    def test_undo_takes_back_what_is_shown_here_and_says_so_in_the_pages_language(self):
+        self.show()
+        self.script("localStorage.setItem('waterh.language', '\"de\"')")
+        self.show()
+        tracker("log", 300)
+        self.until(lambda: len(self.all(".drinks li")) == 1, "one row")
+        # Of the session Today shows nothing, so nothing of it is taken back here.
+        tracker("session", "start")
+        tracker("drink")
+        self.button("+500 ml")
+        # Somebody's pointer holds the message, however long it takes.
+        self.wait(".toast")
+        self.script("document.querySelector('.toast').dispatchEvent(new Event('pointerenter'))")
+        self.totals(800)
+        tracker("water")
+        # Somebody else's drink in between: the message takes back what it speaks of.
+        tracker("log", 200)
+        self.totals(1000)
+        self.button("Rückgängig", ".toast")
+        self.totals(500)
+        self.says(".toast span", "Zurückgenommen: 500 ml")
+        self.button("Rückgängig", ".list-card")
+        self.totals(300)
+        self.button("Rückgängig", ".list-card")
+        self.totals(0)
+        self.button("Rückgängig", ".list-card")
+        self.says(".toast.problem span", "Es gibt nichts zurückzunehmen.")
+        state = tracker("status")["waterline"]
+        self.assertEqual((state["drinks"], state["waters"]), (1, 1))
+
+    def test_every_change_that_can_be_taken_back_has_words_in_both_languages(self):
+        self.show()
+        for language, wanted in (("en", "the reset of 2 drinks"), ("de", "Leeren des Tages (2 Einträge)")):
+            words = self.driver.execute_async_script("""
+                const [language, done] = arguments;
+                import(`/texts-${language}.js`).then(({ default: table }) => done(Object.fromEntries(Object.entries(table.changes).map(([kind, words]) => [kind, words(kind === 'reset' ? 2 : '250 ml')]))));
+            """, language)
+            self.assertEqual(words["reset"], wanted)
+            self.assertEqual(sorted(words), ["deleteDrink", "deleteWater", "deletion", "drink", "edit", "editDrink", "editWater", "exclusion", "log", "reset", "water"])
+            for kind, text in words.items():
+                self.assertTrue(text and "undefined" not in text, (language, kind, text))
+
     def test_a_drink_that_another_page_has_taken_is_told_in_words(self):
         tracker("log", 200)
         self.show()
