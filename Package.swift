@@ -144,7 +144,7 @@ let package = Package(
         // The bottle's surroundings: flash file, control socket, records from captures.
         target("Emulation", ["VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
 
-        command("waterh-emulator", ["Emulation", "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links"]),
+        command("waterh-emulator", ["Emulation", "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links", "TrackerCore"]),
         command(
             "waterh-gateway",
             [

@@ -13,6 +13,9 @@ public enum ExitStatus: Int32, Sendable {
     case noLink = 5
     /// Interrupted, after a clean disconnect.
     case interrupted = 130
+
+    /// All of them in one line, for the help of every command.
+    public static let help = "Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file or bytes, 5 no bottle, adapter or link, 130 interrupted."
 }
 
 /// A failure that ends a command: what happened and why, and what the user can try, each a sentence.

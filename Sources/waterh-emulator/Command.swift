@@ -12,6 +12,8 @@ struct Emulator: AsyncParsableCommand {
               waterh-emulator run --link unix:/tmp/b.sock
               waterh-emulator control sip 120
               waterh-gateway poll --link unix:/tmp/b.sock
+
+            \(ExitStatus.help)
             """,
         version: ProgramVersion.text,
         subcommands: [Run.self, Control.self, Faults.self])

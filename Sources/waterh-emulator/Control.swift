@@ -2,13 +2,14 @@ import ArgumentParser
 import CommandKit
 import Emulation
 import Foundation
+import TrackerCore
 
 /// `waterh-emulator control`: hands on a running bottle.
 struct Control: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "control",
         abstract: "Act on a running emulator.",
-        discussion: "Actions:\n" + ControlMessages.actions.map { "  \($0.words): \($0.meaning)" }.joined(separator: "\n"))
+        discussion: "Actions:\n" + ControlMessages.actions.map { "  \($0.words): \($0.meaning)" }.joined(separator: "\n") + "\nAn amount is millilitres, or has a unit: 4oz, 0.2l.")
 
     @Option(help: ArgumentHelp("Its control socket.", valueName: "unix:PATH"))
     var control: ControlPath?
@@ -22,9 +23,12 @@ struct Control: ParsableCommand {
     @Argument(help: "How much.")
     var value: String?
 
+    /// The bottle counts millilitres, whatever unit a person types.
+    private var told: String? { action == "sip" ? value.flatMap(Amounts.typed).map(String.init) ?? value : value }
+
     func validate() throws {
         do {
-            _ = try ControlMessages.action(action, value)
+            _ = try ControlMessages.action(action, told)
         } catch {
             throw ValidationError(error.description)
         }
@@ -34,7 +38,7 @@ struct Control: ParsableCommand {
         let path = control?.path ?? Run.defaultControlPath
         let answer: Data
         do {
-            answer = try ControlSocket.ask(path, ControlMessages.request(action, value).text)
+            answer = try ControlSocket.ask(path, ControlMessages.request(action, told).text)
         } catch {
             throw CommandFailure(
                 .noLink, "There is no emulator to act on: \(error).",

@@ -9,6 +9,8 @@ struct WaterhFleet: AsyncParsableCommand {
         discussion: """
             The database is named by --database or WATERH_FLEET_DATABASE as libpq takes it: "host=/run/postgresql dbname=fleet", or postgresql://HOST/fleet. A password
             belongs into ~/.pgpass or PGPASSWORD. A household with one gateway needs nothing of this.
+
+            \(ExitStatus.help)
             """,
         version: ProgramVersion.text,
         subcommands: [MigrateCommand.self, EnrolCommand.self, AllowCommand.self, ServeCommand.self, ReportCommand.self, AuditCommand.self, ForgetCommand.self, RebuildCommand.self, SimulateCommand.self])

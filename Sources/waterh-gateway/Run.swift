@@ -30,6 +30,7 @@ struct Run: AsyncParsableCommand {
         let house = House(speech, supervisor, log: log)
         try await house.take(plan)
         let door = await ServicePages(house, plan, log: log)
+        log.notice("\(ProgramVersion.text) keeps \(plan.words); page: \(door.listen).")
         let pages = Task { await door.run() }
         let watchdog = Task { await supervisor.keepAlive { await house.isOnTime } }
         supervisor.tell("READY=1")
@@ -44,6 +45,7 @@ struct Run: AsyncParsableCommand {
                     }
                     try await house.take(new)
                     door.take(new)
+                    log.notice("The configuration was read again: it keeps \(new.words).")
                     await house.hurry()
                 } catch {
                     log.warning("The configuration stays as it was: \(error)")

@@ -12,7 +12,8 @@ struct ServicePages: Sendable {
     let house: House
     let log: Logger
     private let place: Place
-    private let listen: String
+    /// Where the page is to be shown, or `off`.
+    let listen: String
 
     /// By which names this machine is called, and whether a proxy hands requests on, at any moment.
     private final class Place: Sendable {

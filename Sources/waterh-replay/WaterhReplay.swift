@@ -10,6 +10,8 @@ struct WaterhReplay: AsyncParsableCommand {
             Any capture will do: btsnoop (Android, btmon), pcap and pcapng (Wireshark, sniffers), PacketLogger (Apple), hex text,
             nRF Connect's log, dumps of tshark and hcidump. It may be packed (gzip, bzip2, xz, zstd, lz4), or lie in a zip or tar: a bug report of an Android phone is read as
             it is. FILE may be - for standard input.
+
+            \(ExitStatus.help)
             """,
         version: ProgramVersion.text,
         subcommands: [

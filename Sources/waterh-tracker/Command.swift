@@ -14,7 +14,7 @@ struct Command: ParsableCommand {
         abstract: "The day, from the store: what was drunk, what is due, and a Waterline session when there is one.",
         discussion: """
             Every verb takes --store FILE, --person NAME, --config FILE, --json, and --now INSTANT --zone ZONE to ask what it would say then.
-            Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file.
+            \(ExitStatus.help)
             """,
         version: ProgramVersion.text,
         subcommands: [

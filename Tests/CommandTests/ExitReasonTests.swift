@@ -2,6 +2,7 @@ import CommandKit
 import CommandStore
 import Emulation
 import Foundation
+import Support
 import Testing
 import TrackerCore
 
@@ -12,6 +13,12 @@ struct ExitReasonTests {
     func reasons() {
         let codes = Dictionary(uniqueKeysWithValues: ExitReason.allCases.map { ($0.rawValue, $0.status.rawValue) })
         #expect(codes == ["absent": 5, "notFound": 3, "refused": 3, "invalid": 2, "damaged": 4, "busy": 1, "diskFull": 1, "interrupted": 130, "failed": 1])
+    }
+
+    @Test("the help of every command lists the codes", arguments: ["waterh-emulator", "waterh-fleet", "waterh-gateway", "waterh-replay", "waterh-tracker"])
+    func help(_ command: String) async throws {
+        let said = try await Program(command).run(["--help"]).output.split { $0 == "\n" || $0 == " " }.joined(separator: " ")
+        #expect(said.contains(ExitStatus.help))
     }
 
     private struct Trouble: Problem {

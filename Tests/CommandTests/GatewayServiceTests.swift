@@ -10,9 +10,13 @@ import Testing
         try await pair.sip(120)
         let service = try Program("waterh-gateway").start(["run", "--config", config.path])
         #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true)
-        // A reload polls at once.
+        // One line at the start: what it keeps where, and how it reaches bottles.
+        let started = service.error.split(separator: "\n").filter { $0.contains("keeps the day in \(pair.store); bottles over \(pair.socket); page: ") }
+        #expect(started.count == 1 && service.error.contains("waterh-bench"), "\(service.error)")
+        // A reload says so in one line, and polls at once.
         try await pair.sip(130)
         service.send(signal: SIGHUP)
+        #expect(await event(within: 20) { service.error.contains("The configuration was read again: it keeps the day in \(pair.store)") ? true : nil } == true)
         #expect(await event(within: 20) { service.error.contains("Today: 250 ml") ? true : nil } == true)
         // A file that is wrong now changes nothing and is named.
         try Data("lynk = 3\n".utf8).write(to: config)

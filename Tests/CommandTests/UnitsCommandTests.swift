@@ -29,6 +29,15 @@ import Testing
         #expect(object?["dailyTotalMl"] as? Int == 250 && object?["dailyGoalMl"] as? Int == 2500 && object?["units"] as? String == units)
     }
 
+    @Test("who drinks from the emulated bottle may say it in ounces", arguments: [("4oz", 118), ("0.2l", 200), ("120", 120)])
+    func sips(_ amount: String, _ ml: Int) async throws {
+        let pair = try await Pair()
+        let told = try await Program("waterh-emulator").run(["control", "--control", pair.control, "--json", "sip", amount])
+        #expect(told.exitCode == 0 && told.output.contains("\"amountMl\":\(ml)"), "\(told.output)\(told.error)")
+        let wrong = try await Program("waterh-emulator").run(["control", "--control", pair.control, "sip", "4 cups"])
+        #expect(wrong.exitCode == 2 && wrong.error.contains("write it as: sip ML"), "\(wrong.error)")
+    }
+
     @Test("reminders and the bar say it, too")
     func reminders() async throws {
         let folder = try TemporaryFolder()
