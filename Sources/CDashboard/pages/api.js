@@ -1,9 +1,9 @@
 // Talking to the service: one function for every request, problem details as errors.
-import { home } from './home.js';
+import { mount, owner } from './home.js';
 
-const HOUSE = '/api/v1';
+const HOUSE = `${mount}/api/v1`;
 /** Below this stands everything of the person whose page this is. */
-export const BASE = HOUSE + home;
+export const BASE = HOUSE + owner;
 /** No answer after so long is no answer. Commands to a bottle take longest. */
 const PATIENCE = { read: 10_000, write: 20_000, bottle: 60_000, file: 600_000 };
 

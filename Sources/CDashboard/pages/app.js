@@ -1,7 +1,7 @@
 // The app: one page with real addresses. Only what is opened is loaded.
 import { h, icon, setText, show } from './dom.js';
 import { clock } from './format.js';
-import { home, pathOf as bare } from './home.js';
+import { home, mount, pathOf as bare } from './home.js';
 import { live, on, start, welcoming } from './live.js';
 import { notices } from './notices.js';
 import { people } from './people.js';
@@ -139,4 +139,5 @@ people(document.getElementById('people')).catch(() => {});
 notices();
 openPage({ isFirst: true });
 // Installing needs a secure context; everything works without.
-if ('serviceWorker' in navigator) navigator.serviceWorker.register('/sw.js').catch(() => {});
+// Below another site's path there is no place for a worker of ours.
+if ('serviceWorker' in navigator && !mount) navigator.serviceWorker.register('/sw.js').catch(() => {});

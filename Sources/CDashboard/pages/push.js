@@ -1,7 +1,7 @@
 // Notifications on this device also while no page is open: by the browser's push service, which sees no words (Web Push).
 import { get, request } from './api.js';
 import { h, setText, show } from './dom.js';
-import { home } from './home.js';
+import { home, mount } from './home.js';
 import { remembered } from './memory.js';
 import { t } from './texts.js';
 import { announce } from './ui.js';
@@ -9,7 +9,7 @@ import { announce } from './ui.js';
 /** Why it cannot be here, as a key of the texts; null where it can. */
 function hindrance() {
   if (!globalThis.isSecureContext) return 'insecure';
-  return 'serviceWorker' in navigator && 'PushManager' in globalThis && 'Notification' in globalThis ? null : 'unknown';
+  return !mount && 'serviceWorker' in navigator && 'PushManager' in globalThis && 'Notification' in globalThis ? null : 'unknown';
 }
 
 const bytesOf = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (letter) => letter.charCodeAt(0));

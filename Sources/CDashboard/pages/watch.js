@@ -4,7 +4,7 @@ import { whenAway } from './drinks.js';
 import { clock, ml } from './format.js';
 import { h, icon, setText, show } from './dom.js';
 import { halo } from './halo.js';
-import { home } from './home.js';
+import { home, mount } from './home.js';
 import { acceptSession, acceptState, ask, live, on, start } from './live.js';
 import { notices } from './notices.js';
 import { people } from './people.js';
@@ -103,4 +103,4 @@ addEventListener('waterh-unpaired', () => location.assign(`/pair?to=${encodeURIC
 start();
 people().catch(() => {});
 notices();
-if ('serviceWorker' in navigator) navigator.serviceWorker.register('/sw.js').catch(() => {});
+if ('serviceWorker' in navigator && !mount) navigator.serviceWorker.register('/sw.js').catch(() => {});
