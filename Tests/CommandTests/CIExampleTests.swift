@@ -24,7 +24,7 @@ import Testing
     }
 
     /// Who reads them should see the end without scrolling.
-    @Test(arguments: ["bottle.py", "bottle.mjs", "bottle.c"])
+    @Test(arguments: ["bottle.py", "bottle.mjs", "bottle.c", "machine_bleak.py"])
     func exampleIsShort(file: String) throws {
         let text = try String(contentsOfFile: Self.folder + file, encoding: .utf8)
         #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 < 60)

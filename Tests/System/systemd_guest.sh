@@ -1,6 +1,7 @@
 #!/bin/bash
 # Inside the bench machine, under a real systemd: the life of the package, as systemd_tests.py begins it. One line for each thing that has to hold.
-# usage: systemd_guest.sh FOLDER      with waterh.deb, older.deb, later.deb (a step that waterh.deb does not know), and tomorrow.sqlite
+# usage: systemd_guest.sh FOLDER      with waterh.deb, older.deb, later.deb (a step that waterh.deb does not know), tomorrow.sqlite, and readme.sh: what the README
+#                                     tells an owner to type. What that prints comes into FOLDER/transcript.txt
 set -u
 folder=$1
 unit=waterh-gateway.service
@@ -32,11 +33,13 @@ drinks() { setpriv --reuid=waterh --regid=waterh --clear-groups waterh-tracker e
 
 cd "$folder" || exit 1
 # --- an installation, as the README says it
+mkdir /root/owner && cp waterh.deb /root/owner/waterh_1.deb
 begun=$(now)
-check "apt-get install ./waterh.deb" install ./waterh.deb
-check "the page answers" within 60 answers
-echo "        from apt-get to the page's first answer: $(took "$begun" "$(now)")"
-check "systemctl status --no-pager waterh-gateway" systemctl status --no-pager waterh-gateway
+while read -r line; do
+    owner() { (cd /root/owner && sh -c "$line" </dev/null) >>transcript.txt 2>said.txt || { cat said.txt; return 1; }; }
+    check "README: $line" owner
+    [[ $line != apt-get* ]] || { check "the page answers" within 60 answers; echo "        from apt-get to the page's first answer: $(took "$begun" "$(now)")"; }
+done <readme.sh
 check "systemd was told that it is ready" test "$(shows ActiveState):$(shows SubState)" = active:running
 check "it runs as waterh, and not as root" test "$(ps -o user= -p "$(shows MainPID)")" = waterh
 for each in waterh-gateway.service waterh-emulator@hci1.service; do
@@ -132,6 +135,32 @@ systemctl start "$unit"
 check "with the store of today it runs again" within 60 answers
 held=$(drinks)
 
+# --- no Bluetooth, and no room
+systemctl mask --now --runtime bluetooth.service 2>/dev/null
+before=$(journal | wc -l)
+systemctl restart "$unit"
+check "without bluetoothd the page answers" within 60 answers
+alone() { journal | tail -n +"$((before + 1))" | grep -q -i bluetooth; }
+check "and the journal says what is missing" within 90 alone
+systemctl unmask --runtime bluetooth.service 2>/dev/null
+systemctl start bluetooth.service
+systemctl stop "$unit"
+held=$(drinks)
+cp -a /var/lib/waterh /root/drinks
+mount -t tmpfs -o "size=$(($(du -sk /root/drinks | cut -f1) + 2048))k,mode=750,uid=$(id -u waterh),gid=$(id -g waterh)" none /var/lib/waterh
+cp -a /root/drinks/. /var/lib/waterh/
+dd if=/dev/zero of=/var/lib/waterh/filler bs=4k 2>/dev/null
+systemctl start "$unit" --no-block
+full() { ! setpriv --reuid=waterh --regid=waterh --clear-groups waterh-tracker log 333 --store "$store" 2>no-room.txt && grep -q -i 'full' no-room.txt; }
+check "on a full disk a drink is refused in words" full
+rm /var/lib/waterh/filler
+check "with room again the service runs by itself" within 90 answers
+check "and nothing is lost" test "$(drinks)" = "$held"
+systemctl stop "$unit"
+umount /var/lib/waterh
+systemctl start "$unit"
+within 60 answers >/dev/null
+
 # --- upgrade, and no way back that loses something
 check "an older package beside the same store" install ./older.deb
 first=$(shows MainPID)
@@ -139,6 +168,11 @@ check "an upgrade" install ./waterh.deb
 restarted() { [ "$(shows MainPID)" != "$first" ] && answers; }
 check "restarts the service" within 60 restarted
 check "and keeps the drinks" test "$(drinks)" = "$held"
+dpkg --unpack ./waterh.deb >/dev/null 2>&1
+check "an upgrade that was interrupted after its files" test "$(dpkg-query -W -f='${db:Status-Status}' waterh)" = unpacked
+check "dpkg --configure -a goes on" dpkg --configure -a
+check "with the page" within 60 answers
+check "and the drinks" test "$(drinks)" = "$held"
 check "a later package" install ./later.deb
 within 60 answers >/dev/null
 said=$(install ./waterh.deb 2>&1)
@@ -154,8 +188,15 @@ check "removing" apt-get remove -y -q waterh
 gone() { ! systemctl is-active --quiet "$unit" && ! answers 2>/dev/null; }
 check "the service is gone with it" within 30 gone
 check "the drinks are not" test -s "$store"
-check "installing again" install ./waterh.deb
-check "it goes on, with the drinks" within 60 answers
+systemd-socket-activate --accept --inetd --listen=127.0.0.1:8077 cat >/dev/null 2>&1 &
+foreign=$!
+before=$(journal | wc -l)
+check "installing again, where a foreign service has the port" install ./waterh.deb
+told() { journal | tail -n +"$((before + 1))" | grep -q '8077.*tried again'; }
+check "that is told" within 60 told
+check "and keeps nothing else from running" systemctl is-active --quiet "$unit"
+kill $foreign
+check "it goes on, with the page where the port is free" within 120 answers
 check "which are the same" test "$(drinks)" = "$held"
 
 # --- a user of one's own, without root

@@ -17,7 +17,8 @@ import tempfile
 import package_tests
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
-INCLUDED = ["systemd", "systemd-sysv", "dbus", "udev", "bluez", "curl", "ca-certificates", "libpam-systemd", "dbus-user-session", "procps"]
+# What the package recommends is there, too: the machine has no network.
+INCLUDED = ["libarchive13", "libmosquitto1", "systemd", "systemd-sysv", "dbus", "udev", "bluez", "curl", "ca-certificates", "libpam-systemd", "dbus-user-session", "procps"]
 
 
 def another(package, folder, name, version, step=None):
@@ -77,6 +78,26 @@ def tomorrow(package, folder):
     shutil.rmtree(place)
 
 
+def readme():
+    """What an owner types, and what the README shows of what that prints."""
+    return re.search(r"^```sh package\n(.*?)^```\n+^```text\n(.*?)^```", (HERE / "README.md").read_text(), re.M | re.S).groups()
+
+
+def absent(shown, printed):
+    """The first line that was to be printed, in this order, and was not: figures and blanks may differ from day to day, and what follows a … at a line's end."""
+    def plain(line):
+        return re.sub(r" +", " ", re.sub(r"[0-9]+", "0", line)).strip()
+    rest = [plain(line) for line in printed.splitlines()]
+    for line in shown.splitlines():
+        if line != "…":
+            wanted = plain(line.removesuffix("…"))
+            place = next((at for at, one in enumerate(rest) if (one.startswith(wanted) if line.endswith("…") else one == wanted)), None)
+            if place is None:
+                return line
+            rest = rest[place + 1:]
+    return None
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -93,10 +114,18 @@ def main():
             another(package, folder, "later", lambda version: version + "+later", step="tomorrow")
             tomorrow(package, folder)
             shutil.copy(HERE / "Tests/System/systemd_guest.sh", folder)
+            lines, shown = readme()
+            pathlib.Path(folder, "readme.sh").write_text(lines)
             print(f"== {suite}", flush=True)
             logs = os.environ.get("SYSTEMD_LOGS")
             words = [HERE / "hardware/vm", "--root", base, "--systemd", "--timeout", "3000", "--rw", folder, *(["--logs", f"{logs}/{suite}"] if logs else []), "--", "bash", f"{folder}/systemd_guest.sh", folder]
-            if subprocess.run(words).returncode:
+            code = subprocess.run(words).returncode
+            transcript = pathlib.Path(folder, "transcript.txt")
+            missing = absent(shown, transcript.read_text() if transcript.exists() else "")
+            print("FAILED  the README's transcript has a line that was not printed: " + missing if missing else "ok      what that printed is the README's transcript", flush=True)
+            if missing and transcript.exists():
+                print(transcript.read_text()[-3000:])
+            if code or missing:
                 failed.append(suite)
                 if os.path.exists(f"{folder}/journal.txt"):
                     print(open(f"{folder}/journal.txt", encoding="utf-8").read()[-6000:])

@@ -183,6 +183,15 @@ def configuration_page(date):
     return "\n".join(lines) + "\n"
 
 
+def plain_page(name, what, help_text, date):
+    """The page of a program that only has a help text: its examples are those of the help."""
+    lines = head(name, "1", date, "The bench of WaterH bottles") + [".SH NAME", f"{escaped(name)} \\- {escaped(what)}"]
+    lines += [".SH DESCRIPTION", ".nf", escaped(help_text.strip()), ".fi", ".SH EXAMPLES"]
+    for sentence, example in (("Which adapters there are:", f"{name} -- bluetoothctl list"), ("A test of your own, with bluetoothd of Debian 13:", f"{name} --bluez 5.82 -- python3 your_test.py")):
+        lines += [".PP", escaped(sentence), ".PP", ".RS 4", ".nf", escaped(example), ".fi", ".RE"]
+    return "\n".join(lines) + "\n"
+
+
 def write(products, folder, date):
     """Makes all pages; returns their paths."""
     with open(os.path.join(HERE, "examples.json"), encoding="utf-8") as file:

@@ -1,7 +1,9 @@
-"""Packs what was built: the Debian package waterh, its symbols as waterh-dbgsym, and an archive for other distributions.
+"""Packs what was built: the Debian package waterh, its symbols as waterh-dbgsym, and an archive for other distributions; the bench machine as
+waterh-bench-machine, and the documentation as waterh-doc.
 
-usage: pack.py PRODUCTS FOLDER            PRODUCTS: where the commands of a static release build lie; FOLDER: where to
-       pack.py --tree PRODUCTS FOLDER     what the package would put below /, without the programs: for a look, and for tests
+usage: pack.py PRODUCTS MACHINE DOCS FOLDER      PRODUCTS: where the commands of a static release build lie; MACHINE: what `vm --ship` made; DOCS: the
+                                                 site that hardware/docs made; FOLDER: where to
+       pack.py --tree PRODUCTS FOLDER            what the package would put below /, without the programs: for a look, and for tests
 
 Every time in both is that of the commit (or SOURCE_DATE_EPOCH), every owner is root, every list is sorted: what is packed twice is the same to the byte.
 """
@@ -32,7 +34,7 @@ USER_UNITS = ["waterh-gateway-user.service", "waterh-agent.service", "waterh-che
 # Opened when they are first needed, so nothing that links them is seen by dpkg-shlibdeps: brokers, phones and packed captures need them,
 # drinks do not.
 RECOMMENDS = "bluez, libarchive13 | libarchive13t64, libmosquitto1, libcurl4, ca-certificates"
-SUGGESTS = "libglib2.0-bin, xdg-utils"
+SUGGESTS = "libglib2.0-bin, xdg-utils, waterh-doc"
 # Foundation reads the zones of days from there.
 OTHER_DEPENDENCIES = ["tzdata"]
 
@@ -344,6 +346,86 @@ def built(folder, target):
     return target
 
 
+def fields(name, architecture, lines, files):
+    """A package's control file; `files`: the folder whose size is stated."""
+    size = sum(os.lstat(os.path.join(place, one)).st_size for place, _, names in os.walk(files) for one in names)
+    return f"Package: {name}\nVersion: {version()}\nArchitecture: {architecture}\nMaintainer: {maintainer()}\nInstalled-Size: {(size + 1023) // 1024}\n{lines}"
+
+
+def side_package(name, architecture, lines, fill, out):
+    """Makes a package without scripts and configuration: `fill` puts everything below its folder. Returns its path."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.join(place, name)
+        os.umask(0o022)
+        os.makedirs(folder)
+        fill(folder)
+        text = fields(name, architecture, lines, folder)
+        put(os.path.join(folder, "usr/share/doc", name, "changelog.gz"), zipped(changelog().replace("waterh (", f"{name} (", 1)))
+        put(os.path.join(folder, "DEBIAN/control"), text)
+        put(os.path.join(folder, "DEBIAN/md5sums"), output("sh", "-c", "find . -type f ! -path './DEBIAN/*' -printf '%P\\0' | LC_ALL=C sort -z | xargs -0 md5sum", cwd=folder))
+        return built(folder, os.path.join(out, f"{name}_{version()}_{architecture}.deb"))
+
+
+MACHINE_LICENCES = """
+Files: usr/lib/waterh-bench-machine/machine/kernel
+Copyright: Linus Torvalds and others
+License: GPL-2
+Comment: Debian's kernel, unpacked and otherwise unchanged, and in the initrd modules of it. Its source is Debian's source package linux of the same version.
+
+Files: usr/lib/waterh-bench-machine/machine/initrd usr/lib/waterh-bench-machine/machine/bluez-*
+Copyright: the authors of BlueZ, BusyBox, D-Bus, glibc and the libraries that they need
+License: GPL-2
+Comment: Debian's programs as they are. Their sources are Debian's source packages bluez, busybox, dbus, glibc and those of the libraries.
+
+License: GPL-2
+ On Debian systems the licence's text is in /usr/share/common-licenses/GPL-2.
+"""
+
+
+def machine(shipped, out):
+    """Makes the package of the bench machine, which starts without a network; returns its path."""
+    def fill(folder):
+        home = os.path.join(folder, "usr/lib/waterh-bench-machine")
+        put(os.path.join(home, "vm"), source=os.path.join(ROOT, "hardware/vm"), mode=0o755)
+        for name, mode in (("guest", 0o755), ("command", 0o755), ("finish", 0o644), ("eatt.conf", 0o644)):
+            put(os.path.join(home, "machine", name), source=os.path.join(ROOT, "hardware/machine", name), mode=mode)
+        for name in sorted(os.listdir(shipped)):
+            put(os.path.join(home, "machine", name), source=os.path.join(shipped, name))
+        os.makedirs(os.path.join(folder, "usr/bin"))
+        os.symlink("../lib/waterh-bench-machine/vm", os.path.join(folder, "usr/bin/waterh-bench-vm"))
+        doc = os.path.join(folder, "usr/share/doc/waterh-bench-machine")
+        put(os.path.join(doc, "README.md.gz"), zipped(read(os.path.join(ROOT, "hardware/machine/README.md"))))
+        put(os.path.join(doc, "copyright"), copyright_text().split("\nFiles: linked/")[0].rstrip() + "\n" + MACHINE_LICENCES)
+        for example in sorted(glob.glob(os.path.join(ROOT, "hardware/ci/machine*"))):
+            put(os.path.join(doc, "examples", os.path.basename(example)), source=example)
+        help_text = output(os.path.join(ROOT, "hardware/vm"), "--help")
+        put(os.path.join(folder, "usr/share/man/man1/waterh-bench-vm.1.gz"), zipped(manual.plain_page("waterh-bench-vm", "runs a command where there is Bluetooth", help_text, epoch())))
+        put(os.path.join(folder, "usr/share/lintian/overrides/waterh-bench-machine"), source=os.path.join(HERE, "debian/lintian-overrides-machine"))
+
+    return side_package("waterh-bench-machine", output("dpkg", "--print-architecture").strip(), (
+        "Depends: qemu-system-x86\nRecommends: waterh\nSection: utils\nPriority: optional\n"
+        "Description: machine with virtual Bluetooth adapters, for tests\n"
+        " A command runs in a virtual machine with Debian's kernel, system bus and\n bluetoothd and with virtual Bluetooth LE adapters. Neither Bluetooth, nor\n"
+        " /dev/kvm, nor a network is needed. Kernel and initramfs are inside.\n"), fill, out)
+
+
+def documentation(site, out):
+    """Makes the package of the documentation's site, which opens from disk; returns its path."""
+    def fill(folder):
+        doc = os.path.join(folder, "usr/share/doc/waterh-doc")
+        for name in sorted(os.listdir(site)):
+            put(os.path.join(doc, "html", name), source=os.path.join(site, name))
+        put(os.path.join(doc, "copyright"), copyright_text().split("\nFiles: linked/")[0].rstrip() + "\n")
+        put(os.path.join(folder, "usr/share/doc-base/waterh-doc.waterh"), (
+            "Document: waterh\nTitle: WaterH: bottle, gateway and captures\nAuthor: The waterh-bench authors\nAbstract: README, the law of the protocol and of the day, and every target's symbols.\n"
+            "Section: Programming\n\nFormat: HTML\nIndex: /usr/share/doc/waterh-doc/html/index.html\nFiles: /usr/share/doc/waterh-doc/html/*.html\n"))
+
+    return side_package("waterh-doc", "all", (
+        "Section: doc\nPriority: optional\n"
+        "Description: smart bottles by WaterH without a phone app (documentation)\n The README, the law of the bottle's protocol and of the day, and the symbols\n of every target, as a site that opens from disk:\n"
+        " file:///usr/share/doc/waterh-doc/html/index.html\n"), fill, out)
+
+
 def archive(products, out):
     """Makes the archive for other distributions; returns its path."""
     machine = os.uname().machine
@@ -380,14 +462,13 @@ def main():
     if len(words) == 3 and words[0] == "--tree":
         tree(words[1], words[2], programs=False)
         return
-    if len(words) != 2:
+    if len(words) != 4:
         sys.exit(__doc__)
-    products, out = words
+    products, shipped, site, out = words
     os.makedirs(out, exist_ok=True)
     package, text = debian(products, out)
-    named = symbols(products, out)
-    other = archive(products, out)
-    print(json.dumps({"package": package, "symbols": named, "archive": other, "bytes": os.path.getsize(package)}))
+    made = {"package": package, "symbols": symbols(products, out), "archive": archive(products, out), "machine": machine(shipped, out), "documentation": documentation(site, out)}
+    print(json.dumps({**made, "bytes": os.path.getsize(package)}))
     for line in text.splitlines():
         if line.startswith(("Version", "Installed-Size", "Depends")):
             print("  " + line, file=sys.stderr)

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""The bench machine as a package, in a fresh Debian in a folder: it starts there without a network, a second time in a second, and a foreign test meets the
+bottle in it with a Bluetooth library of its own.
+
+usage: machine_package_tests.py FOLDER [SUITE]      FOLDER: where `hardware/bench package` put the packages. SUITE: bookworm (default), trixie. As root; needs PyPI.
+"""
+import os
+import pathlib
+import re
+import shutil
+import sys
+
+from package_tests import System, check, failures, newest, said
+
+HERE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def main(folder, suite):
+    system = System(suite)
+    try:
+        os.makedirs(system.path("/srv"), exist_ok=True)
+        for name in ("waterh", "waterh-bench-machine"):
+            shutil.copy(newest(folder, f"{name}_*.deb"), system.path(f"/srv/{name}.deb"))
+        bleak = re.search(r"^bleak==.*$", (HERE / "Tests/Bench/requirements.txt").read_text(), re.M).group(0)
+        result = system.run("apt-get update -q && apt-get install -y -q --no-install-recommends /srv/waterh.deb /srv/waterh-bench-machine.deb python3-venv", limit=900)
+        check(f"{suite}: apt-get install ./waterh-bench-machine.deb", result.returncode == 0, said(result))
+        first = system.run("waterh-bench-vm -- ls /sys/class/bluetooth", lonely=True, limit=600)
+        check(f"{suite}: it starts without a network", first.returncode == 0 and "hci1" in first.stdout, said(first))
+        again = system.run("waterh-bench-vm -- true", lonely=True, limit=300)
+        took = re.search(r"all ([0-9.]+) s", again.stderr)
+        check(f"{suite}: and once more", again.returncode == 0 and took is not None, said(again))
+        load = os.getloadavg()[0]
+        if took:
+            print(f"        waterh-bench-vm -- true after the first: {took[1]} s, load {load:.0f}", flush=True)
+            if load <= (os.cpu_count() or 1):
+                check(f"{suite}: that takes at most 2 s", float(took[1]) <= 2, took[1])
+        wrong = system.run("waterh-bench-vm --bluez 5.50 -- true", lonely=True)
+        check(f"{suite}: a bluetoothd that is not in it is told", wrong.returncode == 125 and "5.50" in wrong.stderr, said(wrong))
+        example = "/usr/share/doc/waterh-bench-machine/examples/machine_bleak.py"
+        result = system.run(f"python3 -m venv /opt/test && /opt/test/bin/pip install -q {bleak}", limit=300)
+        check(f"{suite}: a test's own library", result.returncode == 0, said(result))
+        for version in ("5.66", "5.82"):
+            result = system.run(f"waterh-bench-vm --bluez {version} -- /opt/test/bin/python {example}", lonely=True, limit=600)
+            check(f"{suite}: the example meets the bottle by bluetoothd {version}", result.returncode == 0 and "250 ml came" in result.stdout, said(result))
+    finally:
+        system.close()
+    print(f"{len(failures)} failed" if failures else "All passed.")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    main(sys.argv[1], (sys.argv + ["bookworm"])[2])

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""A bottle on the air in a test, met by your own Bluetooth library, here bleak: somebody drinks 250 ml, and the drink is read through a real bluetoothd.
+
+run: waterh-bench-vm -- python3 machine_bleak.py      exit code 0: the drink came, and the bottle forgot it when it was acknowledged
+The bottle is on the adapter hci1, and your program on hci0.
+"""
+import asyncio
+import atexit
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+
+from bleak import BleakClient, BleakScanner
+
+FFE4, FFE9 = (f"0000{short}-0000-1000-8000-00805f9b34fb" for short in ("ffe4", "ffe9"))
+folder = tempfile.mkdtemp()
+words = ["--profile", "retail", "--name", "WaterH-CI", "--link", "bluez:hci1", "--control", f"unix:{folder}/control"]
+bottle = subprocess.Popen([(sys.argv + ["waterh-emulator"])[1], "run", *words], stdout=subprocess.PIPE, text=True)
+atexit.register(bottle.kill)  # Also when something below is not as it should be.
+assert bottle.stdout.readline().startswith("ready "), "it says on standard error why it is not ready"
+control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)  # One JSON object a line, each way.
+control.connect(f"{folder}/control")
+answers = control.makefile()
+control.sendall(b'{"do": "sip", "value": 250}\n')
+assert json.loads(answers.readline())["ok"]
+
+
+async def drain():
+    device = await BleakScanner.find_device_by_name("WaterH-CI", timeout=60, bluez={"adapter": "hci0"})
+    assert device, "the bottle was not found"
+    async with BleakClient(device, timeout=60, bluez={"adapter": "hci0"}) as link:
+        values = asyncio.Queue()
+        await link.start_notify(FFE4, lambda _, value: values.put_nowait(bytes(value)))
+        await link.write_gatt_char(FFE9, bytes.fromhex("4754000106"), response=False)  # "Give me the log"
+        frame = b""
+        while len(frame) < 4 or len(frame) < 4 + int.from_bytes(frame[2:4], "big"):
+            value = await asyncio.wait_for(values.get(), 30)
+            frame += value if frame or value[:2] == b"PT" else b""
+        drinks = [int.from_bytes(frame[at + 6:at + 8], "big") for at in range(6, len(frame), 13)]
+        assert drinks == [250], drinks
+        await link.write_gatt_char(FFE9, bytes.fromhex("525000040306000d"), response=False)  # "I have these 13 bytes safe"
+        # A command has no answer. The log, asked for once more, is empty when the bottle has taken it.
+        await link.write_gatt_char(FFE9, bytes.fromhex("4754000106"), response=False)
+        assert (await asyncio.wait_for(values.get(), 30))[:2] != b"PT"
+
+asyncio.run(drain())
+control.sendall(b'{"do": "status"}\n')
+assert json.loads(answers.readline())["status"]["acknowledged"] == 1
+print("250 ml came")
+bottle.terminate()
+sys.exit(bottle.wait(30))
