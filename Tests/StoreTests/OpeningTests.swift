@@ -176,6 +176,55 @@ import TrackerCore
         }
     }
 
+    /// Steps go forward only: what the store was before is a backup beside it, taken while nobody else can write.
+    @Test func whatAStoreWasIsKeptBeforeItIsBroughtUpToDate() throws {
+        let steps = Schema.migrations.count - 2
+        let path = scratch.directory.appendingPathComponent("earlier.sqlite").path
+        func makeOld() throws {
+            let old = try DatabaseQueue(path: path)
+            try old.write { db in
+                for migration in Schema.migrations.prefix(steps) {
+                    try db.execute(sql: migration.sql)
+                    try db.execute(sql: "INSERT INTO migration VALUES (?)", arguments: [migration.name])
+                }
+                try db.execute(sql: """
+                    INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES ('k', 1770070875000, 'UTC', '2026-02-02', 16, 'manual', 0);
+                    PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)
+                    """)
+            }
+            try old.close()
+        }
+        func version(_ file: String) throws -> Int? {
+            let reader = try DatabaseQueue(path: file)
+            defer { try? reader.close() }
+            return try reader.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+        }
+        let kept = OlderStore.name(beside: path, steps: steps)
+        try makeOld()
+
+        // Where it cannot be kept the store stays as it is.
+        try FileManager.default.createDirectory(atPath: kept + ".new", withIntermediateDirectories: false)
+        let refused = #expect(throws: StoreError.self) { _ = try TrackerStore(path: path) }
+        #expect(refused?.what.contains("cannot be kept as it is") == true)
+        #expect(try version(path) == steps)
+        try FileManager.default.removeItem(atPath: kept + ".new")
+
+        let store = try TrackerStore(path: path)
+        #expect(try version(path) == Schema.migrations.count && version(kept) == steps)
+        let mode = try FileManager.default.attributesOfItem(atPath: kept)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let now = try context("2026-02-03T18:00:00Z")
+        _ = try store.logDrink(ml: 500, now)
+        let place = scratch.directory.appendingPathComponent("place").path
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        try store.restore(from: kept, scratch: place)
+        #expect(try store.allDrinks().map(\.ml) == [16], "it is a backup that a restore takes")
+        _ = try TrackerStore(path: path)
+        #expect(try version(kept) == steps, "a store of today is not copied")
+        try store.removeWrittenFiles()
+        #expect(!FileManager.default.fileExists(atPath: kept), "a purge deletes it")
+    }
+
     /// Cut at every page and at odd places: a sentence, or (where nothing needed is missing) a store that works.
     @Test func aCutFileNeverTraps() throws {
         do {

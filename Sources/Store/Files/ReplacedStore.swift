@@ -39,12 +39,12 @@ public enum ReplacedStore {
         StoreError(.inputOutput, "What is to be replaced cannot be kept: \(String(cString: strerror(errno)))", at: file)
     }
 
-    /// Removes what restores have kept (purge).
+    /// Removes what restores have kept, and what the store was before it was brought up to date (purge).
     static func remove(beside store: String) throws {
         let url = URL(fileURLWithPath: store)
         let folder = url.deletingLastPathComponent().path
         guard store != ":memory:", let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
-        for name in names where isOurs(name, of: url.lastPathComponent) { try FileManager.default.removeItem(atPath: folder + "/" + name) }
+        for name in names where isOurs(name, of: url.lastPathComponent) || OlderStore.isOurs(name, of: url.lastPathComponent) { try FileManager.default.removeItem(atPath: folder + "/" + name) }
     }
 
     /// Whether a restore has made this file for that store.

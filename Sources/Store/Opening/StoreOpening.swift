@@ -14,7 +14,7 @@ enum StoreOpening {
             try patiently {
                 let database = try DatabaseQueue(
                     path: file.name, configuration: writing(path: path, beforeStatement: beforeStatement))
-                try Schema.bringUpToDate(database, path: path)
+                try Schema.bringUpToDate(database, path: path) { try OlderStore.keep(file, path: path, steps: $0) }
                 return database
             }
         }

@@ -19,7 +19,8 @@ enum Schema {
         edits, outlets, lights, places, pocket, homes, outletTroubles, toldZones, push, phone, givenPlaces,
     ]
 
-    static func bringUpToDate(_ database: DatabaseQueue, path: String) throws {
+    /// - Parameter before: called with the number of steps that an older store has had, before the first that it takes now, while it is locked for writing.
+    static func bringUpToDate(_ database: DatabaseQueue, path: String, before: (_ steps: Int) throws -> Void = { _ in }) throws {
         let found = try database.read { db in try version(db, path: path, checksColumns: false) }
         guard found < migrations.count else { return }
         // An empty file gets all tables at once, or none: there is nothing in it that would take long, and each transaction waits for the disk.
@@ -27,7 +28,7 @@ enum Schema {
             try database.write { db in
                 // Another process may have taken these steps while we waited for the lock.
                 guard try version(db, path: path) == steps.lowerBound else { return }
-                if steps.lowerBound == 0 { try db.execute(sql: atOnce(migrations)) }
+                if steps.lowerBound == 0 { try db.execute(sql: atOnce(migrations)) } else if steps.lowerBound == found { try before(found) }
                 for step in steps {
                     if steps.lowerBound > 0 { try db.execute(sql: migrations[step].sql) }
                     try db.cachedStatement(sql: "INSERT INTO migration (name) VALUES (?)").execute(arguments: [migrations[step].name])
