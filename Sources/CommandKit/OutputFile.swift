@@ -72,6 +72,14 @@ public final class OutputFile {
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
     public func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 
+    /// The same; what was written is gone from `bytes`, also where the rest could not be: it can be written on from there.
+    /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
+    public func drain(_ bytes: inout [UInt8]) throws {
+        var written = 0
+        defer { bytes.removeFirst(written) }
+        try bytes.withUnsafeBytes { try Self.write($0, to: descriptor, path) { written += $0 } }
+    }
+
     /// What has been written takes its place now, and what is written from here on shows there at once: a recording that others
     /// may look at while it grows.
     public func publish() throws {
@@ -134,11 +142,12 @@ public final class OutputFile {
         guard fsync(old) == 0 else { throw Self.failure(path, errno) }
     }
 
-    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String) throws {
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String, _ wrote: (Int) -> Void = { _ in }) throws {
         var rest = bytes
         while !rest.isEmpty {
             let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count > 0 {
+                wrote(count)
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             } else if errno == EAGAIN {
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

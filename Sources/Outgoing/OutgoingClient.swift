@@ -10,13 +10,15 @@ public struct OutgoingClient: Hashable, Sendable {
     public var limit: Duration
     /// So many bytes of an answer are taken.
     public var answerLimit: Int
+    /// Of a longer answer its beginning is taken, and the exchange ends there: where only the status says something. Otherwise it is a failure.
+    public var cutsAnswers: Bool
     /// A file in PEM with those whose word counts for the server's certificate; `nil`: the system's.
     public var authorities: String?
 
     /// A connection may take at most as long as the whole.
-    public init(limit: Duration = .seconds(10), connectLimit: Duration = .seconds(5), answerLimit: Int = 1 << 20, authorities: String? = nil) {
+    public init(limit: Duration = .seconds(10), connectLimit: Duration = .seconds(5), answerLimit: Int = 1 << 20, cutsAnswers: Bool = false, authorities: String? = nil) {
         (self.limit, self.connectLimit) = (limit, min(connectLimit, limit))
-        (self.answerLimit, self.authorities) = (answerLimit, authorities)
+        (self.answerLimit, self.cutsAnswers, self.authorities) = (answerLimit, cutsAnswers, authorities)
     }
 
     /// Sends it, and waits for the whole answer. A task that is cancelled ends the exchange at once.

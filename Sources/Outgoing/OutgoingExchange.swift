@@ -23,6 +23,7 @@ final class OutgoingExchange: @unchecked Sendable {
     private var headerBytes = 0
     private var body: [UInt8] = []
     private var isTooLong = false
+    private var isCut = false
 
     init(_ request: OutgoingRequest, _ client: OutgoingClient, _ library: CurlLibrary) {
         (self.request, self.client, self.library) = (request, client, library)
@@ -76,7 +77,7 @@ final class OutgoingExchange: @unchecked Sendable {
         guard !isCancelled else { throw Self.cancelled }
         guard curl.multi_add_handle(multi, easy) == CURLM_OK else { throw OutgoingFailure(.libraryMissing, "The HTTP library takes no request") }
         let code = try perform(multi)
-        guard code == CURLE_OK else { throw failure(code, String(cString: words)) }
+        guard code == CURLE_OK || isCut else { throw failure(code, String(cString: words)) }
         return OutgoingAnswer(status: Int(waterh_curl_status(library.table, easy)), headers: headers, body: body)
     }
 
@@ -160,7 +161,8 @@ final class OutgoingExchange: @unchecked Sendable {
     /// - Returns: how many bytes were taken; another number ends the exchange.
     private func took(body bytes: UnsafeRawBufferPointer) -> Int {
         guard body.count + bytes.count <= client.answerLimit else {
-            isTooLong = true
+            (isCut, isTooLong) = (client.cutsAnswers, !client.cutsAnswers)
+            if isCut { body.append(contentsOf: bytes.prefix(client.answerLimit - body.count)) }
             return 0
         }
         body.append(contentsOf: bytes)

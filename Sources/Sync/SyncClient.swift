@@ -14,6 +14,8 @@ public struct SyncClient: Sendable {
     public var base: URL
     /// `Authorization: Bearer TOKEN`.
     public var token: String?
+    /// The server for people: what stands behind its name, in a query say, may be a secret.
+    private var place: String { OutgoingURL.place(base.absoluteString) }
     /// Seconds that one request may take.
     public var timeoutSeconds: Double
     /// Years of sessions fit.
@@ -64,7 +66,7 @@ public struct SyncClient: Sendable {
             } catch let error as SyncTrouble {
                 pass.trouble = error.description
             } catch let error as Refusal {
-                pass.trouble = "The server at \(base) answers nonsense: \(error.description)"
+                pass.trouble = "The server at \(place) answers nonsense: \(error.description)"
             }
         }
         try store.finishSyncPass(pass.merged, trouble: pass.trouble, at: now())
@@ -108,15 +110,15 @@ public struct SyncClient: Sendable {
 
     private func trouble(_ outcome: SendOutcome, _ name: String) -> String {
         switch outcome {
-        case .sent: "The server at \(base) took \(name)."
-        case .refused(let status): "The server at \(base) answered \(name) with status \(status)."
+        case .sent: "The server at \(place) took \(name)."
+        case .refused(let status): "The server at \(place) answered \(name) with status \(status)."
         case .unauthorised(let status):
             token == nil
-                ? "The server at \(base) wants a credential (status \(status)): set sync.token or sync.tokenFile."
-                : "The server at \(base) does not take the credential (status \(status)): set sync.token or sync.tokenFile anew."
+                ? "The server at \(place) wants a credential (status \(status)): set sync.token or sync.tokenFile."
+                : "The server at \(place) does not take the credential (status \(status)): set sync.token or sync.tokenFile anew."
         case .nonsense:
-            "The server at \(base) answered \(name) with something that is no answer of a sync server; perhaps this network wants a login first."
-        case .unreachable: "The server at \(base) cannot be reached."
+            "The server at \(place) answered \(name) with something that is no answer of a sync server; perhaps this network wants a login first."
+        case .unreachable: "The server at \(place) cannot be reached."
         }
     }
 
@@ -137,7 +139,7 @@ public struct SyncClient: Sendable {
     private func query(_ name: String, _ parameters: [String: String]) async throws -> String {
         var components = URLComponents(url: base.appendingPathComponent(name), resolvingAgainstBaseURL: false)
         components?.queryItems = parameters.map { URLQueryItem(name: $0, value: $1) }
-        guard let url = components?.url else { throw SyncTrouble("\(base) is no address that a query can be added to.") }
+        guard let url = components?.url else { throw SyncTrouble("\(place) is no address that a query can be added to.") }
         guard let answer = await exchange("GET", url.absoluteString) else { throw SyncTrouble(trouble(.unreachable, name)) }
         switch answer.status {
         case 200..<300:

@@ -24,6 +24,15 @@ struct DrinkStream: Sendable {
         var known: Int64
         var isAtBeginning: Bool
         var trouble: String?
+        /// Pieces of whole lines up to `position` that are still to be written; of the first a part may be: it goes on from there.
+        var owed: [[UInt8]] = []
+
+        mutating func pay(_ out: OutputFile) throws {
+            while !owed.isEmpty {
+                try out.drain(&owed[0])
+                owed.removeFirst()
+            }
+        }
     }
 
     /// - Parameter position: what the reader has already; `nil`: nothing.
@@ -41,7 +50,7 @@ struct DrinkStream: Sendable {
             } catch is OutputFile.NobodyReads {
                 // Whoever watches the output ends us.
             } catch {
-                let sentence = "\(Failures.explained(error))"
+                let sentence = "\(Failures.explained(error))".replacing("\n", with: " ")
                 if reader.trouble != sentence { Diagnostics.warning(sentence) }
                 reader.trouble = sentence
                 return DayFollower.longestPause
@@ -54,11 +63,11 @@ struct DrinkStream: Sendable {
     private func tell(_ reader: inout Reader) throws {
         let store = try DeskOpening(options, place: place).desk(for: .looking).store
         let out = try OutputFile("-")
-        var bytes: [UInt8] = []
         if reader.isAtBeginning {
-            try out.write(Array(reader.format.opening.utf8))
+            reader.owed.append(Array(reader.format.opening.utf8))
             reader.isAtBeginning = false
         }
+        try reader.pay(out)
         let last = try store.lastDrinkPlace()
         if last < reader.position {
             Diagnostics.warning("Another store has taken its place: all of it is told anew.")
@@ -66,16 +75,17 @@ struct DrinkStream: Sendable {
         }
         while reader.position < last {
             let found = try store.drinkLines(after: reader.position, known: reader.known, through: last, limit: Self.batch)
+            var bytes: [UInt8] = []
             for line in found.lines {
                 let whole = bytes.count
                 reader.format.append(line, to: &bytes)
                 guard bytes.count > Self.piece, whole > 0 else { continue }
-                try out.write(Array(bytes[..<whole]))
+                reader.owed.append(Array(bytes[..<whole]))
                 bytes.removeFirst(whole)
             }
-            try out.write(bytes)
-            bytes.removeAll(keepingCapacity: true)
+            reader.owed.append(bytes)
             reader.position = found.position
+            try reader.pay(out)
         }
         reader.known = last
     }

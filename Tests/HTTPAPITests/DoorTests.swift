@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 import TrackerCore
+import TrackerDesk
 
 /// Who gets in: names, origins, codes, hostile bytes.
 @Suite struct DoorTests {
@@ -108,6 +109,25 @@ import TrackerCore
             }
             #expect(try await house.ask("GET", "/api/v1/settings", headers: away).json["hydration.countSessionWater"] == nil)
             #expect(try await house.ask("GET", "/api/v1/settings").json["hydration.countSessionWater"] as? Bool == false)
+        }
+    }
+
+    /// Whoever knows ntfy's topic reads there by which key its buttons log: a token for looking was one for logging.
+    @Test func anAddressThatIsAsGoodAsASecretIsShownToWhoMayChangeIt() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let names = ["ntfy.url", "webhook.url", "gotify.url", "sync.url"]
+            let given = names.map { "\"\($0)\": \"http://127.0.0.1:9/s3cret\"" }.joined(separator: ", ")
+            #expect(try await house.ask("PATCH", "/api/v1/settings", "{\(given)}", headers: house.page).body.contains("s3cret"))
+            func from(_ scope: Scope) throws -> [String: String] { try house.token(scope).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 } }
+            for scope in [Scope.read, .log, .control] {
+                let all = try await house.ask("GET", "/api/v1/settings", headers: from(scope))
+                #expect(all.status == 200 && !all.body.contains("s3cret") && names.allSatisfy { all.json[$0] as? String == "(set)" })
+                for name in names + ["NTFY.url"] { #expect(try await house.ask("GET", "/api/v1/settings/\(name)", headers: from(scope)).code == "scope") }
+            }
+            let changed = try await house.ask("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2100}"#, headers: from(.control))
+            #expect(changed.status == 200 && !changed.body.contains("s3cret"))
+            #expect(try await house.ask("GET", "/api/v1/settings", headers: from(.admin)).body.contains("s3cret"))
+            #expect(try await house.ask("GET", "/api/v1/settings/ntfy.url").body.contains("s3cret"))
         }
     }
 

@@ -67,6 +67,15 @@ struct OutgoingTests {
         #expect(ContinuousClock.now - began < .seconds(10))
     }
 
+    /// A webhook that answered with a long page was never taken, and told again and again.
+    @Test func ofALongAnswerTheBeginningIsEnoughWhereOnlyTheStatusCounts() async throws {
+        let peer = try await WebPeer()
+        try await peer.rule(#"{"flood": 300000}"#)
+        let client = OutgoingClient(limit: .seconds(10), answerLimit: 1 << 16, cutsAnswers: true)
+        let answer = try await client.send(OutgoingRequest("POST", peer.url, body: [1]))
+        #expect(answer.status == 200 && answer.body.count == 1 << 16)
+    }
+
     @Test func nobodyThere() async throws {
         let port = try Broker.freePort()
         let failure = await #expect(throws: OutgoingFailure.self) { try await client.send(OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic")) }

@@ -27,6 +27,20 @@ import TrackerCore
         return try store.startSession(context()).session
     }
 
+    /// The whole address stood in the log, in the state that everybody on this machine may read, and at the broker.
+    @Test func whatStandsBehindTheServersNameIsToldNowhere() async throws {
+        for user in ["me@", "me:s3cret@"] {
+            let refusal = #expect(throws: SettingRefusal.self) { try store.changeSettings([("sync.url", "http://\(user)127.0.0.1:9/sync")], context()) }
+            #expect(refusal?.sentence.contains("s3cret") == false)
+        }
+        try store.changeSettings([("sync.url", "http://127.0.0.1:9/t0ken?key=s3cret")], context())
+        _ = try store.startSession(context())
+        let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 5))
+        let trouble = try #require(try await client.pass(store, now: { Instant(seconds: Self.now + 10) }, zone: .utc).trouble)
+        #expect(trouble == "The server at http://127.0.0.1:9 cannot be reached.")
+        #expect(try store.syncReport().report.trouble == trouble)
+    }
+
     /// Rows as a hostile or broken server sends them: what each is, and what the reason says.
     static let badSessions: [(String, String)] = [
         (#""startTime": -9223372036854775808"#, "startTime"), (#""startTime": 9223372036854775807"#, "startTime"),

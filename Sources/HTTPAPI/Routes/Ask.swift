@@ -90,21 +90,46 @@ struct Ask: Sendable {
         }
     }
 
-    /// The answer as this caller may see it: the states in it without a session that is no business of the caller's, and no settings or
-    /// presets of Waterline.
-    func veiled(_ answer: Answer) -> Answer {
-        guard !seesWaterline, answer.type == "application/json",
+    /// Whether addresses that are as good as a secret are shown: on this machine, and to who may change them.
+    var seesPlaces: Bool { visit.isLocal || visit.rights.scope(for: person.name).map { $0 >= .admin } ?? false }
+
+    /// The answer as this caller may see it: the states in it without a session that is no business of the caller's, no settings or
+    /// presets of Waterline, and of secret addresses only that they are set.
+    func veiled(_ answer: Answer) -> Answer { withoutPlaces(withoutWaterline(answer)) }
+
+    private func withoutPlaces(_ answer: Answer) -> Answer {
+        guard !seesPlaces else { return answer }
+        return changed(answer) { object in
+            func veil(_ settings: inout [String: Any]) {
+                for (name, value) in settings where SettingReach.isSecretPlace(name) && value is String { settings[name] = "(set)" }
+            }
+            veil(&object)
+            guard var settings = object["settings"] as? [String: Any] else { return }
+            veil(&settings)
+            object["settings"] = settings
+        }
+    }
+
+    private func withoutWaterline(_ answer: Answer) -> Answer {
+        guard !seesWaterline else { return answer }
+        return changed(answer) { object in
+            if var state = object["state"] as? [String: Any] {
+                state["waterline"] = NSNull()
+                object["state"] = state
+            }
+            object = object.filter { !SettingReach.isOfWaterline($0.key) && $0.key != "presets" }
+            if let settings = object["settings"] as? [String: Any] { object["settings"] = settings.filter { !SettingReach.isOfWaterline($0.key) } }
+            if let reminders = object["reminders"] as? [[String: Any]] {
+                object["reminders"] = reminders.filter { ($0["kind"] as? String)?.hasPrefix("waterline") != true }
+            }
+        }
+    }
+
+    private func changed(_ answer: Answer, _ change: (inout [String: Any]) -> Void) -> Answer {
+        guard answer.type == "application/json",
             var object = try? JSONSerialization.jsonObject(with: Data(answer.bytes.readableBytesView)) as? [String: Any]
         else { return answer }
-        if var state = object["state"] as? [String: Any] {
-            state["waterline"] = NSNull()
-            object["state"] = state
-        }
-        object = object.filter { !SettingReach.isOfWaterline($0.key) && $0.key != "presets" }
-        if let settings = object["settings"] as? [String: Any] { object["settings"] = settings.filter { !SettingReach.isOfWaterline($0.key) } }
-        if let reminders = object["reminders"] as? [[String: Any]] {
-            object["reminders"] = reminders.filter { ($0["kind"] as? String)?.hasPrefix("waterline") != true }
-        }
+        change(&object)
         guard let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes]) else { return answer }
         var veiled = answer
         veiled.bytes = ByteBuffer(bytes: data)

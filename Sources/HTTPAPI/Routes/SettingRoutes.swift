@@ -17,6 +17,7 @@ enum SettingRoutes {
             try ask.allowQuery([])
             let name = try ask.part("name")
             try check(ask, [name])
+            if !ask.seesPlaces, SettingReach.isSecretPlace(name) { try ask.visit.refuse(.admin, isKnown: true) }
             return .json(try ask.person.desk().setting(name))
         }
         table.write(.patch, "settings", needs: .control) { ask, desk, fields in
@@ -26,7 +27,7 @@ enum SettingRoutes {
             let changes = try given.map { (name: $0.key, text: try text($0.value, of: $0.key)) }
             guard !changes.isEmpty else { throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.") }
             _ = try desk.set(changes)
-            return .json(try desk.settings())
+            return ask.veiled(.json(try desk.settings()))
         }
         table.write(.post, "setup", needs: .control) { ask, desk, fields in
             let names = [

@@ -83,7 +83,10 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
             .compactMap(\.self).joined(separator: ", ")
     }
 
-    func client(limit: Duration) -> OutgoingClient { OutgoingClient(limit: limit, answerLimit: 64 << 10, authorities: authorities) }
+    /// Of a webhook's answer, and of a push service's, the status alone counts, however long a page stands behind it.
+    func client(limit: Duration) -> OutgoingClient {
+        OutgoingClient(limit: limit, answerLimit: 64 << 10, cutsAnswers: service == .webhook || service == .push, authorities: authorities)
+    }
 
     /// A page of the person's, as a phone finds it.
     func page(_ path: String) -> String? { publicURL.map { $0 + (person.map { "/people/\($0)" } ?? "") + (path == "/" ? "/" : path) } }

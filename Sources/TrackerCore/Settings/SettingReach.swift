@@ -19,6 +19,10 @@ public enum SettingReach: Sendable, Comparable {
         }
     }
 
+    /// Whether a setting's value may be as good as a secret: the topic of an address is all that protects ntfy's, and a webhook's address may hold a
+    /// token. Whoever may not change it does not read it. Names are taken in any letters.
+    public static func isSecretPlace(_ name: String) -> Bool { name.lowercased().hasSuffix(".url") && SettingReach(of: name) == .others }
+
     /// Whether a setting says something of Waterline, which is shown and changed only where Waterline is. Names are taken in any letters.
     public static func isOfWaterline(_ name: String) -> Bool {
         let name = name.lowercased()

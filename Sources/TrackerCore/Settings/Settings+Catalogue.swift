@@ -114,7 +114,7 @@ extension Settings {
         ] + (credential == "secret" ? [text("templateFile", \.templateFile, fileRule, isFile)] : [])
     }
 
-    private static let webRule = "It must be an address that begins with http:// or https://, or unset."
+    private static let webRule = "It must be an address that begins with http:// or https://, without user and password, or unset."
 
     private static let quickAdd = SettingEntry(
         name: "hydration.quickAddMl", rule: "It must be 1 to 12 amounts from 1 to 2000 ml, with commas between.",
@@ -151,7 +151,8 @@ extension Settings {
     @Sendable static func isURL(_ text: String, _ schemes: [String]) -> Bool {
         guard let colon = text.range(of: "://"), schemes.contains(text[..<colon.lowerBound].lowercased()) else { return false }
         let host = text[colon.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        return !host.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 }
+        // A user and a password have settings of their own, which are shown nowhere.
+        return !host.isEmpty && !host.contains("@") && text.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 }
     }
 
     @Sendable static func isEndpoint(_ text: String) -> Bool {
