@@ -106,6 +106,17 @@ class Looks(PageCase):
         self.open("/", ".vessel")
         self.says("#title", "Trinken")
 
+    def test_twice_as_large_on_a_narrow_phone_nobody_scrolls_in_two_directions(self):
+        tracker("log", 400)
+        self.open("/pair", "input.code")
+        for language in ("en", "de"):
+            self.script(f"localStorage.setItem('waterh.language', '\"{language}\"')")
+            self.emulate(180, 400)
+            for path, ready in PAGES.items():
+                with self.subTest(path=path, language=language):
+                    self.open(path, ready)
+                    self.assertLessEqual(self.script("return document.documentElement.scrollWidth - innerWidth"), 0)
+
     def test_right_to_left_holds(self):
         for path, ready in PAGES.items():
             self.emulate(320, 640)
