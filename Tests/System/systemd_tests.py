@@ -107,7 +107,7 @@ def main():
     failed = []
     for suite in suites:
         base = system(suite, package)
-        with tempfile.TemporaryDirectory(prefix="waterh-systemd-") as folder:
+        with tempfile.TemporaryDirectory(prefix="waterh-systemd-", dir="/var/tmp") as folder: # Debian 13 lays its own /tmp over this one.
             os.chmod(folder, 0o755) # apt reads packages as a user without rights.
             shutil.copy(package, os.path.join(folder, "waterh.deb"))
             another(package, folder, "older", lambda version: "0.0.1+" + version)
