@@ -1,5 +1,7 @@
 import Foundation
 @testable import HTTPAPI
+import Store
+import Support
 import Synchronization
 import Testing
 import TrackerCore
@@ -109,6 +111,18 @@ import TrackerDesk
             }
             #expect(try await house.ask("GET", "/api/v1/settings", headers: away).json["hydration.countSessionWater"] == nil)
             #expect(try await house.ask("GET", "/api/v1/settings").json["hydration.countSessionWater"] as? Bool == false)
+        }
+    }
+
+    @Test func aServiceWhoseStoreWasTakenAwayIsNotReady() async throws {
+        let folder = try TemporaryFolder()
+        try await ServedHousehold.serve(try TrackerStore(path: folder.file("s.sqlite"))) { house async throws in
+            _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: house.page)
+            #expect(try await house.ask("GET", "/readyz").status == 200)
+            try FileManager.default.moveItem(atPath: folder.file("s.sqlite"), toPath: folder.file("t.sqlite"))
+            let reply = try await house.ask("GET", "/readyz")
+            #expect(reply.status >= 500 && reply.code == "storeWasRemoved", "\(reply)")
+            #expect(try await house.ask("GET", "/healthz").status == 200)
         }
     }
 

@@ -260,6 +260,20 @@ import TrackerCore
         #expect(throws: StoreError.self) { _ = try store.append([entry(hour: 4)]) }
     }
 
+    /// What was refused with "the file was removed" stood in the moved file all the same: whoever brought it back and tried again had it twice.
+    @Test func whatIsRefusedIsNotInTheFileThatWasMovedAway() throws {
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.logDrink(ml: 100, try context("2026-02-02T12:00:00Z"))
+        let away = scratch.path + "-away"
+        for suffix in ["", "-wal", "-shm"] { try FileManager.default.moveItem(atPath: scratch.path + suffix, toPath: away + suffix) }
+        #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z")) }
+        #expect(throws: StoreError.self) { try store.checkPlace() }
+        for suffix in ["", "-wal", "-shm"] { try FileManager.default.moveItem(atPath: away + suffix, toPath: scratch.path + suffix) }
+        try store.checkPlace()
+        _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z"))
+        #expect(try store.allDrinks().map(\.ml) == [100, 200])
+    }
+
     /// `restore /etc/passwd` took the rights of all others from it before it said that this is no store.
     @Test(arguments: [false, true]) func aFileOfAnotherKeepsItsRights(isDatabase: Bool) throws {
         if isDatabase {

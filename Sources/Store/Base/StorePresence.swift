@@ -22,6 +22,13 @@ final class StorePresence: Sendable {
 
     init(_ path: String) { file = Identity(path) }
 
+    /// Before a write: it is better refused than kept where nobody will find it, and done once more when the file is back.
+    /// - Throws: `StoreError`.
+    func checkFile(_ path: String) throws {
+        guard let file, Identity(path) != file else { return }
+        throw StoreError(.cannotOpen, "The store's file was removed or replaced while it was open; nothing was written", at: path, code: "storeWasRemoved")
+    }
+
     /// To be called after a commit.
     /// - Throws: `StoreError`, where what was just written is in a file that nobody will find.
     func check(_ path: String) throws {

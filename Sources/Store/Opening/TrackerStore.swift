@@ -137,12 +137,13 @@ public struct TrackerStore: Sendable {
     }
 
     /// - Throws: `StoreError`, where the file that was opened is not the one that stands there now.
-    func checkPlace() throws { try place?.check(path) }
+    public func checkPlace() throws { try place?.check(path) }
 
     private func mustWrite() throws {
         guard access == .writing else {
             throw StoreError(.readOnly, "The store was opened to look only, nothing was changed", at: path, code: "openedToLook")
         }
+        try place?.checkFile(path)
     }
 
     /// Whether anything was written through this store since it was opened.
