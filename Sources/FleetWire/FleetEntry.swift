@@ -70,8 +70,9 @@ public struct FleetEntry: Hashable, Sendable {
         public init(raw: String, received: Instant) { (self.raw, self.received) = (raw, received) }
     }
 
+    /// That there is a session is the person's business: its water has a key like another drink's here.
     public init(person: String?, store: String, generation: Int = 0, place: Int64, key: String, drink: Fact?, record: Record? = nil) {
-        (self.person, self.store, self.place, self.key, self.drink, self.record) = (person, store, place, key, drink, record)
+        (self.person, self.store, self.place, self.key, self.drink, self.record) = (person, store, place, Drink.veiled(key), drink, record)
         self.generation = generation
     }
 
@@ -139,7 +140,7 @@ extension FleetEntry: Codable {
         guard Self.generations.contains(generation) else { throw Malformed(description: "there is no generation \(generation) of a store") }
         place = try fields.decode(Int64.self, forKey: .place)
         guard place > 0 else { throw Malformed(description: "place \(place) is none: places begin at 1") }
-        key = try Self.text(fields, .key, Self.keyLimit)
+        key = Drink.veiled(try Self.text(fields, .key, Self.keyLimit))
         if fields.contains(.at) {
             let zone = try Self.text(fields, .zone, 64)
             guard (try? Zone(zone)) != nil else { throw Malformed(description: "there is no time zone \"\(zone)\"") }

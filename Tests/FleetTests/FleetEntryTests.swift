@@ -24,6 +24,16 @@ struct FleetEntryTests {
         #expect(all.map(\.bottle) == ["A4:C1:38:01:02:03", nil, nil])
     }
 
+    /// The fleet was told `session|ID`, and so of whom there is an evening.
+    @Test func aSessionsWaterIsADrinkLikeAnother() throws {
+        #expect(Self.entry(key: "session|087e").key == "087e" && Self.entry(key: "session|").key == "session|")
+        // Also where an older gateway tells it.
+        let told = try FleetLines.bytes([Self.entry(key: "087e")])
+        let older = String(decoding: told, as: UTF8.self).replacing("\"087e\"", with: "\"session|087e\"")
+        #expect(older.contains("session|"))
+        #expect(try FleetLines(Array(older.utf8)).entries == [Self.entry(key: "087e")])
+    }
+
     @Test func aLineThatIsCutIsPoisonAndNothingElse() throws {
         let whole = try FleetLines.bytes([Self.entry()])
         for end in 1..<(whole.count - 1) {

@@ -46,6 +46,16 @@ import TrackerDesk
         #expect(try take() == ["cut.json: 1 drink added, 0 known already."])
     }
 
+    @Test func aNameThatIsNoTextIsTold() throws {
+        let made = [UInt8](folder.file("Caf").utf8) + [0xE9] + [UInt8](".csv".utf8) + [0]
+        let descriptor = made.withUnsafeBufferPointer { $0.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_WRONLY | O_CREAT, 0o600) } }
+        try #require(descriptor >= 0)
+        close(descriptor)
+        try put("whole.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
+        let told = try take()
+        #expect(told.count == 2 && told[0].contains("no UTF-8") && told[1].hasPrefix("whole.csv: 1 drink added"), "\(told)")
+    }
+
     /// Phones write a file a day, and nobody takes them away: what is new has its turn however many old ones there are.
     @Test func anyNumberOfFilesIsTakenInOneAfterTheOther() throws {
         for number in 0..<450 { try put("drinks-\(1000 + number).csv", ["startDate,value_ml", "2026-06-14T09:\(10 + number / 60):\(10 + number % 50)+02:00,\(1 + number)"]) }

@@ -54,5 +54,5 @@ extension Drink {
     }
 
     /// A key that does not say that there is a session.
-    public static func veiled(_ key: String) -> String { key.hasPrefix(sessionKeys) ? String(key.dropFirst(sessionKeys.count)) : key }
+    public static func veiled(_ key: String) -> String { key.hasPrefix(sessionKeys) && key != sessionKeys ? String(key.dropFirst(sessionKeys.count)) : key }
 }

@@ -40,7 +40,12 @@ extension TrackerDesk {
             guard reports.count < Self.mostFiles else { break }
             var found = stat()
             let path = "\(folder)/\(name)"
-            guard lstat(path, &found) == 0, found.st_mode & S_IFMT == S_IFREG else { continue }
+            guard lstat(path, &found) == 0 else {
+                // Its bytes are no text, and so the name that we were given is not quite its own.
+                if name.contains("\u{FFFD}") { reports.append(InboxReport(name: name, trouble: "Its name is no UTF-8, and so it cannot be opened here. Give it another name.")) }
+                continue
+            }
+            guard found.st_mode & S_IFMT == S_IFREG else { continue }
             let mark = "\(found.st_size) \(found.st_mtim.tv_sec).\(found.st_mtim.tv_nsec)"
             guard try store.inboxMark(name) != mark else { continue }
             do {
