@@ -16,8 +16,5 @@ public enum OutgoingURL {
         return host.isEmpty ? nil : String(host)
     }
 
-    /// Whether it carries a user or a password.
-    public static func hasCredentials(_ url: String) -> Bool { url.firstRange(of: "://").map { authority(url, behind: $0).contains("@") } ?? false }
-
     private static func authority(_ url: String, behind scheme: Range<String.Index>) -> Substring { url[scheme.upperBound...].prefix { !"/?#".contains($0) } }
 }

@@ -54,7 +54,8 @@ struct SettingEffect: Sendable {
             let server = try await Self.server(token: "s3cret")
             let world = try World()
             return try await world.live(lines.map { $0.replacing("SERVER", with: server.address).replacing("FOLDER", with: world.folder.path) }, change)
-                .replacing(server.address, with: "SERVER")
+                // Of its address the place alone is told, and the port is another one each time.
+                .replacing(server.address, with: "SERVER").replacing(server.address.replacing("/sync", with: ""), with: "SERVER")
         case .poll(let names):
             return try await World().poll(names, change)
         case .engine(let look):

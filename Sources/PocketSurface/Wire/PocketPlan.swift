@@ -43,9 +43,6 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
         publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         let name = service.rawValue
         template = try own.templateFile.map(Self.template(in:))
-        guard !OutgoingURL.hasCredentials(url) else {
-            throw WrongInput("\(name)Url", "\(name).url holds no user and no password: \(name).\(service.credential) is for that.")
-        }
         if authorities != nil, !url.lowercased().hasPrefix("https://") {
             throw WrongInput("\(name)NotEncrypted", "\(name).caFile is set, but \(name).url is not encrypted: it is to begin with https://.")
         }
