@@ -5,7 +5,7 @@ public enum RepeatedKey {
     /// The first key of the outermost object that stands there again, however it is written.
     /// - Parameter json: one whole JSON object; of anything else nothing is said.
     public static func first(in json: some Sequence<UInt8>) -> String? {
-        var (depth, isInText, isEscaped, isKey) = (0, false, false, false)
+        var (depth, isObject, isInText, isEscaped, isKey) = (0, false, false, false, false)
         var text: [UInt8] = []
         var seen: Set<String> = []
         for byte in json {
@@ -30,9 +30,10 @@ public enum RepeatedKey {
                 text = isKey ? [byte] : []
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
-                isKey = depth == 1 && byte == UInt8(ascii: "{")
+                if depth == 1 { isObject = byte == UInt8(ascii: "{") }
+                isKey = depth == 1 && isObject
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-            case UInt8(ascii: ","): isKey = depth == 1
+            case UInt8(ascii: ","): isKey = depth == 1 && isObject
             default: break
             }
         }
