@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 
-from package_tests import System, check, failures, said
+from package_tests import System, check, end, said
 
 ADDON = pathlib.Path(__file__).resolve().parents[2] / "hardware/homeassistant/addon"
 INGRESS = "/api/hassio_ingress/Xk3_token-1"
@@ -65,8 +65,7 @@ def main(package):
         check("the drinks are where backups look", system.path("/data/waterh.sqlite").exists())
     finally:
         system.close()
-    print(f"{len(failures)} failed" if failures else "All passed.")
-    sys.exit(1 if failures else 0)
+    end()
 
 
 if __name__ == "__main__":

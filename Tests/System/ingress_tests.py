@@ -20,7 +20,7 @@ ADDON = pathlib.Path(__file__).resolve().parents[2] / "hardware/homeassistant/ad
 MOUNT = "/api/hassio_ingress/Xk3_token-1"
 
 
-class Ingress(unittest.TestCase):
+class Ingress(browser.Patient, unittest.TestCase):
     """The add-on's service and nginx, and another nginx in the place of Home Assistant, which takes the path away."""
 
     @classmethod
@@ -60,13 +60,6 @@ http {{ {own} server {{ listen 127.0.0.1:{cls.outside}; location {MOUNT}/ {{
         for program in cls.programs:
             program.wait(LIMIT)
         cls.folder.cleanup()
-
-    def until(self, condition, why):
-        end = time.monotonic() + LIMIT
-        while not condition():
-            if time.monotonic() > end:
-                self.fail(f"{why}; at {self.driver.current_url}: {self.driver.get_log('browser')}")
-            time.sleep(0.05)
 
     def script(self, code, *arguments):
         return self.driver.execute_script(code, *arguments)

@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 
-from package_tests import System, check, failures, newest, said
+from package_tests import System, check, end, newest, said
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -44,8 +44,7 @@ def main(folder, suite):
             check(f"{suite}: the example meets the bottle by bluetoothd {version}", result.returncode == 0 and "250 ml came" in result.stdout, said(result))
     finally:
         system.close()
-    print(f"{len(failures)} failed" if failures else "All passed.")
-    sys.exit(1 if failures else 0)
+    end()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,12 @@ STORE = "/var/lib/waterh/waterh.sqlite"
 failures = []
 
 
+def end():
+    """The verdict, and the exit code with it."""
+    print(f"{len(failures)} failed" if failures else "All passed.")
+    sys.exit(1 if failures else 0)
+
+
 def check(what, holds, detail=""):
     print(("ok      " if holds else "FAILED  ") + what, flush=True)
     if not holds:
@@ -308,8 +314,7 @@ def main():
     package, archive, symbols = newest(folder, "waterh_*.deb"), newest(folder, "waterh-*.tar.gz"), newest(folder, "waterh-dbgsym_*.deb")
     for suite in suites:
         debian(suite, package, archive, symbols)
-    print(f"{len(failures)} failed" if failures else "All passed.")
-    sys.exit(1 if failures else 0)
+    end()
 
 
 if __name__ == "__main__":

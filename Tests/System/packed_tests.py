@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from package_tests import LIMIT, check, failures, newest, said
+from package_tests import LIMIT, check, end, newest, said
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = HERE / ".build"
@@ -35,8 +35,7 @@ def main(folder):
         for one in packages + [newest(folder, "waterh-*.tar.gz")]:
             other = os.path.join(again, os.path.basename(one))
             check(f"{os.path.basename(one)} packed again is the same to the byte", os.path.exists(other) and checksum(one) == checksum(other))
-    print(f"{len(failures)} failed" if failures else "All passed.")
-    sys.exit(1 if failures else 0)
+    end()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ LIMIT = 30
 options = None
 
 
-class People(unittest.TestCase):
+class People(browser.Patient, unittest.TestCase):
     """One service without a bottle, and two days."""
 
     @classmethod
@@ -52,13 +52,6 @@ class People(unittest.TestCase):
         cls.service.terminate()
         cls.service.wait(LIMIT)
         cls.folder.cleanup()
-
-    def until(self, condition, why):
-        end = time.monotonic() + LIMIT
-        while not condition():
-            if time.monotonic() > end:
-                self.fail(f"{why}; at {self.driver.current_url}: {self.driver.get_log('browser')}")
-            time.sleep(0.05)
 
     def text(self, selector):
         return self.driver.execute_script("return document.querySelector(arguments[0])?.textContent ?? ''", selector)

@@ -63,6 +63,17 @@ def zone_at(hour):
     return "Etc/UTC" if offset == 0 else f"Etc/GMT{-offset:+d}"
 
 
+class Patient:
+    """Waits for what a page comes to, for suites that have a `driver` and begin their service themselves."""
+
+    def until(self, condition, why):
+        end = time.monotonic() + 2 * LIMIT
+        while not condition():
+            if time.monotonic() > end:
+                self.fail(f"{why}; at {self.driver.current_url}: {self.driver.get_log('browser')}")
+            time.sleep(0.05)
+
+
 class PageCase(unittest.TestCase):
     maxDiff = None
     # Whoever opens a page is told at once what is due: only where a test is about that.
