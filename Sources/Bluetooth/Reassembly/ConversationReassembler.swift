@@ -14,6 +14,9 @@ public struct ConversationReassembler {
     /// A checksum from the air was seen to be right: so the capture keeps real ones, and a wrong one means damage.
     var hasSeenRightCRC = false
 
+    /// Leaves notifications and indications out: for a reader of discovery only, who has a whole capture to get through.
+    public var skipsValues = false
+
     /// Knows what frames of some kind may hold; asked only where fragments of both directions mingle and nothing says whose they are.
     let fits: PartJudge?
 
@@ -216,6 +219,7 @@ public struct ConversationReassembler {
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard pdu.byteCount > 0 else { return try drop(.emptyPDU, table.slots[slot].observed, emit) }
+        if skipsValues, pdu.u8(0) == ATTOpcode.notification.rawValue || pdu.u8(0) == ATTOpcode.indication.rawValue { return }
         try emit(
             .att(ATTObservation(
                 frame: packet.frame, time: packet.time, connection: table.slots[slot].observed, direction: direction, bearer: bearer)),

@@ -37,7 +37,9 @@ public struct Foresight {
             tables[Key(connection: side.connection.id, isHost: side.isHost)] = table
             if !side.isHost, side.table.hasBottle, let address = side.connection.peer { byAddress[address] = table }
         }
-        _ = try? file.forEachEvent(from: reassembler) { event, bytes in try reader.receive(event, bytes) }
+        var discovery = reassembler
+        discovery.skipsValues = true
+        _ = try? file.forEachEvent(from: discovery) { event, bytes in try reader.receive(event, bytes) }
         (self.tables, self.byAddress) = (tables, byAddress)
         for peer in reader.peers {
             guard let name = peer.name, BottleName.isBottle(name) else { continue }
