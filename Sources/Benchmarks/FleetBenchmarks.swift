@@ -129,7 +129,7 @@ enum FleetBenchmarks {
         try connection.script("""
             INSERT INTO person (name) SELECT 'person-' || n FROM generate_series(1, 10000) n;
             INSERT INTO entry (person, key, gateway, store, place, at, zone, day, ml, deleted, changed)
-            SELECT 'person-' || n, 'k' || d || '-' || i, 'g', 's', d * 10 + i, (\(start) + d * 86400 + i * 3600) * 1000, 'UTC', to_timestamp(\(start) + d * 86400)::date, 250, false, 1
+            SELECT 'person-' || n, 'k' || d || '-' || i, 'g', 's', d * 10 + i, (\(start) + d * 86400 + i * 3600) * 1000::bigint, 'UTC', to_timestamp(\(start) + d * 86400)::date, 250, false, 1
             FROM generate_series(1, 10000) n, generate_series(0, 7) d, generate_series(1, 8) i;
             ANALYZE
             """)
