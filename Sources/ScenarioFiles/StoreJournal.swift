@@ -22,6 +22,7 @@ struct StoreJournal: ScenarioJournal {
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try store.append(entries) }
     func recall(_ names: BottleNames) throws -> BottleMemory { try store.recall(names) }
     func adopt(_ names: BottleNames) throws { try store.adopt(names) }
+    func isOwn(_ bottle: String) throws -> Bool { try store.isOwn(bottle) }
     func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         try store.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
     }

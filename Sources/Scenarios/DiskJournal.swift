@@ -57,6 +57,8 @@ final class DiskJournal: Journal {
         try base.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
     }
 
+    func isOwn(_ bottle: String) throws -> Bool { try base.isOwn(bottle) }
+
     func recall(_ names: BottleNames) throws -> BottleMemory { try base.recall(names) }
 
     func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {

@@ -27,6 +27,8 @@ public struct EngineRig<Peer: ScriptedPeer> {
     private var queue: [(at: MonotonicInstant, event: EngineEvent)] = []
     /// Effects until the kill; never reached from -1.
     private var left = -1
+    /// What somebody else does before so many effects have been performed.
+    public var meanwhile: (effects: Int, act: @Sendable () -> Void)?
 
     public init(options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant, hasRadio: Bool = false, held: HeldConnection? = nil) {
         engine = GatewayEngine(options: options, linkName: "unix:test.sock", hasRadio: hasRadio, held: held)
@@ -95,6 +97,7 @@ public struct EngineRig<Peer: ScriptedPeer> {
             for effect in engine.handle(events.removeFirst(), at: now, wall: wall) {
                 guard left != 0 else { return PollReport() }
                 left -= 1
+                if let meanwhile, effects.count == meanwhile.effects { meanwhile.act() }
                 effects.append(effect)
                 switch effect {
                 case .link(let request):

@@ -99,10 +99,16 @@ public final class MemoryJournal: Journal {
     public func adopt(_ names: BottleNames) throws {
         guard state.withLock({ !$0.isOwn(names) }) else { return }
         try write { state in
+            if names.wasOwn, let bottle = state.known(names.identity), !state.bottles[bottle].isOwn { throw ReleasedBottle(names.identity) }
             state.introduce(names)
             state.bottles[state.identifier(of: names.identity)].isOwn = true
         }
     }
+
+    public func isOwn(_ bottle: String) throws -> Bool { state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn } ?? true } }
+
+    /// A person lets it go.
+    public func release(_ bottle: String) { state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn = false } } }
 
     /// Identities and aliases of the journal's own bottles.
     public var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }

@@ -61,6 +61,34 @@ import TrackerCore
         }
     }
 
+    /// `adopt --release` while a service polls the bottle, before any effect of the poll: what was stored stays, nothing is acknowledged afterwards, and the bottle does not
+    /// become the store's own again. Only what was asked of the journal right before may be on its way.
+    @Test func `a bottle that is let go while it is polled is let go`() throws {
+        let own = [OwnBottle(identities: [Self.address])]
+        var (number, released, refused) = (0, 0, 0)
+        while true {
+            let journal = MemoryJournal()
+            try journal.adopt(BottleNames(Self.address))
+            var rig = EngineRig(options: options { $0.own = own }, peer: ScriptedBottle(records: drinks(5)), journal: journal, start: evening)
+            rig.meanwhile = (number, { journal.release(Self.address) })
+            let report = try rig.run()
+            guard rig.effects.count > number else { break }
+            released += 1
+            #expect(journal.own.isEmpty, "let go before effect \(number)")
+            func isAcknowledgement(_ effect: EngineEffect) -> Bool {
+                guard case .link(.write(_, let bytes, _)) = effect, case .acknowledge = HostCommand(decoding: bytes) else { return false }
+                return true
+            }
+            let late = rig.effects.indices.filter { $0 > number && isAcknowledgement(rig.effects[$0]) }
+            #expect(late.isEmpty, "let go before effect \(number), acknowledged at \(late)")
+            if report.failure?.kind == .notOurs { refused += 1 }
+            // Nothing is lost: what the bottle holds no more is stored.
+            #expect(drinks(5).allSatisfy { journal.holds($0) || rig.peer.records.contains($0) }, "let go before effect \(number)")
+            number += 1
+        }
+        #expect(released > 10 && refused > 3, "\(released) \(refused)")
+    }
+
     /// Dated when it was fresh, and delivered again when it is too old to be dated: it keeps its date, and nothing is suspect.
     @Test(arguments: [false, true]) func `a duplicate that has a date is no suspect`(_ trusts: Bool) throws {
         let journal = MemoryJournal()

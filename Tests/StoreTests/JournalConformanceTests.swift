@@ -450,6 +450,22 @@ import TrackerCore
         #expect(try journal.append([read()]) == [.duplicate])
     }
 
+    /// A person lets it go between a poll's first look and its bottle's first answer.
+    @Test(arguments: Kind.allCases) func `a bottle that was let go while it was polled is not taken back`(_ kind: Kind) throws {
+        let journal = try kind.make()
+        let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
+        for name in [old, new] { try journal.adopt(BottleNames(name)) }
+        #expect(try journal.isOwn(old) && journal.isOwn("A4:C1:38:00:00:03"), "of one that nobody knows nothing is known")
+        if let store = journal as? TrackerStore { try store.releaseBottle(old) } else { (journal as? MemoryJournal)?.release(old) }
+        var names = BottleNames(old)
+        names.wasOwn = true
+        #expect(throws: ReleasedBottle(old)) { try journal.adopt(names) }
+        #expect(try !journal.isOwn(old) && journal.isOwn(new))
+        // Who names it, or has it in an empty store, means it.
+        try journal.adopt(BottleNames(old))
+        #expect(try journal.isOwn(old))
+    }
+
     @Test(arguments: Kind.allCases) func `what a journal has of a dump is told by when it came`(_ kind: Kind) throws {
         let journal = try kind.make()
         let bottle = "A4:C1:38:00:00:01"

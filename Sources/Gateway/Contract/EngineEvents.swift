@@ -51,7 +51,8 @@ public enum JournalRequest: Hashable, Sendable {
     case unsettled(bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after: Int64, limit: Int)
     case noteClockSetting(bottle: String, ClockMark, wasNear: Bool)
     case likeness(log: [[UInt8]], bottle: String)
-    case standing(records: [[UInt8]], bottle: String)
+    /// - Parameter isOwn: the bottle has to be the journal's own still.
+    case standing(records: [[UInt8]], bottle: String, isOwn: Bool)
     case finishPoll(PollRecord)
 }
 
@@ -66,6 +67,8 @@ public enum JournalReply: Hashable, Sendable {
     case likeness(LogLikeness)
     case standing([Instant?])
     case finished
+    /// A person has let the bottle go since the poll began. The sentence says so.
+    case released(String)
     /// The request failed; none of it is stored. The sentence says why.
     case failed(String)
 }
@@ -89,11 +92,15 @@ extension Journal {
                 try noteClockSetting(of: bottle, mark, wasNear: wasNear)
                 return .clockSettingNoted
             case .likeness(let log, let bottle): return .likeness(try likeness(of: log, to: bottle))
-            case .standing(let records, let bottle): return .standing(try standing(of: records, from: bottle))
+            case .standing(let records, let bottle, let isOwn):
+                guard try !isOwn || self.isOwn(bottle) else { throw ReleasedBottle(bottle) }
+                return .standing(try standing(of: records, from: bottle))
             case .finishPoll(let record):
                 try finishPoll(record)
                 return .finished
             }
+        } catch let released as ReleasedBottle {
+            return .released("\(released)")
         } catch {
             return .failed("\(error)")
         }

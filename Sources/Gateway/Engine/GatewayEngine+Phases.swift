@@ -115,7 +115,7 @@ extension GatewayEngine {
         phaseDeadline = nil
         if let sentence = session.keeper.failure, work.report.failure == nil, end == .finished || !isFailure(end) {
             work.report.failure = PollFailure(
-                .cannotStore, sentence)
+                session.keeper.failureKind, sentence)
             return disconnect(then: .finish)
         }
         switch end {

@@ -94,7 +94,9 @@ extension BottleSession {
         guard !work.isAnswered, work.isRecalled, work.options.job == .poll, !work.options.isRecording else { return }
         work.isAnswered = true
         work.report.isAdopted = work.options.own.isEmpty
-        keeper.adopt(work.names, &work)
+        var names = work.names
+        names.wasOwn = work.options.own.contains { $0.answers(to: names.identity, alias: work.options.alias) }
+        keeper.adopt(names, &work)
     }
 
     /// Who it is, is certain. Under which name the report speaks of it: its own alias goes before that of all bottles. Two bottles never share one:

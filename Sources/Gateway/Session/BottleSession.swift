@@ -342,7 +342,7 @@ struct BottleSession {
         guard end == nil, let sentence = keeper.failure else { return end != nil }
         end = .failed(
             PollFailure(
-                .cannotStore, sentence.hasSuffix(".") ? sentence : sentence + "."))
+                keeper.failureKind, sentence.hasSuffix(".") ? sentence : sentence + "."))
         return true
     }
 }

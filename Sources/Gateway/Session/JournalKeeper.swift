@@ -34,6 +34,10 @@ struct JournalKeeper {
     private var waiting: [[UInt8]: UnsettledRecord] = [:]
     /// The journal said no; nothing is acknowledged from then on.
     private(set) var failure: String?
+    /// Because the bottle is the journal's own no more.
+    private(set) var isReleased = false
+    /// What that is for who polls.
+    var failureKind: PollFailure.Kind { isReleased ? .notOurs : .cannotStore }
 
     /// The bottle's clock may be set.
     private(set) var isClockSettingNoted = false
@@ -102,7 +106,7 @@ struct JournalKeeper {
         standing = [:]
         guard !records.isEmpty else { return }
         pending.append(.standing(records))
-        work.emit(.journal(.standing(records: records, bottle: bottle)))
+        work.emit(.journal(.standing(records: records, bottle: bottle, isOwn: work.isAnswered)))
     }
 
     /// Whether an earlier poll that read the whole log has brought it: what came in one that never did says nothing of older records, which may
@@ -209,6 +213,8 @@ struct JournalKeeper {
             work.report.resolved += outcomes.filter { $0 == .promoted }.count
             SecondLook.tell(zip(entries, outcomes).count { $0.isWithdrawn && $1 == .waiting }, &work)
             work.emit(.journaled(entries, outcomes))
+        case (_, .released(let sentence)):
+            (failure, isReleased) = (failure ?? sentence, true)
         case (_, .failed(let sentence)):
             failure = failure ?? sentence
         default:

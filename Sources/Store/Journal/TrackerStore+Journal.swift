@@ -38,9 +38,14 @@ extension TrackerStore: Journal {
         }
         guard !isDone else { return }
         try write { db in
+            if names.wasOwn, let bottle = try BottleTable.known(names.identity, db), try !BottleTable.isOwn(bottle, db) { throw ReleasedBottle(names.identity) }
             try BottleTable.introduce(names, db)
             try BottleTable.setOwn(BottleTable.identifier(of: names.identity, db), db)
         }
+    }
+
+    public func isOwn(_ bottle: String) throws -> Bool {
+        try read { db in try BottleTable.known(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
     }
 
     public func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {

@@ -126,7 +126,10 @@ public protocol Journal: Sendable {
     func recall(_ names: BottleNames) throws -> BottleMemory
     /// The bottle has answered: makes it known by its identity and its alias, and this journal's own. One whose records came from a recording is
     /// known and not its own.
+    /// - Throws: `ReleasedBottle` for one that was its own when the poll began and that a person has let go since.
     func adopt(_ names: BottleNames) throws
+    /// `false` of a bottle that is known here and not this journal's own, now.
+    func isOwn(_ bottle: String) throws -> Bool
     /// Records of a bottle that are worth another look when records are read as `reading` says: those without a date, and
     /// those that were read in another way. Ascending by `id`, after the given one.
     /// - Parameters:
@@ -150,6 +153,11 @@ public protocol Journal: Sendable {
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws
 }
 
+extension Journal {
+    /// One from which no bottle is ever let go keeps what it has.
+    public func isOwn(_ bottle: String) throws -> Bool { true }
+}
+
 /// Who a bottle is, as it showed itself in one poll.
 public struct BottleNames: Hashable, Sendable {
     /// Its address, its serial number, or what stands in for them: what its records are kept under.
@@ -158,6 +166,8 @@ public struct BottleNames: Hashable, Sendable {
     public var alias: String?
     /// Another identity, under which it is known from now on.
     public var standIn: String?
+    /// It was the journal's own when the poll began: one that a person has let go since is not taken back.
+    public var wasOwn = false
 
     public init(_ identity: String, alias: String? = nil, standIn: String? = nil) {
         self.identity = identity

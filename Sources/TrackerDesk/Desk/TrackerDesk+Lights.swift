@@ -2,9 +2,11 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// What the light of this bottle is to be told; `nil` where it shows it already.
+    /// What the light of this bottle is to be told; `nil` where it shows it already, and where the bottle is not the store's own.
     public func light(ofBottle bottle: String) throws -> BottleLight? {
-        try changedLight(of: bottle, try store.look(context))
+        // One that a person has let go a moment ago is told nothing.
+        guard try store.isOwn(bottle) else { return nil }
+        return try changedLight(of: bottle, try store.look(context))
     }
 
     /// The bottle was told.
