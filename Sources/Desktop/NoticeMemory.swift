@@ -39,8 +39,9 @@ public final class NoticeMemory: Sendable {
         var showings: [String: Showing] = [:]
     }
 
-    /// For so long the same notification with the same words is taken for the same one: longer than any claim to it holds.
-    private static let repetition: Double = 600
+    /// For so long the same notification with the same words is taken for the same one: who showed it may have died before it could say so, and it is asked for again when
+    /// the next one comes. A day's reminder is not told twice.
+    private static let repetition: Double = 12 * 3600
     private static let limit = 1 << 16
     /// So often the file is asked for while another program has it, and so long in between, microseconds.
     private static let (attempts, pause) = (100, UInt32(2000))

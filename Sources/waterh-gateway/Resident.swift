@@ -59,7 +59,7 @@ final class Resident: Sendable {
         self.desk = desk
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: NoticeMemory(file: ServiceSocket.file(forStore: depot.store.path, "notices.json"))) }
         // One desktop: what the service cannot show there itself, a program of the session may.
-        let screens = FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents])
+        let screens = LateSink(FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), desk: { await desk.desk() }) { log.notice("\($0)") }
         self.pages = desktopPages
         let lights = LightCall(of: plan.listed)
         self.lights = lights

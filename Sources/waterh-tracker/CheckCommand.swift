@@ -34,7 +34,8 @@ struct Check: WaitingCommand {
     private func tell(_ desk: Desk) async throws -> CheckReport {
         let output = OutputSink(show: show, isJSON: desk.isJSON, console: desk.console)
         let desktop = await TrackerDesktop.open(store: desk.path) { Diagnostics.line($0) }
-        let sinks: [any NotificationSink] = [desktop, output]
+        let tracker = desk.tracker
+        let sinks: [any NotificationSink] = [LateSink(desktop, desk: { tracker }) { Diagnostics.line($0) }, output]
         guard desk.isJSON else {
             let report = try await desk.tracker.tell(sinks)
             if report.notifications.isEmpty { desk.console.line("Nothing to tell. \(report.state.pace.statusText)") }

@@ -9,9 +9,37 @@ import TrackerDesk
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
-    private static let mostPresses = 64
-    /// A press that waited for so long says when it was, seconds.
+    private static let mostTaps = 64
+    /// For so long the icon stays without a service.
+    private static let iconPatience = Duration.seconds(60)
+    /// A tap that waited for so long says when it was, seconds.
     private static let lateSeconds: Double = 30
+
+    /// What a person tapped: a button of a banner, or an entry of the icon's menu.
+    private struct Tap {
+        enum What {
+            case press(DesktopPress)
+            case tray(TrayAction)
+        }
+
+        var what: What
+        /// The same at each attempt, and of no other tap.
+        var key: String
+        var at = Date()
+        /// Others that change the day wait before it: what it takes back is what they do.
+        var followsOthers: Bool
+
+        var words: String {
+            switch what {
+            case .press(let press): "\(press.action.rawValue) of \(press.kind.id)"
+            case .tray(let action): "\(action.rawValue) of the icon"
+            }
+        }
+
+        var isUndo: Bool {
+            if case .tray(.undo) = what { true } else { false }
+        }
+    }
 
     private let store: String
     private let person: (name: String, isFirst: Bool)?
@@ -19,14 +47,15 @@ actor DesktopAgent {
     /// The day as an icon among the session's status items.
     private var tray: TrayItem?
     private var page: String?
+    private var hiding: Task<Void, Never>?
     private var waiting: Task<Void, Never>?
     private var trouble: String?
-    /// Buttons that were pressed, until the service has heard of them.
-    private var presses: [(press: DesktopPress, at: Date)] = []
+    /// What was tapped, until the service has heard of it.
+    private var taps: [Tap] = []
     private var isPassingOn = false
     /// That there is no desktop was said.
     private var hasNobodyToShow = false
-    /// The press that was told to wait.
+    /// The tap of which it was said that it waits.
     private var waitsFor: String?
 
     /// - Parameter person: whose day it is, where several people are listed, and whether that is the first of them.
@@ -58,12 +87,21 @@ actor DesktopAgent {
             }
             hasNobodyToShow = false
             if await listen() { backoff.reset() }
-            // What it shows would grow old.
-            await tray.show(nil)
+            hideLater(tray)
             guard !Task.isCancelled else { break }
             await wait(backoff.next(chance: 1))
         }
+        hiding?.cancel()
         await desktop.stop()
+    }
+
+    /// What the icon shows would grow old; a service that is started anew is back before, and what is tapped meanwhile waits for it.
+    private func hideLater(_ tray: TrayItem) {
+        hiding?.cancel()
+        hiding = Task {
+            guard (try? await Task.sleep(for: Self.iconPatience)) != nil else { return }
+            await tray.show(nil)
+        }
     }
 
     /// Once until it changes: who waits in silence is taken for one who works.
@@ -87,6 +125,7 @@ actor DesktopAgent {
                 case "hello":
                     let hello = try JSONDecoder().decode(Hello.self, from: data)
                     (agent, page, trouble) = (hello.agent, hello.page, nil)
+                    hiding?.cancel()
                     Diagnostics.line("Shows on this desktop what the service of \(store) has to tell.")
                     await passOn()
                 case "show":
@@ -112,16 +151,9 @@ actor DesktopAgent {
     }
 
     private func clicked(_ action: TrayAction) async {
-        do {
-            guard action == .open else {
-                _ = try await post("/api/v1/agent/tray", ["action": .string(action.rawValue)])
-                return
-            }
-            guard let page else { return Diagnostics.line("There is no page to open: it is switched off.") }
-            await desktop.open(page + "/", token: nil)
-        } catch {
-            Diagnostics.warning("\(action.rawValue) of the icon: \((error as? CommandFailure)?.sentence ?? "\(error)")")
-        }
+        guard action == .open else { return await keep(.tray(action), key: UUID().uuidString) }
+        guard let page else { return Diagnostics.line("There is no page to open: it is switched off.") }
+        await desktop.open(page + "/", token: nil)
     }
 
     private struct Hello: Decodable {
@@ -135,41 +167,52 @@ actor DesktopAgent {
     /// Looked for each time: the service may be another one by now.
     private var service: ServiceSocket { ServiceSocket(path: ServiceSocket.path(forStore: store)) }
 
-    private func pressed(_ press: DesktopPress) async {
-        presses.append((press, Date()))
-        // Nobody presses so often; the oldest is told to be lost.
-        if presses.count > Self.mostPresses {
-            let lost = presses.removeFirst().press
-            Diagnostics.warning("\(lost.action.rawValue) of \(lost.kind.id): the service was away for too many presses, this one is lost.")
-        }
+    private func pressed(_ press: DesktopPress) async { await keep(.press(press), key: press.key) }
+
+    private func keep(_ what: Tap.What, key: String) async {
+        taps.append(Tap(what: what, key: key, followsOthers: !taps.isEmpty))
+        // Nobody taps so often; the oldest is told to be lost.
+        if taps.count > Self.mostTaps { Diagnostics.warning("\(taps.removeFirst().words): the service was away for too many taps, this one is lost.") }
         await passOn()
     }
 
-    /// Brings the presses to the service, in their order. While it is away they wait here; it knows each by its key, so none acts twice.
+    /// Brings the taps to the service, in their order. While it is away they wait here; it knows each by its key, so none acts twice.
     private func passOn() async {
         guard !isPassingOn else { return }
         isPassingOn = true
         defer { isPassingOn = false }
-        while let (press, pressedAt) = presses.first {
+        while let tap = taps.first {
             do {
-                var body = [JSONValue.Member("action", .string(press.action.rawValue)), .init("key", .string(press.key))]
-                if Date().timeIntervalSince(pressedAt) >= Self.lateSeconds { body.append(.init("at", .string(pressedAt.ISO8601Format()))) }
-                let answer = try await post("/api/v1/agent/press", .object(body))
-                drop(press)
-                if try JSONDecoder().decode(Done.self, from: answer).done, press.action == .open { await open(press) }
+                let isDone = try await bring(tap)
+                drop(tap)
+                if isDone, case .press(let press) = tap.what, press.action == .open { await open(press) }
             } catch let failure as CommandFailure where failure.status != .refused {
-                if waitsFor != press.key { Diagnostics.warning("\(press.action.rawValue) of \(press.kind.id): \(failure.sentence) It is done when there is one.") }
-                waitsFor = press.key
+                if waitsFor != tap.key { Diagnostics.warning("\(tap.words): \(failure.sentence) It is done when there is one.") }
+                waitsFor = tap.key
                 return
             } catch {
-                drop(press)
-                Diagnostics.warning("\(press.action.rawValue) of \(press.kind.id): \((error as? CommandFailure)?.sentence ?? "\(error)")")
+                drop(tap)
+                Diagnostics.warning("\(tap.words): \((error as? CommandFailure)?.sentence ?? "\(error)")")
             }
         }
     }
 
-    private func drop(_ press: DesktopPress) {
-        if presses.first?.press.key == press.key { presses.removeFirst() }
+    /// - Returns: `false` where it was done before.
+    private func bring(_ tap: Tap) async throws -> Bool {
+        let (target, action) =
+            switch tap.what {
+            case .press(let press): ("press", press.action.rawValue)
+            case .tray(let action): ("tray", action.rawValue)
+            }
+        var body = [JSONValue.Member("action", .string(action)), .init("key", .string(tap.key))]
+        let isLate = Date().timeIntervalSince(tap.at) >= Self.lateSeconds
+        // Whole seconds: what was changed in the same second came before it.
+        if isLate, !(tap.isUndo && tap.followsOthers) { body.append(.init("at", .string((tap.isUndo ? tap.at + 1 : tap.at).ISO8601Format()))) }
+        return try JSONDecoder().decode(Done.self, from: try await post("/api/v1/agent/\(target)", .object(body))).done
+    }
+
+    private func drop(_ tap: Tap) {
+        if taps.first?.key == tap.key { taps.removeFirst() }
     }
 
     private func open(_ press: DesktopPress) async {

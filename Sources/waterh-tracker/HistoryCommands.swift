@@ -26,7 +26,7 @@ struct HistoryCommand: StoreCommand {
             let report = try desk.tracker.shown()
             try desk.say(report) {
                 report.notifications.isEmpty
-                    ? ["Nobody was shown anything yet."] : report.notifications.map { "\(desk.dateTime($0.sentAt))  \($0.kind.padded(24))  \($0.sinks.joined(separator: ", "))" }
+                    ? ["Nobody was shown anything yet."] : report.notifications.map { "\(desk.dateTime($0.sentAt))  \($0.kind.padded(24))  \(Self.places($0))" }
             }
         } else if let day {
             try DayView.show(desk.tracker.day(DayText.day(day, today: today)), desk)
@@ -34,6 +34,24 @@ struct HistoryCommand: StoreCommand {
             try MonthView.show(desk.tracker.month(of: DayText.month(month)), desk)
         } else {
             try WeekView.show(desk.tracker.week(of: DayText.dayOfWeek(week, today: today)), desk)
+        }
+    }
+
+    /// Where it was seen, and where not.
+    private static func places(_ line: ShownReport.Line) -> String {
+        let missed = line.missed.sorted { $0.key < $1.key }.map { place, reason in
+            "\(place) (missed: \(MissedReason(rawValue: reason).map(words) ?? reason))"
+        }
+        return (line.sinks + missed).joined(separator: ", ")
+    }
+
+    private static func words(_ reason: MissedReason) -> String {
+        switch reason {
+        case .replaced: "a later one took its place"
+        case .answered: "it was answered meanwhile"
+        case .over: "it was over"
+        case .quietHours: "quiet hours"
+        case .overtaken: "not let through"
         }
     }
 }

@@ -18,6 +18,7 @@ enum TrackerDesktop {
     static func tryOut(title: String, body: String, on desk: TrackerDesk) async throws -> Bool {
         let (desktop, day) = (await open(store: desk.path) { _ in }, try desk.today())
         return await desktop.deliver(
-            TrackerNotification(kind: .recovery, notificationId: "setup", title: title, body: body, urgency: .normal, sound: true, dayKey: day, acceptance: .recovery))
+            // Each time anew: who tries again wants to see it again.
+            TrackerNotification(kind: .recovery, notificationId: "setup/\(desk.now.milliseconds)", title: title, body: body, urgency: .normal, sound: true, dayKey: day, acceptance: .recovery))
     }
 }

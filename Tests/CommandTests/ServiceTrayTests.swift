@@ -1,3 +1,4 @@
+import CommandKit
 import DBusSupport
 import Foundation
 import Support
@@ -42,6 +43,37 @@ import Testing
             #expect(result.exitCode == 0, "\(line): \(result.error)")
             return result.output
         }
+    }
+
+    /// The service is started anew while somebody clicks: the click waits, and counts once, however often it is told.
+    @Test func aClickWhileTheServiceIsAwayCountsOnceWhenItIsBack() async throws {
+        let served = try await Served()
+        let watcher = try await FakeStatusNotifierWatcher(served.bus)
+        let server = try await FakeNotificationServer(served.bus)
+        var service = try await served.service(hasDesktop: false)
+        let agent = try served.agent()
+        let name = try #require(await watcher.registered.wait(for: 1, limit: 60).first, "\(service.error) \(agent.error)")
+        let cup = try #require(try await event(within: 60) { try await watcher.entry("Log a cup", of: name) })
+        service.send(signal: SIGKILL)
+        _ = try await service.finish()
+        try await watcher.click(cup, of: name)
+        #expect(await event(within: 30) { agent.error.contains("of the icon: ") && agent.error.contains("It is done when there is one") ? true : nil } == true, "\(agent.error)")
+        service = try await served.service(hasDesktop: false)
+        #expect(try await event(within: 60) { try await served.tracker("status").contains("250 ml") ? true : nil } == true, "\(agent.error)")
+
+        let names = try FileManager.default.contentsOfDirectory(atPath: served.folder.path)
+        let socket = ServiceSocket(path: served.folder.file(try #require(names.first { $0.hasPrefix("waterh-") && $0.hasSuffix(".sock") })))
+        let anHourAgo = (Date() - 3600).ISO8601Format()
+        for _ in 0..<2 { _ = try socket.post("/api/v1/agent/tray", ["action": "100", "key": "a tap", "at": .string(anHourAgo)]) }
+        // What was changed after somebody asked to take something back is not what they meant.
+        let refusal = #expect(throws: CommandFailure.self) { _ = try socket.post("/api/v1/agent/tray", ["action": "undo", "key": "another", "at": .string(anHourAgo)]) }
+        #expect(refusal?.code == "changedSince", "\(String(describing: refusal))")
+        #expect(try await served.tracker("status").contains("350 ml"))
+        for program in [service, agent] {
+            program.send(signal: SIGTERM)
+            #expect(try await program.finish(limit: 30).exitCode == 0)
+        }
+        await server.stop()
     }
 
     /// A click logs, the icon follows what any other program writes, and the setting takes it away.

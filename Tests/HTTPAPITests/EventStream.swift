@@ -26,8 +26,15 @@ final class EventStream: Sendable {
         return Array(events.prefix { !fits($0) }) + events.filter(fits).prefix(1)
     }
 
+    /// The notifications so far, once so many have come.
+    func notices(_ count: Int) async throws -> [Event] {
+        Self.notices(in: try await client.read { text in Self.notices(in: text).count >= count })
+    }
+
     /// What came so far is forgotten.
     func forget() { client.forget() }
+
+    private static func notices(in text: String) -> [Event] { events(in: text).filter { $0.kind == "notify" } }
 
     /// Every whole event: `event:`, `id:` and `data:` lines up to an empty one. The frames of chunked transfer lie between events.
     private static func events(in text: String) -> [Event] {

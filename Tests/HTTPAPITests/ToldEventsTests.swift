@@ -39,6 +39,56 @@ import TrackerDesk
         }
     }
 
+    /// Others were told while no page was open, also before the service was started anew: who comes back has all of it, in order, and once; with the time of each.
+    @Test func whoComesBackHearsWhatWasToldMeanwhile() async throws {
+        let day = try CheckedDay()
+        func told() throws -> [String] { try TrackerStore(path: day.path).told(after: 0).map(\.decision.notificationId) }
+        var first = ""
+        try day.set("08:00")
+        try await day.served { visit async throws in
+            let page = try EventStream(visit.house, "shows=notifications")
+            first = try #require(try await page.events { $0.kind == "state" }.first?.id, "the beginning has an id, too")
+        }
+        // Nobody looks; another program tells.
+        for wall in ["08:00", "11:00"] {
+            try day.set(wall)
+            try await day.desk().tell([NamedSink("desktop")])
+        }
+        try day.set("11:20")
+        try await day.served { visit async throws in
+            let page = try EventStream(visit.house, "shows=notifications", lastID: first)
+            let missed = try await page.notices(2)
+            #expect(try missed.map { $0.json["id"] as? String } == told())
+            #expect(missed.map { $0.json["historical"] as? Bool } == [true, true] && missed.map { $0.json["at"] as? Int } == [1_781_510_400, 1_781_521_200])
+            // The same in the address, for who cannot send the header; and what another program tells while it is open comes, too, once.
+            let half = try EventStream(visit.house, "shows=notifications&after=\(try #require(missed.first?.id))")
+            #expect(try await half.notices(1).map { $0.json["id"] as? String } == [told()[1]])
+            try await visit.drink(3000)
+            try await day.desk().tell([NamedSink("desktop")])
+            #expect(try await page.notices(3).map { $0.json["id"] as? String } == told() && told().count == 3)
+            let nobody = try EventStream(visit.house, "", lastID: missed.last?.id)
+            #expect(try await nobody.notices(1).map { $0.json["id"] as? String } == [told()[2]])
+        }
+    }
+
+    /// More than is remembered, and an id of another store: it has the state, and hears that something is missing.
+    @Test func whoIsTooFarBehindIsTold() async throws {
+        let day = try CheckedDay()
+        try day.set("08:00")
+        try await day.desk().tell([NamedSink("desktop")])
+        try await day.served { visit async throws in
+            let stranger = try EventStream(visit.house, "shows=notifications", lastID: "9000000000000")
+            let events = try await stream(stranger)
+            #expect(events.map(\.kind) == ["state", "gap"] && events.last?.json["reason"] as? String == "unknown" && events.first?.id != "9000000000000")
+            let tool = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
+            _ = try await tool.run([day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)"])
+            let late = try EventStream(visit.house, "shows=notifications", lastID: "5")
+            let all = try await late.events { $0.kind == "notify" }
+            #expect(all.map(\.kind) == ["state", "gap", "notify"] && all[1].json["reason"] as? String == "tooFarBehind" && all[1].json["lastEventId"] as? Int == 5)
+        }
+        func stream(_ stream: EventStream) async throws -> [EventStream.Event] { try await stream.events { $0.kind == "gap" } }
+    }
+
     /// A page beyond this machine is sent nothing of Waterline where that is not shared: then it has shown nothing, and the reminder is not counted as told.
     @Test func aPageThatMayNotSeeWaterlineHasShownNothingOfIt() async throws {
         let day = try CheckedDay()

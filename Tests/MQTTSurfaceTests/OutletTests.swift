@@ -261,6 +261,79 @@ struct OutletTests {
         await rig.stop()
     }
 
+    /// Another sink showed what the broker was away for: it says it later, in order, once, with its own time; what is long past asks for nothing.
+    @Test func whatWasToldWhileTheBrokerWasAwayIsSaidLater() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        let ear = try await broker.listen("h/notify", as: "ear")
+        rig.start()
+        try await rig.connected()
+        func heard() -> [[String: Any]] { ear.payloads(at: "h/notify").map { object($0) } }
+        func desk(_ now: Instant) -> TrackerDesk { TrackerDesk(rig.store, WriteContext(now: now, zone: .utc, source: "gateway", makeID: { UUID().uuidString })) }
+        let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
+        // Told before it is known to others: the broker is there.
+        try await desk(day.advanced(seconds: 3.5 * 3600)).tell([rig.sink, Screen()])
+        #expect(await event { heard().count == 1 ? true : nil } == true, "\(ear.output)")
+        try await broker.stop()
+        #expect(await event { await rig.sink.canShow() ? nil : true } == true)
+        try await desk(day.advanced(seconds: 7 * 3600)).tell([rig.sink, Screen()])
+        _ = try desk(day.advanced(seconds: 8 * 3600)).logDrink(.ml(2000))
+        _ = try desk(day.advanced(seconds: 8 * 3600)).logDrink(.ml(600))
+        try await desk(day.advanced(seconds: 8 * 3600)).tell([rig.sink, Screen()])
+        try await broker.start()
+        #expect(await event(within: 60) { heard().count >= 3 ? true : nil } == true, "\(ear.output) \(rig.words.withLock { $0 })")
+        let told = try rig.store.told(after: 0).map(\.decision)
+        #expect(told.count == 3 && heard().map { $0["notificationId"] as? String } == told.map(\.notificationId))
+        #expect(heard().map { $0["title"] as? String } == told.map(\.title) && heard().map { $0["body"] as? String } == told.map(\.body))
+        #expect(heard().map { $0["kind"] as? String } == told.map(\.kind.id) && heard().map { $0["at"] as? String } == told.map { $0.decidedAt?.description })
+        for (said, notification) in zip(heard(), told) {
+            let isLate = notification.decidedAt.map { $0.seconds(to: OutletRig.now()) > 910 } ?? false
+            guard isLate else { continue }
+            #expect(said["historical"] as? Bool == true && said["event_type"] as? String == "historical" && said["shouldNotify"] as? Bool == false, "\(said)")
+            #expect(said["timestamp"] as? Int64 == notification.decidedAt?.wholeSeconds)
+        }
+        #expect(await event { (try? rig.store.notifications().allSatisfy { $0.sinks.contains("mqtt") }) == true ? true : nil } == true)
+        // A new connection says nothing of it again. Of what the first ear has not confirmed yet the broker would repeat it.
+        let other = try await broker.listen("h/notify", as: "other")
+        try await broker.stop()
+        try await broker.start()
+        try await rig.connected(3)
+        _ = try rig.desk().logDrink(.ml(10))
+        await rig.stop()
+        try await broker.publish("h/notify", "end")
+        _ = try await other.line { $0.hasSuffix(" h/notify end") }
+        #expect(other.payloads(at: "h/notify") == ["end"], "\(other.output)")
+    }
+
+    /// Nobody subscribed: what others were told waits, and comes to the first who listens, in order.
+    @Test func whatNobodyHeardComesToWhoListensLater() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker)
+        rig.start()
+        try await rig.connected()
+        func desk(_ seconds: Double) throws -> TrackerDesk {
+            let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
+            return TrackerDesk(rig.store, WriteContext(now: day.advanced(seconds: seconds), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        }
+        for hours in [4.0, 7] { try await desk(hours * 3600).tell([rig.sink, Screen()]) }
+        #expect(try rig.store.notifications().map(\.sinks) == [["screen"], ["screen"]])
+        let ear = try await listens(broker)
+        // Something new: what came before it goes before it.
+        for _ in 0..<2 { _ = try desk(8 * 3600).logDrink(.ml(1500)) }
+        try await desk(8 * 3600).tell([rig.sink])
+        let told = try rig.store.told(after: 0).map(\.decision.notificationId)
+        #expect(told.count == 3)
+        func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
+        #expect(await event { heard() == told ? true : nil } == true, "\(heard()) of \(told)")
+        await rig.stop()
+    }
+
+    /// Shows everything.
+    private struct Screen: NotificationSink {
+        let name = "screen"
+        func deliver(_ notification: TrackerNotification) async -> Bool { true }
+    }
+
     /// Somebody who hears reminders by now.
     private func listens(_ broker: Broker) async throws -> RunningProgram {
         let ear = try await broker.listen("h/notify")
@@ -622,8 +695,9 @@ struct OutletTests {
         rig.start()
         try await rig.connected()
         #expect(await rig.sink.canShow())
-        // At noon nothing has been drunk.
-        let noon = TrackerDesk(rig.store, WriteContext(now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        // At noon nothing has been drunk: of tomorrow, since what was decided long before it is said asks for nothing.
+        let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
+        let noon = TrackerDesk(rig.store, WriteContext(now: day.advanced(seconds: 32 * 3600), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
         #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [true])
         let told = object(await event { ear.payloads(at: "h/notify").first })
         #expect(told["shouldNotify"] as? Bool == true && told["event_type"] as? String == "hydration-reminder" && told["notificationId"] != nil)

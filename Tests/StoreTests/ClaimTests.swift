@@ -85,10 +85,11 @@ import TrackerCore
         let offer = try store.offer(noon)
         _ = try store.logDrink(ml: 2000, noon)
         _ = try store.logDrink(ml: 600, noon)
+        #expect(try store.offer(noon).banners.isEmpty, "one tells at a time")
+        try store.settle(offer.banners[0], of: offer, shownBy: ["terminal"], noon)
         let other = try store.offer(noon)
         #expect(other.banners.map(\.shown.kind) == [.goal])
         try store.settle(other.banners[0], of: other, shownBy: ["terminal"], noon)
-        try store.settle(offer.banners[0], of: offer, shownBy: ["terminal"], noon)
         #expect(try store.offer(berlin("12:30")).banners.isEmpty, "the goal is not told again")
     }
 

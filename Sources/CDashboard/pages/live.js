@@ -33,6 +33,8 @@ let looks = false;
 let isLeft = false;
 let isWelcoming = false;
 let pause = 1000;
+/** The last thing that came over the stream: what came after it comes again. */
+let lastId = '';
 const seenNotices = new Set();
 
 /** `on('state', show)`: called at once where something is known, and at each change. Returns how to stop. */
@@ -125,10 +127,12 @@ function listen() {
   if (isLeft) return;
   shows = showsNotices();
   looks = !document.hidden;
-  const words = [shows && 'shows=notifications', !looks && 'looks=no'].filter(Boolean).join('&');
+  // What was told while nothing came here comes first.
+  const words = [shows && 'shows=notifications', !looks && 'looks=no', lastId && `after=${lastId}`].filter(Boolean).join('&');
   source = new EventSource(`${BASE}/events${words && `?${words}`}`);
   const take = (kind, use) => source.addEventListener(kind, (event) => {
     pause = 1000;
+    if (event.lastEventId) lastId = event.lastEventId;
     heardNow();
     try { use(JSON.parse(event.data)); } catch (error) { console.error(kind, error); }
   });

@@ -18,6 +18,9 @@ const actions = {
   'keep-going': async () => acceptSession(await request('POST', '/session/keep-going')),
 };
 
+/** Whether what a kind says is so no more. */
+const isOver = (kind, state) => (kind === 'hydration-reminder' ? state.isGoalAchieved || (state.displayUrgency === 0 && !state.isAlerting) : kind.startsWith('waterline') && !state.waterline);
+
 const shown = new Map(); // kind: its banner; a newer one takes the place of the older
 
 export function notices() {
@@ -26,6 +29,8 @@ export function notices() {
     const kind = notice.kind ?? notice.id;
     // That a session runs is on the page itself; over a watch's face it would be in the way.
     if (kind === 'waterline-live') return;
+    // Told long ago, while this page heard nothing: only what is still so.
+    if (notice.historical && live.state && isOver(kind, live.state)) return;
     shown.get(kind)?.remove();
     const close = () => { banner.remove(); shown.delete(kind); };
     const buttons = (notice.actions ?? []).map((each) => each?.id ?? each).filter((id) => actions[id])
@@ -35,7 +40,7 @@ export function notices() {
       h('div', { class: 'notice-actions' }, buttons, h('button', { type: 'button', class: 'plain', onclick: close }, t.actions.dismiss)));
     shown.set(kind, banner);
     place.append(banner);
-    if (notice.haptic && navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate([80, 60, 80]);
+    if (notice.haptic && !notice.historical && navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate([80, 60, 80]);
     if (globalThis.Notification?.permission === 'granted' && !isPushed()) {
       try { new Notification(said(notice.title), { body: said(notice.body), tag: kind, silent: notice.sound === false }); } catch { /* Phones show them from a worker only. */ }
     }
@@ -43,8 +48,7 @@ export function notices() {
   // A banner of before must not stand beside "On track", nor one of a session that is over.
   on('state', (state) => {
     for (const [kind, banner] of [...shown]) {
-      const isOver = kind === 'hydration-reminder' ? state.isGoalAchieved || (state.displayUrgency === 0 && !state.isAlerting) : kind.startsWith('waterline') && !state.waterline;
-      if (!isOver) continue;
+      if (!isOver(kind, state)) continue;
       banner.remove();
       shown.delete(kind);
     }

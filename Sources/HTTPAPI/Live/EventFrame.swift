@@ -3,7 +3,7 @@ import NIOCore
 /// One server-sent event as bytes (WHATWG HTML, "Server-sent events").
 enum EventFrame {
     /// - Parameter data: JSON in one line.
-    static func bytes(_ name: String, _ data: ByteBuffer, id: UInt64? = nil) -> ByteBuffer {
+    static func bytes(_ name: String, _ data: ByteBuffer, id: Int64? = nil) -> ByteBuffer {
         var frame = ByteBuffer(string: "event: \(name)\n\(id.map { "id: \($0)\n" } ?? "")data: ")
         frame.writeImmutableBuffer(data)
         frame.writeStaticString("\n\n")

@@ -24,8 +24,11 @@ actor StateFeed {
     }
 
     enum Event: Sendable {
-        case state(Text)
-        case notify(id: UInt64, bytes: ByteBuffer, isWaterline: Bool)
+        /// - Parameter id: of the last notification before it, where somebody begins: who comes back hears what came after.
+        case state(Text, id: Int64?)
+        case notify(Notice)
+        /// Not everything that was missed is remembered.
+        case gap(ByteBuffer)
         case session(ByteBuffer)
         /// Nothing happened: a sign of life.
         case ping
@@ -40,8 +43,8 @@ actor StateFeed {
     static let pingEvery = Duration.seconds(15)
     /// A poll that is so long ago is too old for somebody who begins to look, seconds.
     static let freshSeconds: Double = 30
-    /// So many notifications are kept for clients that come back.
-    static let replayLimit = 32
+    /// So many missed notifications a client that comes back is told: the newest.
+    static let replayLimit = 200
     /// So many may watch one person's day: places are left for who asks once.
     static let watcherLimit = 2000
     /// A client that is so many events behind does not read: it is hung up.
@@ -52,10 +55,13 @@ actor StateFeed {
         var looks: Bool
         var showsNotifications: Bool
         var seesWaterline: @Sendable () -> Bool
+        /// It has all up to here.
+        var has: Int64
         var stream: AsyncStream<Event>.Continuation
         var hangUp: @Sendable () -> Void
 
         func tell(_ event: Event) {
+            if case .notify(let notice) = event, notice.place <= has { return }
             if case .dropped = stream.yield(event) {
                 stream.finish()
                 hangUp()
@@ -72,8 +78,10 @@ actor StateFeed {
     private var watching: Task<Void, Never>?
     /// Nobody is told anything any more.
     private var isOver = false
-    private var notifications: [(id: UInt64, bytes: ByteBuffer, isWaterline: Bool)] = []
-    private var nextNotification: UInt64
+    /// All up to here was said to whoever watches; `nil`: nobody has looked yet.
+    private var saidThrough: Int64?
+    /// What was said, and the store may not have yet.
+    private var justSaid: [Notice] = []
 
     /// Not begun yet: whoever asks now takes part in it.
     private var waitingLook: Task<Text, any Error>?
@@ -91,8 +99,6 @@ actor StateFeed {
         self.desk = desk
         self.service = service
         self.opened = opened
-        // Ids go on across restarts, so that a client's last id means the same notifications.
-        nextNotification = born
     }
 
     /// So many watch right now.
@@ -133,29 +139,35 @@ actor StateFeed {
 
     // MARK: - Watching
 
-    /// Everything that happens from now on, beginning with the state; notifications after `lastID` come again.
+    /// Everything that happens from now on, beginning with the state; what was told after `lastID` comes before it, in order, and where not all of that is
+    /// remembered, that is said.
     /// - Parameters:
     ///   - seesWaterline: whether Waterline is this caller's business, asked anew each time.
     ///   - looks: a person has it before their eyes, so that it is to be fresh.
     ///   - hangUp: ends the connection of a client that does not read.
-    func watch(after lastID: UInt64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
+    func watch(after lastID: Int64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         guard !isOver else { throw HTTPProblem.missing("There is nobody of that name here any more.") }
         try checkPlace()
         if looks { await wakeService() }
         // Whoever opens the page sees what there is: nothing is unread any more.
         if showsNotifications { try? desk().openNotifications() }
-        let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
         let id = nextWatcher
         nextWatcher += 1
-        continuation.yield(.state(try await current()))
-        if let session = try session() { continuation.yield(.session(session)) }
-        if let lastID {
-            for notification in notifications where notification.id > lastID {
-                continuation.yield(.notify(id: notification.id, bytes: notification.bytes, isWaterline: notification.isWaterline))
-            }
-        }
+        let state = try await current()
+        // From here to where it is among the watchers nobody else has a turn: nothing is told twice, and nothing falls in between.
+        try sayRecorded()
+        let said = saidThrough ?? 0
+        let (missed, session) = (try lastID.map { try self.missed(after: $0, through: said) }, try session())
+        // An id that this store has never given means nothing here.
+        let known = missed?.gap?.reason == .unknown ? said : lastID ?? said
+        let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.notices.count ?? 0)))
+        continuation.yield(.state(state, id: known))
+        if let session { continuation.yield(.session(session)) }
+        if let gap = missed?.gap { continuation.yield(.gap(Wire.json(gap))) }
+        for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
+        watchers[id] = Watcher(
+            looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline, has: max(known, said), stream: continuation, hangUp: hangUp)
         if looks { await service?.look(.begins) }
-        watchers[id] = Watcher(looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline, stream: continuation, hangUp: hangUp)
         if watching == nil { watching = Task { await self.follow() } }
         if showsNotifications { await opened() }
         // It may have ended meanwhile.
@@ -199,15 +211,49 @@ actor StateFeed {
     /// Whether anybody who watches shows notifications to a person.
     var isShown: Bool { watchers.values.contains { $0.showsNotifications } }
 
+    /// Says it to everybody, where anybody would show it. What nobody shows is said once others have told it.
     /// - Returns: whether it was shown.
-    func show(_ notification: NotificationReport) -> Bool {
-        nextNotification += 1
-        let (bytes, isWaterline) = (Wire.json(notification), notification.notification.kind.isWaterline)
-        notifications.append((nextNotification, bytes, isWaterline))
-        if notifications.count > Self.replayLimit { notifications.removeFirst() }
-        for watcher in watchers.values { watcher.tell(.notify(id: nextNotification, bytes: bytes, isWaterline: isWaterline)) }
-        // Who may not see Waterline was sent nothing.
-        return watchers.values.contains { $0.showsNotifications && (!isWaterline || $0.seesWaterline()) }
+    func show(_ notification: TrackerNotification) -> Bool {
+        guard (try? sayRecorded()) != nil, let now = try? desk().now else { return false }
+        let notice = Notice(notification, now: now)
+        // Who may not see Waterline is sent nothing.
+        guard watchers.values.contains(where: { $0.showsNotifications && (!notice.isWaterline || $0.seesWaterline()) }) else { return false }
+        say(notice)
+        return true
+    }
+
+    /// Says what was told by others, in the order of all that is told.
+    func sayRecorded() throws {
+        let store = try desk().store
+        guard let said = saidThrough else {
+            saidThrough = try store.told(after: 0).last?.place ?? 0
+            return
+        }
+        let told = try store.told(after: said)
+        guard !told.isEmpty else { return }
+        let now = try desk().now
+        for one in told { say(Notice(one.decision, now: now)) }
+    }
+
+    private func say(_ notice: Notice) {
+        guard notice.place > saidThrough ?? 0 else { return }
+        saidThrough = notice.place
+        justSaid.append(notice)
+        if justSaid.count > Self.queueLimit { justSaid.removeFirst() }
+        for watcher in watchers.values { watcher.tell(.notify(notice)) }
+    }
+
+    /// What a client missed that has everything up to `lastID`, and what is not remembered of it.
+    private func missed(after lastID: Int64, through said: Int64) throws -> (notices: [Notice], gap: Gap?) {
+        let desk = try desk()
+        let (newest, forgotten) = try desk.store.toldPlaces()
+        // One that was never given: of a store that stood in this one's place.
+        guard lastID <= max(newest, said) else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
+        let recorded = try desk.store.told(after: lastID, through: said).map { Notice($0.decision, now: desk.now) }
+        let known = Set(recorded.map(\.place))
+        let all = (recorded + justSaid.filter { $0.place > lastID && !known.contains($0.place) }).sorted { $0.place < $1.place }
+        let isWhole = lastID >= forgotten && all.count <= Self.replayLimit
+        return (all.suffix(Self.replayLimit), isWhole ? nil : Gap(reason: .tooFarBehind, lastEventId: lastID))
     }
 
     /// Tells what changed, as long as anybody watches.
@@ -233,9 +279,10 @@ actor StateFeed {
         let mark = try desk.store.changeMark()
         let isTick = followed.map { abs($0.at.seconds(to: desk.now)) >= Self.tickSeconds } ?? true
         guard isTick || mark != followed?.mark || status != followed?.status else { return }
+        try sayRecorded()
         let text = try await current()
         if text.tag != followed?.tag {
-            for watcher in watchers.values { watcher.tell(.state(text)) }
+            for watcher in watchers.values { watcher.tell(.state(text, id: nil)) }
         }
         followed = (mark, status, text.tag, desk.now)
         let session = try session()

@@ -16,9 +16,12 @@ public final class EventSink: NotificationSink {
 
     public func canShow() async -> Bool { await feed?.isShown ?? false }
 
-    public func deliver(_ notification: TrackerNotification) async -> Bool {
-        await feed?.show(NotificationReport(notification, isShown: true)) ?? false
-    }
+    public func deliver(_ notification: TrackerNotification) async -> Bool { await feed?.show(notification) ?? false }
+
+    public func catchUp() async { await recorded() }
+
+    /// Whatever others have told goes to all who watch, whether they show it or not.
+    public func recorded() async { try? await feed?.sayRecorded() }
 
     private var feed: StateFeed? { person.withLock { $0?.feed } }
 }

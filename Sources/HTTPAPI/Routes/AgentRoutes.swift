@@ -62,12 +62,13 @@ enum AgentRoutes {
     private static func addTray(to table: RouteTable) {
         table.write(.post, "agent/tray", needs: .log) { ask, desk, fields in
             try ask.needSession()
-            let name = try fields.needed("action")
+            // A click that found no service says when it was.
+            let (name, key, at) = (try fields.needed("action"), try fields.text("key"), try fields.moment("at", desk))
             try fields.finish()
-            guard let action = TrayAction(rawValue: name), action != .open else {
+            guard let action = TrayAction(rawValue: name), action != .open, (key?.utf8.count ?? 0) <= 256 else {
                 throw HTTPProblem.wrong("noSuchAction", "\"action\" is an amount in ml, water, drink, end, undo or check.")
             }
-            if try desk.choose(action) { return .json(["done": true]) }
+            if try key.map({ try desk.choose(action, key: $0, at: at) }) ?? desk.choose(action, at: at) { return .json(["done": true]) }
             guard let service = ask.person.service else { throw HTTPProblem(.conflict, "noService", "No service polls this day's bottles.") }
             await service.pollNow()
             return .json(["done": true])

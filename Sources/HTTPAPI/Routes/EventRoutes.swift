@@ -2,14 +2,15 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The stream of what happens: the full state first, then `state`, `notify` and `session` (tracker law Section 10).
+/// The stream of what happens: the full state first, then what was missed, then `state`, `notify` and `session` (tracker law Section 10).
 enum EventRoutes {
     static func add(to table: RouteTable) {
         table.stream("events") { ask in
-            try ask.allowQuery(["fields", "shows", "looks"])
+            try ask.allowQuery(["fields", "shows", "looks", "after"])
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 { throw HTTPProblem.wrong("fields", "\"fields\" names 1 to 64 keys of the state, session or notify, with commas between.") }
-            let lastID = ask.request.headers[.lastEventID].flatMap { UInt64($0) }
+            // A browser says it only when it comes back by itself; a page that begins anew says it in the address.
+            let lastID = (ask.request.headers[.lastEventID] ?? ask.query("after")).flatMap { Int64($0) }
             let (person, feed, channel, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.isLocal)
             let token = ask.visit.rights.keys[person.name]?.token
             let showsNotifications = try ask.queryIs("shows", "notifications")
@@ -32,9 +33,10 @@ enum EventRoutes {
                             let frame = frame(event, parts, seesWaterline())
                             guard frame.readableBytes > 0 else { continue }
                             // Of a state that says something else the part that is wanted may say the same.
-                            if fields != nil, case .state = event {
-                                guard frame != said else { continue }
-                                said = frame
+                            if let wanted = parts.state, case .state(let text, _) = event {
+                                let picked = text.picked(wanted, withWaterline: seesWaterline())
+                                guard picked != said else { continue }
+                                said = picked
                             }
                             try await writer.write(frame)
                         }
@@ -63,10 +65,12 @@ enum EventRoutes {
     /// What this caller gets to see of it; nothing at all of what is not its business, or not wanted.
     private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ seesWaterline: Bool) -> ByteBuffer {
         switch event {
-        case .state(let text):
+        case .state(let text, nil):
             parts.state.map { EventFrame.bytes("state", text.picked($0, withWaterline: seesWaterline)) } ?? text.frame(withWaterline: seesWaterline)
-        case .notify(let id, let bytes, let isWaterline):
-            parts.hasNotifications && (seesWaterline || !isWaterline) ? EventFrame.bytes("notify", bytes, id: id) : ByteBuffer()
+        case .state(let text, let id?):
+            EventFrame.bytes("state", parts.state.map { text.picked($0, withWaterline: seesWaterline) } ?? text.bytes(withWaterline: seesWaterline), id: id)
+        case .notify(let notice): parts.hasNotifications && (seesWaterline || !notice.isWaterline) ? EventFrame.bytes("notify", notice.bytes, id: notice.place) : ByteBuffer()
+        case .gap(let bytes): parts.hasNotifications ? EventFrame.bytes("gap", bytes) : ByteBuffer()
         case .session(let bytes): parts.hasSession && seesWaterline ? EventFrame.bytes("session", bytes) : ByteBuffer()
         case .ping: EventFrame.ping
         }

@@ -140,11 +140,14 @@ struct MQTTVisit {
         while !Task.isCancelled {
             if let failure = session.failure { throw failure }
             guard try isStillOurs() else { return }
-            if inbox.takeHomeIsBack() { (said, told, seen) = ([:], nil, nil) }
+            let isHomeBack = inbox.takeHomeIsBack()
+            if isHomeBack { (said, told, seen) = ([:], nil, nil) }
             restore(own.takeEmptied())
             await owner.meet(own.stranger, at: topics)
             try await tellSips()
             try await tellDay()
+            // Behind the devices, which are to hear it.
+            await owner.sink.catchUp(atOnce: isHomeBack)
             try await tellHealth()
             if ContinuousClock.now - lastSettings > Self.settingsEvery {
                 lastSettings = .now

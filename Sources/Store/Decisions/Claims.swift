@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import TrackerCore
 
@@ -13,17 +14,24 @@ struct Claims {
     /// Whether nobody else is telling it.
     func isFree(_ id: String, _ db: Database) throws -> Bool {
         let row = try Row.fetchOne(db, sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?", arguments: [id])
-        guard let row, (try? row.checked("claimant", String.self)) != claimant, let claimedAt = try? row.instant("claimedAt") else { return true }
+        guard let row else { return true }
+        return isFree(row)
+    }
+
+    private func isFree(_ row: Row) -> Bool {
+        guard (try? row.checked("claimant", String.self)) != claimant, let claimedAt = try? row.instant("claimedAt") else { return true }
         // The other's clock may be ahead of ours, and far off after a wrong clock: only near is live.
         return claimedAt.seconds(to: now).magnitude >= Self.leaseSeconds
     }
 
     /// Takes the decision for this process; `false` while another has it.
-    func take(_ id: String, _ db: Database) throws -> Bool {
+    /// - Parameter decision: what is told, where it has to come to an end whatever happens to its teller.
+    func take(_ id: String, _ db: Database, telling decision: TrackerNotification? = nil) throws -> Bool {
         guard try isFree(id, db) else { return false }
+        let text = try decision.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
         try db.execute(
-            sql: "INSERT OR REPLACE INTO claim (id, claimant, claimedAt) VALUES (?, ?, ?)",
-            arguments: [id, claimant, now.milliseconds])
+            sql: "INSERT OR REPLACE INTO claim (id, claimant, claimedAt, decision, place) VALUES (?, ?, ?, ?, ?)",
+            arguments: [id, claimant, now.milliseconds, text, decision?.place])
         return true
     }
 
@@ -39,5 +47,26 @@ struct Claims {
     func giveBack(_ id: String, _ db: Database) throws -> Bool {
         try db.execute(sql: "DELETE FROM claim WHERE id = ? AND claimant = ?", arguments: [id, claimant])
         return db.changesCount == 1
+    }
+
+    /// What somebody has begun to tell and not ended.
+    enum Begun {
+        case nothing
+        /// Somebody is at it.
+        case underWay
+        /// Its teller died: in the order in which it would have been told.
+        case left([TrackerNotification])
+    }
+
+    func begun(_ db: Database) throws -> Begun {
+        let rows = try Row.fetchAll(db, sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id")
+        guard !rows.isEmpty else { return .nothing }
+        guard rows.allSatisfy(isFree) else { return .underWay }
+        let left = rows.compactMap { row in
+            (try? row.checked("decision", String.self)).flatMap { try? JSONDecoder().decode(TrackerNotification.self, from: Data($0.utf8)) }
+        }
+        // Of a later program, or damaged: nobody can tell it, and it holds nobody up.
+        guard !left.isEmpty else { return .nothing }
+        return .left(left)
     }
 }

@@ -25,14 +25,21 @@ public struct SentNotification: Hashable, Sendable {
     public var kind: String
     /// When a sink accepted it.
     public var sentAt: Instant
-    /// Names of those that did.
+    /// Names of those that did, also later than the first.
     public var sinks: [String]
+    /// Who was away and is not shown it any more, and why.
+    public var missed: [String: String] = [:]
 }
 
 extension SentNotification {
     init(row: Row) throws {
         self.init(
             id: try row.checked("id"), kind: try row.checked("kind"), sentAt: try row.instant("sentAt"),
-            sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init))
+            sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init),
+            missed: Dictionary(
+                (try row.checked("missed", String?.self) ?? "").split(separator: ",").compactMap { word in
+                    let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+                    return parts.count == 2 ? (parts[0], parts[1]) : nil
+                }, uniquingKeysWith: { $1 }))
     }
 }

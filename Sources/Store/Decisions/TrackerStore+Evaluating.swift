@@ -47,12 +47,40 @@ extension TrackerStore {
     /// when they have lapsed (`Claims.leaseSeconds`) the same decisions are offered again, under the same ids
     /// (tracker law B7).
     /// - Parameter canNotify: as in `look`. Who can tell nobody claims nothing: a look that reaches nobody writes nothing.
+    ///
+    /// One tells at a time, so that all hear everything in one order: while another process tells something, nobody begins anything new; and what the last one
+    /// left half told, because it died, comes to its end first.
     public func offer(_ context: WriteContext, canNotify: Bool = true) throws -> Offer {
         let claims = Claims(claimant: context.makeID(), now: context.now)
         return try write { db in
             var evaluation = try evaluate(context, canNotify: canNotify, db)
-            evaluation.decisions = try evaluation.decisions.filter { try canNotify ? claims.take($0.notificationId, db) : claims.isFree($0.notificationId, db) }
-            return Offer(evaluation: evaluation, claims: claims)
+            guard canNotify else {
+                evaluation.decisions = try evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }
+                return Offer(evaluation: evaluation, claims: claims, isLeft: false)
+            }
+            var isLeft = false
+            switch try claims.begun(db) {
+            case .underWay: evaluation.decisions = []
+            case .left(let left): (evaluation.decisions, isLeft) = (left, true)
+            case .nothing: evaluation.decisions = try begin(evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }, context, db)
+            }
+            for decision in evaluation.decisions { _ = try claims.take(decision.notificationId, db, telling: decision) }
+            return Offer(evaluation: evaluation, claims: claims, isLeft: isLeft)
+        }
+    }
+
+    /// Each gets its place in the order of everything that is told. What has been sent somewhere under its name already, by one who died or was late, keeps
+    /// those words.
+    private func begin(_ decisions: [TrackerNotification], _ context: WriteContext, _ db: Database) throws -> [TrackerNotification] {
+        guard !decisions.isEmpty else { return [] }
+        let known = try decisions.map { try Self.asSent($0, db) }
+        let first = max(try NotificationTable.newestPlace(db) + 1, context.now.milliseconds)
+        return Offer.banners(known).enumerated().flatMap { index, banner in
+            banner.answers.map { answer in
+                var decision = answer
+                (decision.place, decision.decidedAt) = (first + Int64(index), context.now)
+                return decision
+            }
         }
     }
 
@@ -66,9 +94,10 @@ extension TrackerStore {
     /// showed is not counted and comes again (K-B15).
     public func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext) throws {
         try write { db in
-            for decision in banner.answers where try offer.claims.giveBack(decision.notificationId, db) && !names.isEmpty {
+            // Who died may have shown what it left: its name must not stand for anything else.
+            for decision in banner.answers where try offer.claims.giveBack(decision.notificationId, db) && (!names.isEmpty || offer.isLeft) {
                 try accept(decision, db)
-                try NotificationTable.insert(decision, names, context, db)
+                try NotificationTable.insert(decision, names, isShown: decision.notificationId == banner.shown.notificationId, context, db)
             }
         }
     }

@@ -69,10 +69,12 @@ enum ChangeLog {
 extension TrackerStore {
     /// Takes the last manual change of drinks or session entries back. Changes in a session that was sealed since are
     /// final: they are passed over.
-    /// - Parameter reach: passes over every other change, and leaves it to be taken back by somebody else.
+    /// - Parameters:
+    ///   - reach: passes over every other change, and leaves it to be taken back by somebody else.
+    ///   - asOf: when somebody asked for it, where that took its time: what was changed after it is not what they meant.
     /// - Returns: the change in words.
     /// - Throws: `Refusal` when there is nothing to take back.
-    public func undo(_ context: WriteContext, _ reach: UndoReach = .everything) throws -> String {
+    public func undo(_ context: WriteContext, _ reach: UndoReach = .everything, asOf: Instant? = nil) throws -> String {
         try write { db in
             let today = try dayCalendar(context.zone, db).day(of: context.now).description
             var before = Int64.max
@@ -83,6 +85,9 @@ extension TrackerStore {
                     let rows = try? JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
                 else { continue }
                 guard try Self.reaches(reach, rows, today, db) else { continue }
+                if let asOf, try row.instant("at") > asOf {
+                    throw Refusal("changedSince", "Something was changed after this was asked for, so nothing was taken back: \(what).")
+                }
                 try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
                 guard try rows.allSatisfy({ try isOpen($0, db) }) else { continue }
                 for changed in rows { try restore(changed, context, db) }

@@ -15,11 +15,11 @@ extension TrackerStore {
 
     /// Whether anything was ever stored here that a restore would replace.
     public func isUsed() throws -> Bool {
-        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "drink_sequence", "push_key"].contains($0.table) }
+        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_sequence", "push_key"].contains($0.table) }
     }
 
     /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that have the
-    /// store open see the one or the other. What this store remembers of files that it wrote itself, and of those to whom it tells drinks, stays; a restore is
+    /// store open see the one or the other. What this store remembers of files that it wrote itself, and of those to whom it tells what happens, stays; a restore is
     /// no news to them, what they are told next is what happens next.
     /// - Parameters:
     ///   - file: a backup of this version or of an earlier one; it is only read.
@@ -84,7 +84,7 @@ extension TrackerStore {
     }
 
     private static func replaceRows(_ db: Database) throws {
-        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "drink_change", "drink_sequence"]
+        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_change", "drink_sequence"]
         for table in try tables(db) where !own.contains(table) {
             try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
         }
@@ -99,6 +99,8 @@ extension TrackerStore {
             INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence;
             DELETE FROM main.counter WHERE name LIKE 'health.%';
             DELETE FROM main.drink_change;
+            UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
+            DELETE FROM main.claim WHERE decision IS NOT NULL;
             UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0)
             """)
     }

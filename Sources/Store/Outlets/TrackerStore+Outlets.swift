@@ -8,7 +8,9 @@ extension TrackerStore {
         if let known = try read({ db in try Self.outlet(name, db) }) { return known }
         return try write { db in
             if let known = try Self.outlet(name, db) { return known }
-            if tellsAll, try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ?)", arguments: [name]) == false {
+            let isAnew = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ?)", arguments: [name]) == false
+            try beginTold(name, from: tellsAll && isAnew ? 0 : nil, db)
+            if tellsAll, isAnew {
                 try db.execute(sql: "INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", arguments: [name, makeID()])
                 try db.execute(sql: "INSERT INTO drink_change (key) SELECT key FROM drink WHERE true ORDER BY id ON CONFLICT (key) DO NOTHING")
             }
@@ -30,6 +32,7 @@ extension TrackerStore {
         if limit > 0, (1...limit).contains(try waiting(for: name)) { return false }
         try write { db in
             try db.execute(sql: "UPDATE outlet SET isOpen = 0 WHERE name = ?", arguments: [name])
+            try db.execute(sql: "DELETE FROM told_through WHERE outlet = ?", arguments: [name])
             try Self.prune(db)
         }
         return true

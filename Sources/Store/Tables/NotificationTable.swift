@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import TrackerCore
 
@@ -5,17 +6,36 @@ enum NotificationTable {
     /// How many are remembered: weeks of them.
     static let limit = 1000
 
-    static func insert(_ decision: TrackerNotification, _ sinks: [String], _ context: WriteContext, _ db: Database) throws {
+    /// - Parameter isShown: it is what people saw, and not another decision with the same words, which it answers, too.
+    static func insert(_ decision: TrackerNotification, _ sinks: [String], isShown: Bool, _ context: WriteContext, _ db: Database) throws {
+        let (place, text) = isShown && decision.place > 0 ? (decision.place, String(decoding: try JSONEncoder().encode(decision), as: UTF8.self)) : (nil, nil)
         try db.execute(sql: """
-            INSERT INTO notification (id, kind, sentAt, sinks) VALUES (?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET sentAt = excluded.sentAt, sinks = excluded.sinks
+            INSERT INTO notification (id, kind, sentAt, sinks, place, decision) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET sentAt = excluded.sentAt, sinks = excluded.sinks, place = excluded.place, decision = excluded.decision
             """, arguments: [
-                decision.notificationId, decision.kind.rawValue, context.now.milliseconds, sinks.joined(separator: ","),
+                decision.notificationId, decision.kind.rawValue, context.now.milliseconds, sinks.joined(separator: ","), place, text,
             ])
-        try db.execute(sql: """
-            DELETE FROM notification WHERE id IN (SELECT id FROM notification ORDER BY sentAt DESC LIMIT -1 OFFSET ?)
-            """, arguments: [limit])
+        // What stays until it is over says how things stand now: who was away needs the last of them only.
+        if let place, decision.kind.isResident {
+            try db.execute(sql: "UPDATE notification SET place = NULL, decision = NULL WHERE kind = ? AND place < ?", arguments: [decision.kind.rawValue, place])
+        }
+        let old = "SELECT id FROM notification ORDER BY sentAt DESC LIMIT -1 OFFSET \(limit)"
+        if let forgotten = try Int.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE id IN (\(old))") {
+            try Counter.set(Self.forgotten, max(forgotten, try Counter.value(Self.forgotten, db)), db)
+        }
+        try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
     }
+
+    /// The last place that was given to anything.
+    static func newestPlace(_ db: Database) throws -> Int64 {
+        let (told, begun) = (
+            try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification"), try Int64.fetchOne(db, sql: "SELECT max(place) FROM claim")
+        )
+        return max(told ?? 0, begun ?? 0, Int64(try Counter.value(forgotten, db)))
+    }
+
+    /// Up to which place not everything is remembered.
+    static let forgotten = "notification.forgotten"
 
     /// When somebody last looked.
     static let opened = "notification.opened"

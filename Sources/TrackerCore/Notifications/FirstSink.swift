@@ -28,4 +28,12 @@ public struct FirstSink: NotificationSink {
     public func close(id: String) async {
         for place in places { await place.close(id: id) }
     }
+
+    public func catchUp() async {
+        for place in places { await place.catchUp() }
+    }
+
+    public func recorded() async {
+        for place in places { await place.recorded() }
+    }
 }

@@ -12,6 +12,10 @@ public protocol NotificationSink: Sendable {
     func deliver(_ notification: TrackerNotification) async -> Bool
     /// Takes away what is shown under that id, where anything is.
     func close(id: String) async
+    /// Brings what others told while this one was away, in their order. Before anything new is delivered here.
+    func catchUp() async
+    /// Something was told, here or by another sink, and the store has it.
+    func recorded() async
 }
 
 extension NotificationSink {
@@ -19,4 +23,6 @@ extension NotificationSink {
     public var limit: Duration { .seconds(6) }
     public func canShow() async -> Bool { true }
     public func close(id: String) async {}
+    public func catchUp() async {}
+    public func recorded() async {}
 }

@@ -1,6 +1,6 @@
 /// A decision to notify. The core decides; sinks deliver; what they accepted is reported back with
 /// `EngineDay.accept` or `WaterlineReminderState.accept`.
-public struct TrackerNotification: Hashable, Sendable {
+public struct TrackerNotification: Hashable, Sendable, Codable {
     /// Which kind of notification.
     public var kind: NotificationKind
     /// `<id>/<day or session>/<n>`: the same decision always has the same one, so that receivers can drop repetitions.
@@ -26,6 +26,10 @@ public struct TrackerNotification: Hashable, Sendable {
     public var answeredSlot: Instant?
     /// Its words name nothing that was drunk, and its buttons do not either (US-036).
     public var isDiscreet: Bool
+    /// Its place in the order of everything that is told; 0 as long as nobody tells it.
+    public var place: Int64 = 0
+    /// When it was decided, which may be long before somebody who was away hears of it; `nil` as long as nobody tells it.
+    public var decidedAt: Instant?
 
     public init(
         kind: NotificationKind, notificationId: String, title: String, body: String, urgency: NotificationUrgency, sound: Bool,
@@ -47,7 +51,7 @@ public struct TrackerNotification: Hashable, Sendable {
     }
 
     /// Which memory moves when a sink accepts.
-    public enum Acceptance: Hashable, Sendable {
+    public enum Acceptance: Hashable, Sendable, Codable {
         case pace(Urgency)
         case interval
         case adaptive

@@ -5,23 +5,28 @@ extension TrackerDesk {
     /// Decides, and then delivers: what is due goes to every sink, and what at least one has shown is remembered as told. What nobody showed is
     /// not counted and comes again (K-B15). Of any number of processes one gets to tell a decision; the claim of one that was killed
     /// meanwhile lapses by itself (tracker law B7).
+    ///
+    /// Who was away catches up first, so that everybody hears everything in one order.
     @discardableResult
     public func tell(_ sinks: [any NotificationSink]) async throws -> CheckReport {
-        let offered = try await offer(to: sinks) { banner, offer in try store.settle(banner.offered, of: offer, shownBy: banner.shownBy, context) }
+        let telling = try await offer(to: sinks) { banner in
+            try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
+            for sink in sinks { _ = await Patience.answer(within: sink.limit) { await sink.recorded(); return true } }
+        }
         afterCommit()
-        return offered.report
+        return telling.report
     }
 
     /// The same in two steps, for a surface that knows only afterwards whether its answer came through: offers and delivers, and remembers nothing
     /// until `settle`.
-    public func offer(to sinks: [any NotificationSink]) async throws -> Telling { try await offer(to: sinks) { _, _ in } }
+    public func offer(to sinks: [any NotificationSink]) async throws -> Telling { try await offer(to: sinks) { _ in } }
 
     /// Remembers what was shown.
     /// - Parameter blind: a sink that turned out to have shown nothing.
     public func settle(_ telling: Telling, except blind: String? = nil) throws {
         try change {
             for banner in telling.banners {
-                try store.settle(banner.offered, of: telling.offer, shownBy: banner.shownBy.filter { $0 != blind }, context)
+                try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy.filter { $0 != blind }, context)
             }
         }
     }
@@ -34,11 +39,23 @@ extension TrackerDesk {
     /// So long after the offer nothing has to be made sure of yet: far less than a claim holds.
     private static let freshSeconds: Double = 10
 
-    private func offer(
-        to sinks: [any NotificationSink], _ delivered: (Telling.Banner, Offer) throws -> Void
-    ) async throws -> Telling {
+    private func offer(to sinks: [any NotificationSink], _ delivered: (Telling.Banner) async throws -> Void) async throws -> Telling {
         var able: [any NotificationSink] = []
         for sink in sinks where await Patience.answer(within: sink.limit, { await sink.canShow() }) == true { able.append(sink) }
+        var telling = try await offer(toAble: able, delivered)
+        // What a program that died had left comes to its end first; then what is new.
+        for banner in telling.banners where telling.offer.isLeft { try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context) }
+        guard telling.offer.isLeft else { return telling }
+        let more = try await offer(toAble: able, delivered)
+        telling.offer = more.offer
+        telling.banners += more.banners
+        return telling
+    }
+
+    private func offer(toAble able: [any NotificationSink], _ delivered: (Telling.Banner) async throws -> Void) async throws -> Telling {
+        await withTaskGroup(of: Void.self) { group in
+            for sink in able { group.addTask { _ = await Patience.answer(within: sink.limit) { await sink.catchUp(); return true } } }
+        }
         let began = ContinuousClock.now
         let offer = try store.offer(context, canNotify: !able.isEmpty)
         for id in offer.evaluation.closes {
@@ -48,8 +65,8 @@ extension TrackerDesk {
         for offered in offer.banners {
             let elapsed = began.duration(to: .now) / .seconds(1)
             guard try able.isEmpty || elapsed < Self.freshSeconds || store.hold(offered, of: offer, at: context.now.advanced(seconds: elapsed)) else { continue }
-            let banner = Telling.Banner(offered: offered, shownBy: await Self.deliver(offered.shown, to: able))
-            try delivered(banner, offer)
+            let banner = Telling.Banner(offered: offered, offer: offer, shownBy: await Self.deliver(offered.shown, to: able))
+            try await delivered(banner)
             telling.banners.append(banner)
         }
         return telling
@@ -69,13 +86,14 @@ extension TrackerDesk {
 
 /// What was offered to sinks, and who has shown it.
 public struct Telling: Sendable {
-    let offer: Offer
+    var offer: Offer
     /// In the order in which they were decided.
     public internal(set) var banners: [Banner] = []
 
     /// Something that a person sees: decisions with equal words are one.
     public struct Banner: Sendable {
         let offered: Offer.Banner
+        let offer: Offer
         /// The sinks that have shown it, by name.
         public let shownBy: [String]
 

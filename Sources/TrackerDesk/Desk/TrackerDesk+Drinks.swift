@@ -9,11 +9,13 @@ extension TrackerDesk {
     }
 
     /// Takes the last change by hand back.
-    /// - Parameter reach: which changes are looked at; what was done to a session is never, where sessions are none of the caller's business.
-    public func undo(_ reach: UndoReach = .everything) throws -> UndoOutcome {
+    /// - Parameters:
+    ///   - reach: which changes are looked at; what was done to a session is never, where sessions are none of the caller's business.
+    ///   - instant: when it was asked for, where that took its time: nothing newer is taken back.
+    public func undo(_ reach: UndoReach = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
         if reach == .session { try needWaterline() }
         let reach = reach == .everything && !seesWaterline ? .drinks : reach
-        return try change { UndoOutcome(undone: try store.undo(context, reach), state: try state()) }
+        return try change { UndoOutcome(undone: try store.undo(context, reach, asOf: instant), state: try state()) }
     }
 
     /// Takes the last change of one drink back, by its name in our lists: what a person was told a moment ago, whoever changed something else since.

@@ -12,8 +12,10 @@ public struct ShownReport: Hashable, Sendable, Encodable {
         public var sentAt: Instant
         /// Where it was seen: `desktop`, `output`, `mqtt` …
         public var sinks: [String]
+        /// Where it was not seen, because nobody was there and it was not worth showing afterwards; and why (`replaced`, `answered`, `over` …).
+        public var missed: [String: String]
 
-        enum CodingKeys: String, CodingKey { case id, kind, sentAt, sinks }
+        enum CodingKeys: String, CodingKey { case id, kind, sentAt, sinks, missed }
 
         public func encode(to encoder: any Encoder) throws {
             var keys = encoder.container(keyedBy: CodingKeys.self)
@@ -21,6 +23,7 @@ public struct ShownReport: Hashable, Sendable, Encodable {
             try keys.encode(kind, forKey: .kind)
             try keys.encode(sentAt.wholeSeconds, forKey: .sentAt)
             try keys.encode(sinks, forKey: .sinks)
+            try keys.encode(missed, forKey: .missed)
         }
     }
 

@@ -1,0 +1,74 @@
+import Foundation
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// What was told at the places behind `place`, oldest first.
+    public func told(after place: Int64, through last: Int64 = .max) throws -> [ToldNotification] {
+        try read { db in
+            let statement = try db.cachedStatement(sql: "SELECT decision, sinks FROM notification WHERE place > ? AND place <= ? AND decision IS NOT NULL ORDER BY place")
+            return try Row.fetchAll(statement, arguments: [place, last]).readable { row in
+                guard let decision = try? JSONDecoder().decode(TrackerNotification.self, from: Data(try row.checked("decision", String.self).utf8)) else {
+                    throw row.unreadable("decision is nothing that was ever told")
+                }
+                return ToldNotification(decision: decision, sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init))
+            }
+        }
+    }
+
+    /// The last place that was given, to what was told or is being told; and up to which place not everything is remembered.
+    public func toldPlaces() throws -> (newest: Int64, forgotten: Int64) {
+        try read { db in (try NotificationTable.newestPlace(db), Int64(try Counter.value(NotificationTable.forgotten, db))) }
+    }
+
+    /// Up to which place an outlet has dealt with everything. One that is new begins with what is told from now on.
+    public func toldThrough(_ outlet: String) throws -> Int64 {
+        func known(_ db: Database) throws -> Int64? {
+            try Int64.fetchOne(try db.cachedStatement(sql: "SELECT place FROM told_through WHERE outlet = ?"), arguments: [outlet])
+        }
+        if let place = try read(known) { return place }
+        return try write { db in
+            try beginTold(outlet, from: nil, db)
+            return try known(db) ?? 0
+        }
+    }
+
+    /// - Parameter place: `nil`: the newest of what was told.
+    func beginTold(_ outlet: String, from place: Int64?, _ db: Database) throws {
+        let told = try place ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
+        try db.execute(sql: "INSERT INTO told_through (outlet, place) VALUES (?, ?) ON CONFLICT (outlet) DO NOTHING", arguments: [outlet, told])
+    }
+
+    /// An outlet has dealt with these, which others were told before.
+    /// - Parameters:
+    ///   - missed: why it has not got some of them, by their places.
+    ///   - place: everything up to here is dealt with.
+    public func hasHeard(_ told: [ToldNotification], _ outlet: String, missed: [Int64: MissedReason] = [:], through place: Int64) throws {
+        try write { db in
+            for one in told {
+                if let reason = missed[one.place] {
+                    try db.execute(
+                        sql: "UPDATE notification SET missed = iif(missed IS NULL, '', missed || ',') || ? WHERE place = ?", arguments: ["\(outlet)=\(reason.rawValue)", one.place])
+                } else if !one.sinks.contains(outlet) {
+                    try db.execute(sql: "UPDATE notification SET sinks = iif(sinks = '', '', sinks || ',') || ? WHERE place = ?", arguments: [outlet, one.place])
+                }
+            }
+            try db.execute(sql: "UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", arguments: [place, outlet])
+        }
+    }
+
+    /// With the words under which it has been sent somewhere, where it has.
+    static func asSent(_ decision: TrackerNotification, _ db: Database) throws -> TrackerNotification {
+        let text = try String.fetchOne(
+            db, sql: """
+                SELECT announcement FROM pocket_message p
+                WHERE id = ? AND (state = 'sent' OR EXISTS (SELECT 1 FROM claim c WHERE c.id = p.outlet || ' ' || p.id)) ORDER BY seq LIMIT 1
+                """, arguments: [decision.notificationId])
+        guard let sent = try? text.map({ try JSONDecoder().decode(Announcement.self, from: Data($0.utf8)) }), sent.kind == decision.kind, sent.urgency == decision.urgency else {
+            return decision
+        }
+        var decision = decision
+        (decision.title, decision.body) = (sent.title, sent.body)
+        return decision
+    }
+}

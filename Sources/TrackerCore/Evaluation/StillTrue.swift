@@ -1,0 +1,49 @@
+/// What is still so of what was told before.
+public struct StillTrue: Sendable {
+    private let facts: TrackerFacts
+    private let evaluation: Evaluation
+    private let now: Instant
+
+    /// - Parameter now: when somebody would see it.
+    public init(_ facts: TrackerFacts, now: Instant) {
+        (self.facts, self.now) = (facts, now)
+        evaluation = Tracker.evaluate(facts, now: now)
+    }
+
+    /// `nil`: it is worth showing now. Whether a later one replaces it is not asked here.
+    public func reasonToMiss(_ told: TrackerNotification) -> MissedReason? {
+        told.kind.isWaterline ? ofSession(told) : ofDay(told)
+    }
+
+    private func ofDay(_ told: TrackerNotification) -> MissedReason? {
+        let pace = evaluation.snapshot.pace
+        guard told.dayKey == pace.dayKey else { return .over }
+        guard !evaluation.closes.contains(told.kind.id) else { return .answered }
+        switch told.kind {
+        case .goal: guard pace.isGoalAchieved else { return .over }
+        case .recovery: guard pace.urgency == .onTrack else { return .over }
+        default: guard !isBehind(pace.lastDrinkTime, told) else { return .answered }
+        }
+        let window = Pace.Window(now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
+        return told.kind.isHeldInQuietHours && !window.contains(now) ? .quietHours : nil
+    }
+
+    private func ofSession(_ told: TrackerNotification) -> MissedReason? {
+        guard let waterline = facts.waterline, let shown = evaluation.snapshot.waterline, waterline.session.id == told.sessionID, waterline.session.isActive else { return .over }
+        switch told.kind {
+        case .waterlinePerDrink: return shown.sinceWater < facts.settings.waterEveryNDrinks ? .answered : nil
+        case .waterlineWarning: return shown.isWarning ? nil : .answered
+        case .waterlineAbandoned: return shown.abandonedHours == nil ? .answered : nil
+        case .waterlineTime:
+            let waters = waterline.allLogs(now: now, settings: facts.settings).filter { $0.kind == .water }
+            return isBehind(waters.map(\.timestamp).max(), told) ? .answered : nil
+        default: return nil
+        }
+    }
+
+    /// Whether that happened after it was decided.
+    private func isBehind(_ instant: Instant?, _ told: TrackerNotification) -> Bool {
+        guard let instant, let decidedAt = told.decidedAt else { return false }
+        return instant > decidedAt
+    }
+}

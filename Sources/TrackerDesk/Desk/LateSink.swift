@@ -1,0 +1,93 @@
+import Store
+import TrackerCore
+
+/// A place before a person's eyes that may be away: a desktop. What others told meanwhile it shows when it is back, in their order, as long as it is still so; what was
+/// answered since, what a later one replaces, and what is over would only be in the way: that is noted as missed (tracker law C).
+///
+/// Between two looks at most one of a kind is worth showing, so a long absence ends with a few banners and not with a flood.
+public final class LateSink: NotificationSink {
+    private let place: any NotificationSink
+    private let desk: @Sendable () async throws -> TrackerDesk
+    private let say: @Sendable (String) -> Void
+    private let turns = Turns()
+
+    /// - Parameters:
+    ///   - place: that shows.
+    ///   - desk: a desk of the moment.
+    ///   - say: a line for the log, for each that is missed.
+    public init(_ place: any NotificationSink, desk: @escaping @Sendable () async throws -> TrackerDesk, say: @escaping @Sendable (String) -> Void = { _ in }) {
+        (self.place, self.desk, self.say) = (place, desk, say)
+    }
+
+    /// Of the place.
+    public var name: String { place.name }
+    /// Of the place.
+    public var limit: Duration { place.limit }
+
+    public func canShow() async -> Bool { await place.canShow() }
+
+    public func close(id: String) async { await place.close(id: id) }
+
+    public func recorded() async { await place.recorded() }
+
+    public func catchUp() async { _ = await turns.take { await self.bring() } }
+
+    /// What came before goes before. Only what is urgent does not wait for it, where a person is not to be disturbed.
+    public func deliver(_ notification: TrackerNotification) async -> Bool {
+        await turns.take { [self] in
+            let isComplete = await bring(before: notification)
+            guard isComplete || notification.urgency == .critical, await place.deliver(notification) else { return false }
+            if !isComplete { await giveUp(before: notification) }
+            return true
+        }
+    }
+
+    /// - Parameter next: what is about to be shown takes the place of what is of its kind.
+    /// - Returns: whether nothing is left.
+    private func bring(before next: TrackerNotification? = nil) async -> Bool {
+        guard await place.canShow(), let desk = try? await desk(), let through = try? desk.store.toldThrough(name), let told = try? desk.store.told(after: through) else { return false }
+        guard let last = told.last else { return true }
+        do {
+            let stillTrue = StillTrue(try desk.store.facts(desk.context), now: desk.now)
+            var done: [ToldNotification] = []
+            var missed: [Int64: MissedReason] = [:]
+            for one in told {
+                done.append(one)
+                guard !one.sinks.contains(name) else { continue }
+                let isReplaced = next?.kind.id == one.decision.kind.id || told.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id }
+                if let reason = isReplaced ? .replaced : stillTrue.reasonToMiss(one.decision) {
+                    missed[one.place] = reason
+                } else {
+                    guard await place.deliver(one.decision) else {
+                        done.removeLast()
+                        try note(done, missed, desk, through: done.last?.place ?? through)
+                        return false
+                    }
+                    // At once: who dies now must not show it again.
+                    try note(done, missed, desk, through: one.place)
+                    (done, missed) = ([], [:])
+                }
+            }
+            try note(done, missed, desk, through: last.place)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func note(_ done: [ToldNotification], _ missed: [Int64: MissedReason], _ desk: TrackerDesk, through place: Int64) throws {
+        let changed = done.filter { missed[$0.place] != nil || !$0.sinks.contains(name) }
+        guard !done.isEmpty else { return }
+        try desk.store.hasHeard(changed, name, missed: missed, through: place)
+        for one in changed {
+            if let reason = missed[one.place] { say("Not shown any more: \(one.decision.kind.id) (\(one.decision.notificationId)), told while the desktop was away: \(reason.rawValue).") }
+        }
+    }
+
+    /// What was not let through before something urgent does not come after it.
+    private func giveUp(before notification: TrackerNotification) async {
+        guard let desk = try? await desk(), let through = try? desk.store.toldThrough(name), let told = try? desk.store.told(after: through) else { return }
+        let waiting = told.filter { $0.place < notification.place && !$0.sinks.contains(name) }
+        try? note(waiting, Dictionary(waiting.map { ($0.place, .overtaken) }, uniquingKeysWith: { $1 }), desk, through: notification.place - 1)
+    }
+}

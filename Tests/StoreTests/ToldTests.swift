@@ -1,0 +1,132 @@
+import Foundation
+import Support
+import Testing
+import TrackerCore
+
+@testable import Store
+
+/// What was told stands in one order, with its words, for whoever was away; and what a killed process left half told comes to its end as it began.
+@Suite struct ToldTests {
+    let scratch: ScratchStore
+
+    init() throws { scratch = try ScratchStore() }
+
+    private func berlin(_ wall: String) throws -> WriteContext {
+        let now = try #require(Instant(iso: "2026-06-15T\(wall):00+02:00"))
+        return WriteContext(now: now, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
+    }
+
+    /// One look of a process whose sinks are these.
+    @discardableResult
+    private func tell(_ store: TrackerStore, _ wall: String, by names: [String] = ["desktop"]) throws -> [TrackerNotification] {
+        let context = try berlin(wall)
+        let offer = try store.offer(context)
+        for banner in offer.banners { try store.settle(banner, of: offer, shownBy: names, context) }
+        return offer.banners.map(\.shown)
+    }
+
+    @Test func whatIsToldHasOneOrderAndItsWords() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let through = try store.toldThrough("mqtt")
+        let first = try tell(store, "08:00")
+        let second = try tell(store, "11:00")
+        let told = try store.told(after: through)
+        #expect(told.map(\.decision) == first + second && told.map(\.sinks) == [["desktop"], ["desktop"]])
+        #expect(told.map(\.place) == told.map(\.place).sorted() && Set(told.map(\.place)).count == 2)
+        #expect(try told.map(\.decision.decidedAt) == [berlin("08:00").now, berlin("11:00").now])
+        #expect(try store.told(after: told[0].place).map(\.decision) == second && store.toldThrough("later") == told[1].place, "who is new begins with what is told from now on")
+        try store.hasHeard([told[0]], "mqtt", through: told[0].place)
+        try store.hasHeard([told[1]], "mqtt", missed: [told[1].place: .replaced], through: told[1].place)
+        #expect(try store.toldThrough("mqtt") == told[1].place)
+        let list = try store.notifications()
+        #expect(list.map(\.sinks) == [["desktop"], ["desktop", "mqtt"]] && list.map(\.missed) == [["mqtt": "replaced"], [:]])
+    }
+
+    /// A clock that was set back, and a place that is taken already: the order is that of telling.
+    @Test func aClockThatIsSetBackTurnsNoOrder() throws {
+        let store = try TrackerStore(path: scratch.path)
+        try tell(store, "12:00")
+        _ = try store.logDrink(ml: 2000, berlin("08:00"))
+        _ = try store.logDrink(ml: 600, berlin("08:00"))
+        try tell(store, "08:01")
+        #expect(try store.told(after: 0).map(\.decision.kind) == [.pace, .goal])
+    }
+
+    /// Killed after it was shown somewhere, and hours later everything is otherwise: it keeps its name and words, comes before anything new, and counts.
+    @Test func whatAKilledProcessBeganComesToItsEndAsItBegan() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let begun = try store.offer(berlin("08:00")).banners.map(\.shown)
+        #expect(begun.map(\.body) == ["Time to hydrate! You're 150ml behind pace."])
+        _ = try store.logDrink(ml: 200, berlin("08:01"))
+        #expect(try store.offer(berlin("08:00")).banners.isEmpty, "its claim still holds")
+        #expect(try tell(store, "14:00", by: []) == begun, "although nobody shows it: who died may have")
+        let red = try tell(store, "14:00")
+        #expect(red.map(\.urgency) == [.critical] && red.map(\.notificationId) == ["hydration-reminder/2026-06-15/2"], "a name stands for one thing")
+        #expect(try store.told(after: 0).map(\.decision) == begun + red)
+        #expect(try store.look(berlin("14:01")).snapshot.remindersSent == 2)
+    }
+
+    /// A phone had it already when it was decided anew: everybody hears what the phone said.
+    @Test func whatWasSentSomewhereKeepsItsWords() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let offer = try store.offer(berlin("08:00"))
+        let banner = try #require(offer.banners.first)
+        _ = try store.post(banner.shown.announcement, to: "webhook", keepsAll: true, at: berlin("08:00").now) { "key" }
+        guard case .message(let message) = try store.nextPost(from: "webhook", as: "service", at: berlin("08:00").now) else { throw StoreError(.damaged, "nothing waits", at: "") }
+        // It was slow, and nobody else showed it.
+        try store.settle(banner, of: offer, shownBy: [], berlin("08:00"))
+        try store.endPost(message, from: "webhook", as: "service", at: berlin("08:00").now, .sent)
+        #expect(try tell(store, "08:30").map(\.body) == [banner.shown.body])
+        #expect(try tell(store, "08:30").isEmpty)
+        // And without that it has the words of its moment.
+        let plain = try TrackerStore(inMemory: nil)
+        let unseen = try plain.offer(berlin("08:00"))
+        try plain.settle(unseen.banners[0], of: unseen, shownBy: [], berlin("08:00"))
+        #expect(try tell(plain, "08:30").map(\.body) == ["Time to hydrate! You're 250ml behind pace."])
+    }
+
+    /// The line of a session that runs is how things stand: of it only the last is kept for who was away.
+    @Test func ofASessionsLineOnlyTheLastIsKept() throws {
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.startSession(berlin("20:00"))
+        try store.changeSettings([("waterline.discreet", "false"), ("reminders.enabled", "false")], berlin("20:00"))
+        for minute in 1...3 {
+            try tell(store, "20:0\(minute)")
+            _ = try store.addLog(.water(oz: 8), berlin("20:0\(minute)"))
+        }
+        #expect(try store.told(after: 0).filter { $0.decision.kind == .waterlineLive }.map(\.decision.body).count == 1)
+        #expect(try store.notifications().count == 3)
+    }
+
+    /// What a backup has of it is no news to anybody, and what was half told when it was made is not told to its end.
+    @Test func aRestoreIsNoNewsToWhoWasAway() throws {
+        let folder = try TemporaryFolder()
+        let other = try TrackerStore(path: folder.file("other.sqlite"), hostZone: "UTC")
+        let first = try tell(other, "08:00")
+        _ = try other.offer(berlin("11:00"))
+        try other.backUp(to: folder.file("backup.sqlite"))
+        let store = try TrackerStore(path: scratch.path)
+        #expect(try store.toldThrough("mqtt") == 0 && !store.isUsed())
+        try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
+        try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
+        #expect(try store.toldThrough("mqtt") == first[0].place && store.told(after: 0).map(\.decision) == first)
+        let next = try tell(store, "14:00")
+        #expect(try next.map(\.decidedAt) == [berlin("14:00").now] && store.told(after: store.toldThrough("mqtt")).map(\.decision) == next)
+    }
+
+    @Test func whatIsTooLongAgoIsForgottenAndThatIsKnown() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let first = try tell(store, "08:00")
+        #expect(try store.toldPlaces().forgotten == 0)
+        try store.database.write { db in
+            for number in 0..<NotificationTable.limit {
+                try db.execute(
+                    sql: "INSERT INTO notification (id, kind, sentAt, sinks) VALUES (?, 'goal', ?, 'desktop')", arguments: ["g/\(number)", first[0].place + 1])
+            }
+        }
+        try tell(store, "11:00")
+        #expect(try store.toldPlaces().forgotten == first[0].place && store.told(after: 0).count == 1)
+        try store.purge()
+        #expect(try store.told(after: 0).isEmpty && store.toldPlaces() == (0, 0))
+    }
+}

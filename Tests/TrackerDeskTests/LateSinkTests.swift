@@ -1,0 +1,187 @@
+import Store
+import Synchronization
+import Testing
+import TrackerCore
+import TrackerDesk
+
+/// A desktop that was away: what others told meanwhile it shows afterwards, in order, as long as it is still so; the rest is on its list of what it missed (tracker law C).
+@Suite final class LateSinkTests: Sendable {
+    /// A desktop, and somebody who hears everything.
+    private final class Place: NotificationSink {
+        let name: String
+        private let state: Mutex<(isThere: Bool, accepts: Bool, shown: [TrackerNotification])>
+
+        init(_ name: String, isThere: Bool = true) {
+            self.name = name
+            state = Mutex((isThere, true, []))
+        }
+
+        var isThere: Bool {
+            get { state.withLock { $0.isThere } }
+            set { state.withLock { $0.isThere = newValue } }
+        }
+
+        /// Whether it lets through what is not urgent.
+        var accepts: Bool {
+            get { state.withLock { $0.accepts } }
+            set { state.withLock { $0.accepts = newValue } }
+        }
+
+        var shown: [TrackerNotification] { state.withLock { $0.shown } }
+        var kinds: [NotificationKind] { shown.map(\.kind) }
+
+        func canShow() async -> Bool { isThere }
+
+        func deliver(_ notification: TrackerNotification) async -> Bool {
+            state.withLock { state in
+                guard state.isThere, state.accepts || notification.urgency == .critical else { return false }
+                state.shown.append(notification)
+                return true
+            }
+        }
+    }
+
+    private let fixture: DeskFixture
+    private let (desktop, phone) = (Place("desktop"), Place("phone"))
+    private let now = Mutex("06:00")
+
+    init() async throws {
+        fixture = try DeskFixture()
+        // From here on it is known.
+        try await look("06:00")
+    }
+
+    private func look(_ wall: String) async throws {
+        now.withLock { $0 = wall }
+        let sink = LateSink(desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) })
+        try await fixture.desk(wall).tell([sink, phone])
+    }
+
+    private func missed() throws -> [String: String] {
+        try fixture.store.notifications().reduce(into: [:]) { $0[$1.id] = $1.missed["desktop"] }
+    }
+
+    @Test("what is still so comes when it is back, once, as it was told")
+    func stillSo() async throws {
+        desktop.isThere = false
+        try await look("08:00")
+        #expect(phone.kinds == [.pace] && desktop.shown.isEmpty)
+        desktop.isThere = true
+        try await look("08:20")
+        #expect(desktop.shown == phone.shown && phone.shown.count == 1)
+        #expect(try fixture.store.notifications().map(\.sinks) == [["phone", "desktop"]] && missed().isEmpty)
+        try await look("08:21")
+        #expect(desktop.shown.count == 1)
+    }
+
+    @Test("a later one takes the place of an earlier, and what was answered by a drink is over")
+    func replacedAndAnswered() async throws {
+        desktop.isThere = false
+        try await look("08:00")
+        try await look("11:00")
+        desktop.isThere = true
+        try await look("11:01")
+        #expect(desktop.shown == [phone.shown[1]] && phone.kinds == [.pace, .pace], "red, and not amber before it")
+        #expect(try missed() == [phone.shown[0].notificationId: "replaced"])
+        desktop.isThere = false
+        _ = try fixture.desk("11:30").logDrink(.ml(300))
+        try await look("13:30")
+        #expect(phone.shown.count == 3)
+        _ = try fixture.desk("13:40").logDrink(.ml(300))
+        desktop.isThere = true
+        try await look("13:41")
+        #expect(desktop.shown.count == 1)
+        #expect(try missed()[phone.shown[2].notificationId] == "answered")
+    }
+
+    @Test("of a day that is over, and in quiet hours, nothing is shown afterwards")
+    func over() async throws {
+        desktop.isThere = false
+        try await look("21:00")
+        desktop.isThere = true
+        try await look("22:30")
+        #expect(try missed() == ["hydration-reminder/2026-06-15/1": "quietHours"])
+        desktop.isThere = false
+        _ = try fixture.desk("23:00").logDrink(.ml(2000))
+        _ = try fixture.desk("23:00").logDrink(.ml(600))
+        try await look("23:01")
+        desktop.isThere = true
+        try await look("2026-06-16T07:00")
+        #expect(desktop.shown.isEmpty && phone.kinds == [.pace, .goal])
+        #expect(try missed()["hydration-goal-reached/2026-06-15/1"] == "over")
+    }
+
+    @Test("a session's reminders are shown as long as it runs and no water came")
+    func session() async throws {
+        _ = try fixture.desk("06:30").set([("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2")])
+        desktop.isThere = false
+        _ = try fixture.desk("20:00").startSession()
+        _ = try fixture.desk("20:05").drink()
+        _ = try fixture.desk("20:06").drink()
+        try await look("20:07")
+        #expect(phone.kinds == [.waterlinePerDrink, .waterlineWarning, .waterlineLive])
+        desktop.isThere = true
+        try await look("20:08")
+        #expect(try desktop.kinds == phone.kinds && missed().isEmpty)
+        desktop.isThere = false
+        _ = try fixture.desk("20:10").drink()
+        try await look("20:11")
+        for minute in ["20:12", "20:13", "20:14"] { _ = try fixture.desk(minute).water() }
+        desktop.isThere = true
+        try await look("20:15")
+        #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "answered" })
+        desktop.isThere = false
+        _ = try fixture.desk("20:20").drink()
+        try await look("20:21")
+        _ = try fixture.desk("20:22").endSession()
+        let before = desktop.shown.count
+        desktop.isThere = true
+        try await look("20:23")
+        #expect(desktop.shown.count == before)
+        #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "over" })
+    }
+
+    @Test("a person who is not to be disturbed is shown it afterwards; what is urgent does not wait, and then nothing older comes behind it")
+    func notDisturbed() async throws {
+        desktop.accepts = false
+        try await look("08:00")
+        #expect(phone.kinds == [.pace] && desktop.shown.isEmpty)
+        desktop.accepts = true
+        try await look("08:10")
+        #expect(desktop.shown == phone.shown)
+        // Back on track is told, held up; then red goes by.
+        _ = try fixture.desk("08:11").set([("reminders.backOnTrack", "true")])
+        desktop.accepts = false
+        _ = try fixture.desk("08:15").logDrink(.ml(250))
+        try await look("08:16")
+        #expect(phone.kinds == [.pace, .recovery] && desktop.shown.count == 1)
+        try await look("12:00")
+        #expect(desktop.shown.count == 2 && desktop.shown[1] == phone.shown[2])
+        #expect(try missed()["hydration-back-on-track/2026-06-15/1"] == "over", "it is behind again")
+    }
+
+    @Test("a place that is new begins with what is told from now on")
+    func isNew() async throws {
+        let other = try DeskFixture()
+        let (late, first) = (Place("desktop", isThere: false), Place("phone"))
+        try await other.desk("08:00").tell([LateSink(late, desk: { try other.desk("08:00") }), first])
+        late.isThere = true
+        try await other.desk("08:01").tell([LateSink(late, desk: { try other.desk("08:01") }), first])
+        #expect(first.shown.count == 1 && late.shown.isEmpty)
+    }
+
+    @Test("a crowd of old ones ends with one of each kind")
+    func bounded() async throws {
+        desktop.isThere = false
+        _ = try fixture.desk("06:30").set([("reminders.dailyLimit", "false")])
+        for hour in 8...20 {
+            try await look("\(hour < 10 ? "0" : "")\(hour):00")
+            _ = try fixture.desk("\(hour < 10 ? "0" : "")\(hour):30").logDrink(.ml(60))
+        }
+        let count = phone.shown.count
+        desktop.isThere = true
+        try await look("20:01")
+        #expect(desktop.shown.count <= 1 && count >= 2)
+        #expect(try missed().count + desktop.shown.count == count)
+    }
+}
