@@ -40,7 +40,7 @@ public struct HTTPListener: Sendable {
     private let log: Logger
 
     /// - Parameters:
-    ///   - connectionLimit: so many connections at once; more wait in the kernel's queue.
+    ///   - connectionLimit: so many connections at once, or fewer where the process may not have so many files open; more wait in the kernel's queue.
     ///   - peers: how many of them other machines may have; `nil`: all.
     public init(_ endpoint: Endpoint, connectionLimit: Int, peers: PeerPlaces? = nil, log: Logger) {
         (self.endpoint, self.connectionLimit, self.peers, self.log) = (endpoint, connectionLimit, peers, log)
@@ -57,14 +57,15 @@ public struct HTTPListener: Sendable {
         }
         var quiet = log
         quiet.logLevel = .error
-        let connections = OpenConnections(peers)
+        let places = ConnectionPlaces.room(for: connectionLimit, files: ConnectionPlaces.files)
+        let connections = OpenConnections(peers?.sharing(places, of: connectionLimit))
         quiet.handler = RunningLog(quiet.handler) { connections.isStopping }
         let server = try HTTPServerBuilder.http1(configuration: .init(
             additionalChannelHandlers: [connections.watch(), LastAnswer()], idleTimeout: .seconds(Self.idleSeconds),
             httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))
         ).buildServer(
             configuration: ServerConfiguration(
-                address: address, availableConnectionsDelegate: MaximumAvailableConnections(connectionLimit, logger: quiet)),
+                address: address, availableConnectionsDelegate: MaximumAvailableConnections(places, logger: quiet)),
             eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: quiet, responder: Self.answering(responder, quiet)
         ) { channel in
             connections.opened(channel)

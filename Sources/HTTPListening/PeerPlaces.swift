@@ -13,6 +13,12 @@ public struct PeerPlaces: Sendable {
     ///   - each: so many of one of them.
     public init(all: Int, each: Int) { (self.all, self.each) = (all, each) }
 
+    /// The same shares of fewer places.
+    func sharing(_ places: Int, of all: Int) -> PeerPlaces {
+        guard places < all, all > 0 else { return self }
+        return PeerPlaces(all: max(1, self.all * places / all), each: max(1, each * places / all))
+    }
+
     /// - Parameter peer: `nil`: a program of this machine.
     /// - Returns: whether there is a place; then it is taken.
     mutating func enter(_ peer: String?) -> Bool {

@@ -40,6 +40,14 @@ import Testing
         }
     }
 
+    /// An adversary's finding: with few files to open, connections took them all, and the process ended in a trap of libdispatch.
+    @Test(arguments: [(64, 8), (256, 64), (1024, 448), (4096, 1984), (65_536, 2500), (0, 8)])
+    func thereAreFewerPlacesWhereFewFilesMayBeOpen(files: Int, places: Int) {
+        #expect(ConnectionPlaces.room(for: 2500, files: files) == places)
+        var shares = PeerPlaces(all: 2000, each: 200).sharing(places, of: 2500)
+        #expect((0..<2500).count { shares.enter("192.0.2.\($0 % 250)") } == max(1, 2000 * places / 2500))
+    }
+
     @Test func aPeerHasItsShareAndThisMachineTheRest() throws {
         var places = PeerPlaces(all: 5, each: 3)
         #expect((0..<4).map { _ in places.enter("192.0.2.1") } == [true, true, true, false])

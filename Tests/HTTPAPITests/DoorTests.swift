@@ -52,6 +52,47 @@ import TrackerDesk
         }
     }
 
+    /// An adversary's finding: any website could listen, and used up the reminders; or ask for the state, which held the bottle for it.
+    @Test(arguments: [["Sec-Fetch-Site": "cross-site"], ["Sec-Fetch-Site": "same-site"], ["Origin": "http://evil.example"], ["Origin": "null"]])
+    func aPageOfAnotherOriginBringsNothingAbout(headers: [String: String]) async throws {
+        let looks = Mutex(0)
+        let door = ServiceDoor(
+            status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" }, look: { _ in looks.withLock { $0 += 1 } })
+        try await ServedHousehold.serve(service: door) { house async throws in
+            for path in ["events", "events?shows=notifications", "people/anna/events?looks=no"] {
+                let reply = try await house.ask("GET", "/api/v1/\(path)", headers: headers)
+                #expect(reply.status == 403 && reply.code == "otherOrigin", "\(path): \(reply.status)")
+            }
+            #expect(try await house.ask("GET", "/api/v1/state", headers: headers).status == 200)
+            #expect(looks.withLock { $0 } == 0)
+            // A program with a token knows what it does; and so does the page itself.
+            #expect(try await house.ask("GET", "/api/v1/state", headers: house.page).status == 200)
+            #expect(looks.withLock { $0 } == 1)
+        }
+    }
+
+    /// An adversary's finding: a proxy that asks its visitors for a password hands it on, and then nobody got in.
+    @Test(arguments: [("Basic YW5uYTpzZWNyZXQ=", 200), ("Digest username=\"anna\"", 200), ("", 200), ("Bearer", 401), ("Bearer nobody-knows-this-token", 401)])
+    func whatAProxyAskedItsVisitorForSaysNothing(authorization: String, status: Int) async throws {
+        try await ServedHousehold.serve { house async throws in
+            for path in ["/healthz", "/", "/api/v1/state"] {
+                #expect(try await house.ask("GET", path, headers: house.page.merging(["Authorization": authorization]) { $1 }).status == status, "\(path)")
+            }
+        }
+    }
+
+    /// An adversary's finding: it was answered 500, as if the service had failed.
+    @Test(arguments: ["zz\r\n{\"ml\": 100}\r\n0\r\n\r\n", "a\n{\"ml\":100}\n0\n\n"], ["drinks", "import"])
+    func aBodyWhoseChunksAreNoneIsTheClientsFault(body: String, path: String) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let token = try #require(try house.token(.admin)["Authorization"])
+            let client = try RawHTTP(port: house.port)
+            client.send("POST /api/v1/\(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: \(token)\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n\(body)")
+            let answer = try await client.read { $0.contains("}") }
+            #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.contains("malformedBody"), "\(answer)")
+        }
+    }
+
     /// The first of them used to count, whatever a proxy before us had believed.
     @Test(arguments: [("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", "")])
     func aRequestNamesItsHostOnce(first: String, second: String) async throws {

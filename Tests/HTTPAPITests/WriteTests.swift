@@ -180,6 +180,68 @@ import TrackerDesk
         #expect(sent.withLock { $0 } == [["flash"]])
     }
 
+    /// An adversary's finding: the second one was told that it was done, and then it was refused.
+    @Test func aCommandThatIsUnderWayIsNotDone() async throws {
+        let (asked, tell) = AsyncStream.makeStream(of: Void.self)
+        let (isDone, finish) = AsyncStream.makeStream(of: Void.self)
+        let door = ServiceDoor(
+            status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
+            send: { _ in
+                tell.yield()
+                for await _ in isDone { break }
+                throw Refusal("bottleSilent", "The bottle did not answer.")
+            })
+        try await ServedHousehold.serve(service: door) { house async throws in
+            let headers = house.page.merging(["Idempotency-Key": "one"]) { $1 }
+            @Sendable func send() async throws -> RawHTTP.Reply { try await house.ask("POST", "/api/v1/bottle/commands", #"{"command": "goal", "arguments": ["2000"]}"#, headers: headers) }
+            async let first = send()
+            for await _ in asked { break }
+            let second = try await send()
+            #expect(second.status == 409 && second.code == "underWay" && second.headers["retry-after"] == "5", "\(second.body)")
+            finish.yield()
+            #expect(try await first.code == "bottleSilent")
+            // Now it may be tried again.
+            finish.yield()
+            #expect(try await send().code == "bottleSilent")
+        }
+    }
+
+    /// An adversary's finding: after a service that was killed in the middle of it, it was told that it was done.
+    @Test func ofACommandWhoseServiceWasKilledNobodyKnows() async throws {
+        let store = try TrackerStore(inMemory: "Etc/UTC")
+        let polls = Mutex(0)
+        let door = ServiceDoor(
+            status: { ServiceStatus(version: "test") }, pollNow: { polls.withLock { $0 += 1 } }, recentPolls: { [] }, send: { _ in "done" })
+        try await ServedHousehold.serve(store, service: door) { house async throws in
+            try store.begin(Errand(key: "killed", asking: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8), at: ServedHousehold.noon))
+            for (key, status, code) in [("killed", 409, "outcomeUnknown" as String?), ("another", 200, nil)] {
+                let reply = try await house.ask("POST", "/api/v1/bottle/commands", #"{"command": "flash"}"#, headers: house.page.merging(["Idempotency-Key": key]) { $1 })
+                #expect(reply.status == status && reply.code == code, "\(reply.body)")
+            }
+            // What may be done twice is done: asked once more is as good as asked.
+            for _ in 0..<2 { #expect(try await house.ask("POST", "/api/v1/poll", "{}", headers: house.page.merging(["Idempotency-Key": "poll"]) { $1 }).status == 202) }
+            #expect(polls.withLock { $0 } == 1)
+        }
+    }
+
+    /// An adversary's finding: sent again under its key it was told that it was done, and the lost phone's token lived on.
+    @Test func aRevocationThatFailedFailsAgain() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let tokens = try (0..<20).map { _ in try house.token(.log) }
+            let headers = house.page.merging(["Idempotency-Key": "lost"]) { $1 }
+            for _ in 0..<2 {
+                let reply = try await house.ask("DELETE", "/api/v1/tokens/mistyped", headers: headers)
+                #expect(reply.status == 404 && reply.code == "noSuchToken", "\(reply.body)")
+            }
+            // Twenty ids, sixteen digits to begin with.
+            let ids = try house.store.tokens().map(\.id)
+            let shared = try #require(Dictionary(grouping: ids) { $0.prefix(1) }.first { $0.value.count > 1 }?.key)
+            let several = try await house.ask("DELETE", "/api/v1/tokens/\(shared)", headers: house.page)
+            #expect(several.status == 422 && several.code == "severalTokens", "\(several.body)")
+            #expect(try house.store.tokens().filter { $0.revokedAt == nil }.count == tokens.count)
+        }
+    }
+
     @Test func keysHoldWhateverTheClockSaid() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         for count in 0..<5000 { try store.begin(Errand(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600))) }

@@ -72,7 +72,7 @@ struct Ask: Sendable {
         return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
             group.addTask {
                 var all = ByteBuffer()
-                for try await part in body {
+                try await body.forEachPart { part in
                     guard all.readableBytes + part.readableBytes <= limit else { throw Self.tooLarge(limit) }
                     all.writeImmutableBuffer(part)
                 }
@@ -138,5 +138,24 @@ struct Ask: Sendable {
 
     private static func tooLarge(_ limit: Int) -> HTTPProblem {
         HTTPProblem(.contentTooLarge, "tooLarge", "The body may have \(limit) bytes at most.", headers: [.connection: "close"])
+    }
+}
+
+extension RequestBody {
+    /// Each part in its turn. What is no body as HTTP/1.1 writes it (chunks without a length, for example) is the client's fault, and told so.
+    func forEachPart(_ take: (ByteBuffer) throws -> Void) async throws {
+        var parts = makeAsyncIterator()
+        while true {
+            let part: ByteBuffer?
+            do {
+                part = try await parts.next()
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                throw HTTPProblem(.badRequest, "malformedBody", "The body is not as HTTP/1.1 writes one: it could not be read.", headers: [.connection: "close"])
+            }
+            guard let part else { return }
+            try take(part)
+        }
     }
 }

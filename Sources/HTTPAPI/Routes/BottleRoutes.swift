@@ -5,7 +5,7 @@ import TrackerDesk
 /// The bottle and the service that polls it, and the records that it brought.
 enum BottleRoutes {
     static func add(to table: RouteTable) {
-        table.write(.post, "poll", needs: .log, way: .outside) { ask, _, fields in
+        table.write(.post, "poll", needs: .log, way: .repeatable) { ask, _, fields in
             try fields.finish()
             await (try service(ask)).pollNow()
             return .json(["asked": true], status: .accepted)

@@ -59,6 +59,8 @@ struct Door: RouterMiddleware {
         if isWrite, isSame == false || site == "cross-site" || site == "same-site" {
             throw HTTPProblem(.forbidden, "otherOrigin", "A page of another origin may not write here.")
         }
+        // Where a browser says nothing of the site, it names the origin of whoever listens with a script.
+        visit.isOfOtherPage = site.map { $0 == "cross-site" || $0 == "same-site" } ?? (isSame == false)
         visit.isLocal = isLoopback
         visit.host = host
         if isPrivate {
@@ -83,7 +85,9 @@ struct Door: RouterMiddleware {
     private static func bearer(_ request: Request) throws -> String? {
         guard let field = request.headers[.authorization] else { return nil }
         let parts = field.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw unknownToken }
+        // What a proxy asks its own visitors for (Basic), and hands on, says nothing to us.
+        guard parts.first?.lowercased() == "bearer" else { return nil }
+        guard parts.count == 2 else { throw unknownToken }
         return String(parts[1])
     }
 

@@ -7,6 +7,10 @@ enum EventRoutes {
     static func add(to table: RouteTable) {
         table.stream("events") { ask in
             try ask.allowQuery(["fields", "shows", "looks", "after"])
+            // Who listens is told of reminders, which count as told then, and holds the bottle.
+            guard !ask.visit.isOfOtherPage || ask.visit.rights.isBearer else {
+                throw HTTPProblem(.forbidden, "otherOrigin", "A page of another origin may not listen here.")
+            }
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 { throw HTTPProblem.wrong("fields", "\"fields\" names 1 to 64 keys of the state, session or notify, with commas between.") }
             // A browser says it only when it comes back by itself; a page that begins anew says it in the address.

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Store
+import Synchronization
 import TrackerCore
 import TrackerDesk
 
@@ -16,7 +17,12 @@ enum Once {
         case outside
         /// As `outside`, and the answer holds a secret: it is given once and kept nowhere.
         case secret
+        /// As `outside`, and done twice it comes to the same: only its answer is kept.
+        case repeatable
     }
+
+    /// What this process is doing at this moment, by person and key.
+    private static let underWay = Mutex(Set<[String]>())
 
     static func answer(_ ask: Ask, _ way: Way, _ act: @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer) async throws -> Answer {
         let body = try await ask.body()
@@ -32,10 +38,15 @@ enum Once {
         var desk = try ask.desk()
         guard let key = try key(of: ask.request) else { return try await act(desk) }
         let errand = Errand(key: key, asking: Array("\(ask.request.method.rawValue) \(ask.request.head.path ?? "") ".utf8) + what, at: desk.context.now)
-        if let known = try replay(errand, desk, way) { return known }
+        let name = [ask.person.name, key]
+        if let known = try replay(errand, desk, way, name) { return known }
+        if way != .stored {
+            guard underWay.withLock({ $0.insert(name).inserted }) else { throw isUnderWay }
+        }
+        defer { if way != .stored { underWay.withLock { _ = $0.remove(name) } } }
         do {
-            if way != .stored { try desk.store.begin(errand) }
-            desk = desk.running(errand)
+            if way == .outside || way == .secret { try desk.store.begin(errand) }
+            if way != .repeatable { desk = desk.running(errand) }
             let answer = try await act(desk)
             // The write stands; that its answer could not be kept only makes a second answer shorter.
             let kept = TrackerStore.KnownRequest.Answer(status: answer.status.code, body: Array(answer.bytes.readableBytesView))
@@ -47,7 +58,7 @@ enum Once {
             throw problem
         } catch is Errand.Repeated {
             // Somebody else was doing the same a moment ago.
-            guard let known = try replay(errand, desk, way) else { throw HTTPProblem(.conflict, "underWay", "The same is under way.") }
+            guard let known = try replay(errand, desk, way, nil) else { throw isUnderWay }
             return known
         }
     }
@@ -62,11 +73,15 @@ enum Once {
         return key
     }
 
-    private static func replay(_ errand: Errand, _ desk: TrackerDesk, _ way: Way) throws -> Answer? {
+    private static let isUnderWay = HTTPProblem(.conflict, "underWay", "The same is under way.", headers: [.retryAfter: "5"])
+
+    /// - Parameter name: under which this process would be doing it now; `nil` where that is asked already.
+    private static func replay(_ errand: Errand, _ desk: TrackerDesk, _ way: Way, _ name: [String]?) throws -> Answer? {
         guard let known = try desk.store.request(errand.key) else { return nil }
         guard known.fingerprint == errand.fingerprint else {
             throw HTTPProblem(.conflict, "idempotencyKeyReused", "This Idempotency-Key was used for something else before.")
         }
+        if way != .stored, known.answer == nil, let name, underWay.withLock({ $0.contains(name) }) { throw isUnderWay }
         guard way != .secret else {
             throw HTTPProblem(
                 .conflict, "secretGivenOnce",
@@ -75,6 +90,11 @@ enum Once {
         var answer: Answer
         if let kept = known.answer {
             answer = Answer(status: .init(code: kept.status), type: kept.body.isEmpty ? "" : "application/json", bytes: ByteBuffer(bytes: kept.body))
+        } else if way == .outside {
+            // It was noted before it was done, and the process ended before it could say how that went.
+            throw HTTPProblem(
+                .conflict, "outcomeUnknown",
+                "This was begun, and the service ended before it could say whether it was done. Look how things stand; to have it done again, ask under another Idempotency-Key.")
         } else {
             // It was done, and the process ended before it could answer.
             answer = .json(["state": try desk.state()])

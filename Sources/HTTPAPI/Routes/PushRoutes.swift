@@ -9,7 +9,7 @@ enum PushRoutes {
             let list = try ask.person.desk().pushSubscriptions()
             return .json(Standing(publicKey: try ask.person.pushKey(), subscriptions: list.subscriptions))
         }
-        table.write(.post, "push/subscriptions", needs: .log, way: .outside) { ask, desk, fields in
+        table.write(.post, "push/subscriptions", needs: .log, way: .repeatable) { ask, desk, fields in
             let (endpoint, key, secret) = (try fields.text("endpoint") ?? "", try fields.text("p256dh") ?? "", try fields.text("auth") ?? "")
             let label = try fields.text("label") ?? ""
             try fields.finish()
@@ -17,7 +17,7 @@ enum PushRoutes {
             let made = try desk.subscribe(endpoint: endpoint, publicKey: key, secret: secret, label: label, token: ask.visit.rights.keys[ask.person.name]?.token)
             return .json(made, status: .created)
         }
-        table.write(.delete, "push/subscriptions/:subscription", needs: .log, way: .outside) { ask, desk, fields in
+        table.write(.delete, "push/subscriptions/:subscription", needs: .log, way: .repeatable) { ask, desk, fields in
             try fields.finish()
             return .json(try desk.unsubscribe(try ask.part("subscription")))
         }

@@ -6,7 +6,7 @@ enum StateRoutes {
     static func add(to table: RouteTable) {
         table.get("state") { ask in
             try ask.allowQuery([])
-            await ask.person.service?.look(.once)
+            if !ask.visit.isOfOtherPage { await ask.person.service?.look(.once) }
             let text = try await ask.person.feed.current()
             if let known = ask.request.headers[.ifNoneMatch], matches(known, text.tag) {
                 return Answer(status: .notModified, type: "", bytes: .init(), headers: [.eTag: text.tag, .cacheControl: "no-cache"])

@@ -12,6 +12,8 @@ final class Spool: Sendable {
     static let limit = 1 << 30
     /// A client may be silent for so long, seconds.
     static let silence = 10
+    /// After its first minute a body has come at so many bytes a second at least: who sends a byte now and then would keep a place for ever.
+    static let slowest = 4096
     /// So many come in at once; another is asked to try later.
     static let most = 2
     private static let coming = Mutex(0)
@@ -34,7 +36,7 @@ final class Spool: Sendable {
             group.addTask { try await Self.write(body, to: place, upTo: limit, last) }
             group.addTask {
                 while true {
-                    let rest = ContinuousClock.now.duration(to: last.moment + .seconds(Self.silence))
+                    let rest = ContinuousClock.now.duration(to: last.limit)
                     guard rest > .zero else { return nil }
                     try await Task.sleep(for: rest)
                 }
@@ -42,7 +44,7 @@ final class Spool: Sendable {
             defer { group.cancelAll() }
             guard let first = try await group.next(), let whole = first else {
                 throw HTTPProblem(
-                    .requestTimeout, "slowBody", "Nothing of the body came for \(Self.silence) seconds.", headers: [.connection: "close"])
+                    .requestTimeout, "slowBody", "Nothing of the body came for \(Self.silence) seconds, or less than \(Self.slowest) bytes a second of it.", headers: [.connection: "close"])
             }
             return whole
         }
@@ -62,8 +64,8 @@ final class Spool: Sendable {
         else { throw Refusal("noScratch", "There is no place for what was sent.") }
         defer { try? file.close() }
         var (count, mark) = (0, UInt64(0xCBF2_9CE4_8422_2325))
-        for try await part in body {
-            last.touch()
+        try await body.forEachPart { part in
+            last.came(part.readableBytes)
             count += part.readableBytes
             guard count <= limit else { throw tooLarge(limit) }
             for byte in part.readableBytesView { mark = (mark ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -76,11 +78,21 @@ final class Spool: Sendable {
         return (count, mark)
     }
 
-    /// When something came last.
+    /// What came until now, and when something came last.
     private final class Last: Sendable {
-        private let at = Mutex(ContinuousClock.now)
-        var moment: ContinuousClock.Instant { at.withLock { $0 } }
-        func touch() { at.withLock { $0 = .now } }
+        private let state = Mutex((began: ContinuousClock.now, last: ContinuousClock.now, bytes: 0))
+
+        /// When it is given up, unless more comes.
+        var limit: ContinuousClock.Instant {
+            state.withLock { min($0.last + .seconds(Spool.silence), $0.began + .seconds(60 + $0.bytes / Spool.slowest)) }
+        }
+
+        func came(_ bytes: Int) {
+            state.withLock {
+                $0.last = .now
+                $0.bytes += bytes
+            }
+        }
     }
 
     private static func enter() throws {

@@ -62,12 +62,17 @@ extension TrackerStore {
 
     /// Revokes the token whose id begins so, or all of them ("sign out").
     /// - Returns: how many were revoked.
+    /// - Throws: a refusal where there is none, or several begin so; then nothing is written, and the errand is not done.
     public func revokeTokens(_ beginning: String?, _ context: WriteContext) throws -> Int {
         try write { db in
             try db.execute(
                 sql: "UPDATE token SET revokedAt = ? WHERE revokedAt IS NULL AND (? IS NULL OR substr(id, 1, length(?)) = ?)",
                 arguments: [context.now.milliseconds, beginning, beginning, beginning])
             let count = db.changesCount
+            guard count > 0 else { throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound) }
+            guard count == 1 || beginning == nil else {
+                throw Refusal("severalTokens", "\(count) tokens begin so: name more of the one that is meant, as the list of tokens shows it.")
+            }
             try Self.unsubscribeRevoked(db)
             return count
         }

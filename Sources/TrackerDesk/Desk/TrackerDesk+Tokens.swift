@@ -26,9 +26,7 @@ extension TrackerDesk {
     /// Revokes the token whose id begins so; without a name all of them ("sign out").
     public func revokeTokens(_ beginning: String?) throws -> Revocation {
         try change {
-            let count = try store.revokeTokens(beginning, context)
-            guard count > 0 else { throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound) }
-            return Revocation(revoked: count)
+            Revocation(revoked: try store.revokeTokens(beginning, context))
         }
     }
 }
