@@ -127,6 +127,51 @@ struct StoreWatchTests {
         #expect(await ear.hears(after: before))
     }
 
+    /// What stands on the way to a store, and comes to mean something else.
+    enum Turn: String, CaseIterable { case folderAbove, folderAboveIsGone, link, linkToAFolder, folderAboveALinksTarget }
+
+    @Test("a folder above that is another one, and a link that leads elsewhere", arguments: Turn.allCases)
+    func aWayThatLeadsElsewhere(_ turn: Turn) async throws {
+        let files = FileManager.default
+        func make(_ name: String) throws { _ = try TrackerStore(path: folder.file(name)).logDrink(ml: 100, at: nil, context()) }
+        func link(_ name: String, _ target: String) throws {
+            try files.createDirectory(atPath: (folder.file(name) as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            let draft = folder.file("draft")
+            try files.createSymbolicLink(atPath: draft, withDestinationPath: target)
+            #expect(rename(draft, folder.file(name)) == 0)
+        }
+        try make("a/b/s.sqlite")
+        try make("other/b/s.sqlite")
+        let path: String
+        switch turn {
+        case .folderAbove, .folderAboveIsGone: path = "a/b/s.sqlite"
+        case .link, .folderAboveALinksTarget:
+            path = "l/s.sqlite"
+            try link(path, "../a/b/s.sqlite")
+        case .linkToAFolder:
+            path = "l/d/b/s.sqlite"
+            try link("l/d", folder.file("a"))
+        }
+        let ear = try Ear(folder.file(path))
+        try await settle(ear)
+        var before = ear.heard
+        switch turn {
+        case .folderAbove, .folderAboveALinksTarget:
+            try files.moveItem(atPath: folder.file("a"), toPath: folder.file("c"))
+            try files.copyItem(atPath: folder.file("other"), toPath: folder.file("a"))
+        case .folderAboveIsGone:
+            try files.removeItem(atPath: folder.file("a"))
+            try make("a/b/s.sqlite")
+        case .link: try link(path, "../other/b/s.sqlite")
+        case .linkToAFolder: try link("l/d", folder.file("other"))
+        }
+        #expect(await ear.hears(after: before), "that it is another one")
+        try await settle(ear)
+        before = ear.heard
+        try make(path)
+        #expect(await ear.hears(after: before), "what is written to that one")
+    }
+
     /// Until nothing more is told for a while.
     private func settle(_ ear: Ear) async throws {
         var before = -1
