@@ -23,7 +23,7 @@ enum StoreAdvice {
         case "newer": "Nothing was changed. Update waterh-bench, or name another file with --store."
         case "logLeftBehind": "Its last writer left a log behind. Ask the store's owner to run: waterh-tracker status"
         case "openedToLook": "This is a mistake of the program: please report it."
-        case "storeWasRemoved": "What was not confirmed is not kept. Stop what has the store open, bring the file back, and start again."
+        case "storeWasRemoved": "What was not confirmed is not kept. Bring the file back, or put another whole store there: a running service goes on with it."
         case "hasOtherNames":
             "Nothing was changed. Find the other name with: find / -xdev -samefile \(path)   and remove it, or copy the file and name the copy with --store."
         case "unreadableRow": "See them all with: waterh-tracker check --doctor"

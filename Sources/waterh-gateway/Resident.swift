@@ -96,13 +96,15 @@ final class Resident: Sendable {
     func leave() async { await publishing.withLock { $0 }?.leave() }
 
     /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is cancelled; afterwards nobody is told anything any more.
-    func run(_ page: Person) async {
+    /// - Parameter isReplaced: called while another store lies in the place of this one.
+    func run(_ page: Person, isReplaced: @escaping @Sendable () -> Void) async {
         let (desk, log) = (desk, log)
         let sync = SyncLoop(
             store: store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }), tell: { Self.tell($0, log) })
         await desktop?.attend()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
+            group.addTask { [store, watch] in await Replacement(of: store, log: log, isHere: isReplaced).follow(watch) }
             if let desktop { group.addTask { await desktop.object.run() } }
             let tray = desktop?.tray { await page.service?.pollNow() }
             if let tray { group.addTask { await tray.run() } }

@@ -19,6 +19,13 @@ struct Run: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where the page is shown: 127.0.0.1:8077, [::]:8077, or off. Default: $WATERH_LISTEN, else what waterh.toml says, else the setting http.listen.", valueName: "address"))
     var listen: String?
 
+    /// What the service is asked for while it runs.
+    private enum Event: Sendable {
+        case signal(Int32)
+        /// Another store lies in the place of one that it keeps.
+        case replaced
+    }
+
     func run() async throws {
         // First of all: what comes while the store and the link are opened is heard, too.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
@@ -36,7 +43,25 @@ struct Run: AsyncParsableCommand {
         supervisor.tell("READY=1")
 
         var stopped = ExitStatus.done
-        for await signal in signals {
+        var trouble: String?
+        let (events, arrives) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(16))
+        let hearing = [
+            Task { for await signal in signals { arrives.yield(.signal(signal)) } },
+            Task { for await _ in house.replacements { arrives.yield(.replaced) } },
+        ]
+        defer { for task in hearing { task.cancel() } }
+        for await event in events {
+            guard case .signal(let signal) = event else {
+                do {
+                    try await house.reopen()
+                    trouble = nil
+                } catch {
+                    // It is tried again; told once.
+                    if trouble != "\(error)" { log.warning("Another store lies where one was, and cannot be opened: \(error)") }
+                    trouble = "\(error)"
+                }
+                continue
+            }
             if signal == SIGHUP {
                 do {
                     let new = try ServicePlan(link, place, keep: keep, listen: listen)

@@ -8,15 +8,18 @@ import Testing
     private struct Served {
         let pair: Pair
         let service: RunningProgram
+        let store: String
         let page: String
         let environment: [String: String]
 
-        init(_ more: [String] = []) async throws {
+        /// - Parameter name: of the store in the pair's folder, where it is another than the pair's.
+        init(_ more: [String] = [], store name: String? = nil) async throws {
             pair = try await Pair()
+            store = name.map(pair.folder.file) ?? pair.store
             // Short: a socket's path has 107 bytes at most.
             environment = ["XDG_RUNTIME_DIR": pair.folder.path, "TMPDIR": pair.folder.path, "DBUS_SESSION_BUS_ADDRESS": ""]
             service = try Program("waterh-gateway").start(
-                ["run", "--link", pair.socket, "--store", pair.store, "--listen", "127.0.0.1:0", "--verbose"] + more, environment: environment)
+                ["run", "--link", pair.socket, "--store", store, "--listen", "127.0.0.1:0", "--verbose"] + more, environment: environment)
             let running = service
             let line = try #require(await event {
                 running.error.split(separator: "\n").first { $0.contains("The page is at http://") }.map(String.init)
@@ -38,6 +41,35 @@ import Testing
             let body = try await curl("api/v1/state").body
             return (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any])?["dailyTotalMl"] as? Int
         }
+    }
+
+    /// An adversary's finding: a store that was moved away with its folder, or replaced, went on being shown, and whoever logged a drink wrote another one.
+    @Test(arguments: ["file", "folder", "folder above"]) func aStoreInThePlaceOfAnotherIsShownAndTakesDrinks(what: String) async throws {
+        let served = try await Served(store: "h/d/s.sqlite")
+        let folder = served.pair.folder
+        func log(_ ml: Int) async throws {
+            let logged = try await Program("waterh-tracker").run(["log", "\(ml)", "--store", served.store])
+            #expect(logged.exitCode == 0, "\(logged.error)")
+        }
+        try await log(100)
+        let copy = try await Program("waterh-tracker").run(["backup", folder.file("copy"), "--store", served.store])
+        #expect(copy.exitCode == 0, "\(copy.error)")
+        try await log(50)
+        #expect(try await event { try await served.total() == 150 ? true : nil } == true, "\(served.service.error)")
+        let files = FileManager.default
+        let moved = what == "file" ? "h/d/s.sqlite" : what == "folder" ? "h/d" : "h"
+        try files.moveItem(atPath: folder.file(moved), toPath: folder.file("away"))
+        #expect(try await event { try await served.curl("api/v1/state").status == 500 ? true : nil } == true, "\(served.service.error)")
+        #expect(try await served.curl("readyz").status == 500)
+        try files.createDirectory(atPath: folder.file("h/d"), withIntermediateDirectories: true)
+        try files.moveItem(atPath: folder.file("copy"), toPath: served.store)
+        #expect(try await event(within: 60) { try await served.total() == 100 ? true : nil } == true, "\(served.service.error)")
+        #expect(served.service.error.contains("nothing is shown, told or stored") && served.service.error.contains("Another store is kept from here on"), "\(served.service.error)")
+        try await log(222)
+        #expect(try await event { try await served.total() == 322 ? true : nil } == true, "\(served.service.error)")
+        #expect(try await served.curl("readyz").status == 200)
+        served.service.send(signal: SIGTERM)
+        #expect(try await served.service.finish().exitCode == 0)
     }
 
     @Test func aSipIsOnThePageAfterANudge() async throws {

@@ -268,10 +268,38 @@ import TrackerCore
         for suffix in ["", "-wal", "-shm"] { try FileManager.default.moveItem(atPath: scratch.path + suffix, toPath: away + suffix) }
         #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z")) }
         #expect(throws: StoreError.self) { try store.checkPlace() }
+        // What stands in it is nobody's day any more: a service went on showing it.
+        #expect(throws: StoreError.self) { _ = try store.allDrinks() }
+        #expect(!store.isInPlace && !store.hasSuccessor())
         for suffix in ["", "-wal", "-shm"] { try FileManager.default.moveItem(atPath: away + suffix, toPath: scratch.path + suffix) }
         try store.checkPlace()
+        #expect(store.isInPlace && !store.hasSuccessor())
         _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z"))
         #expect(try store.allDrinks().map(\.ml) == [100, 200])
+    }
+
+    /// Only the file was replaced, and its log lay beside the other one: whoever opened that found it damaged.
+    @Test func aStoreThatTakesAnothersPlaceIsNotReadWithThatOnesLog() throws {
+        let other = try TrackerStore(path: scratch.path + "-other")
+        for ml in [1, 2] { _ = try other.logDrink(ml: ml, try context("2026-02-02T12:0\(ml):00Z")) }
+        let copy = scratch.path + "-copy"
+        try other.backUp(to: copy)
+        let store = try TrackerStore(path: scratch.path)
+        for ml in 100..<140 { _ = try store.logDrink(ml: ml, try context("2026-02-02T12:00:00Z")) }
+        try FileManager.default.moveItem(atPath: scratch.path, toPath: scratch.path + "-away")
+        try FileManager.default.moveItem(atPath: copy, toPath: scratch.path)
+        store.settleLog()
+        #expect(store.hasSuccessor())
+        let next = try TrackerStore(path: scratch.path)
+        _ = try next.logDrink(ml: 3, try context("2026-02-02T12:10:00Z"))
+        #expect(try next.allDrinks().map(\.ml) == [1, 2, 3])
+        #expect(try next.integrityProblems() == [])
+        // Brought back under it, the first one is not read beside a log that it has no more: it is opened anew.
+        try FileManager.default.moveItem(atPath: scratch.path, toPath: scratch.path + "-next")
+        try FileManager.default.moveItem(atPath: scratch.path + "-away", toPath: scratch.path)
+        #expect(!store.isInPlace && store.hasSuccessor())
+        try FileManager.default.moveItem(atPath: scratch.path, toPath: scratch.path + "-away")
+        #expect(try TrackerStore(path: scratch.path + "-away", for: .looking).allDrinks().count == 40)
     }
 
     /// `restore /etc/passwd` took the rights of all others from it before it said that this is no store.

@@ -38,7 +38,7 @@ public struct TrackerStore: Sendable {
     public let found: Found
     let database: DatabaseQueue
     /// The file that was opened; `nil` where nothing is written, or there is none.
-    private let place: StorePresence?
+    let place: StorePresence?
     /// What the next write is done for, where it must be done once only.
     var errand: Errand?
 
@@ -97,7 +97,8 @@ public struct TrackerStore: Sendable {
     /// Not `DatabaseQueue.read`: its `PRAGMA query_only` makes SQLite prepare all statements of the connection anew, twice a read. Here the transaction is
     /// taken back instead, and who wrote in it is told.
     func read<T>(_ body: (Database) throws -> T) throws -> T {
-        try Self.sentences(at: path) {
+        try place?.checkFile(path, whichIsTold: "")
+        return try Self.sentences(at: path) {
             try database.unsafeRead { db in
                 let before = db.totalChangesCount
                 try db.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
@@ -136,6 +137,9 @@ public struct TrackerStore: Sendable {
         return result
     }
 
+    /// Whether the file that was opened is the one that lies there now; whatever else is done with this store throws where it is not.
+    public var isInPlace: Bool { place?.isThere(path) ?? true }
+
     /// - Throws: `StoreError`, where the file that was opened is not the one that stands there now.
     public func checkPlace() throws { try place?.check(path) }
 
@@ -143,7 +147,7 @@ public struct TrackerStore: Sendable {
         guard access == .writing else {
             throw StoreError(.readOnly, "The store was opened to look only, nothing was changed", at: path, code: "openedToLook")
         }
-        try place?.checkFile(path)
+        try place?.checkFile(path, whichIsTold: "; nothing was written")
     }
 
     /// Whether anything was written through this store since it was opened.
