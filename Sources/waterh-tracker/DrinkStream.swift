@@ -23,6 +23,8 @@ struct DrinkStream: Sendable {
         /// All that it was told, as of the last time that it had everything.
         var known: Int64
         var isAtBeginning: Bool
+        /// Of which file it was told.
+        var file: FileIdentity?
         var trouble: String?
         /// Pieces of whole lines up to `position` that are still to be written; of the first a part may be: it goes on from there.
         var owed: [[UInt8]] = []
@@ -61,6 +63,8 @@ struct DrinkStream: Sendable {
     }
 
     private func tell(_ reader: inout Reader) throws {
+        // Before it is opened: of one that takes its place now, the next look tells.
+        let file = FileIdentity(place.path)
         let store = try DeskOpening(options, place: place).desk(for: .looking).store
         let out = try OutputFile("-")
         if reader.isAtBeginning {
@@ -68,11 +72,15 @@ struct DrinkStream: Sendable {
             reader.isAtBeginning = false
         }
         try reader.pay(out)
+        // It may come back as it was.
+        if store.found == .nothing, reader.position > 0 { return }
         let last = try store.lastDrinkPlace()
-        if last < reader.position {
-            Diagnostics.warning("Another store has taken its place: all of it is told anew.")
+        let isAnother = reader.file != nil && file != nil && reader.file != file
+        if try reader.position > 0 && (isAnother || !store.isDrinkPlace(reader.position)) {
+            Diagnostics.warning("Another store has taken its place, or it was purged: all of it is told anew.")
             (reader.position, reader.known) = (0, 0)
         }
+        if file != nil { reader.file = file }
         while reader.position < last {
             let found = try store.drinkLines(after: reader.position, known: reader.known, through: last, limit: Self.batch)
             var bytes: [UInt8] = []

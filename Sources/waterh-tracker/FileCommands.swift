@@ -13,7 +13,7 @@ struct Export: WaitingCommand {
             apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and spreadsheets; json keeps all that a
             drink has. With --json and without --output the answer is one object: the drinks, as json has them. Everything else that a store has is in a backup: waterh-tracker backup FILE
             jsonl and influx (InfluxDB's line protocol) are lines for programs, one for each drink; --follow goes on with one for each change, also of what other programs write, and csv is such lines, too. \
-            A line's position is where a reader goes on: --after POSITION. A change is added, corrected (a person's, with the original's uuid; that one is told as deleted), changed, or deleted; \
+            A line's position is where a reader goes on: --after POSITION; one of another store, or of before a purge, is refused. A change is added, corrected (a person's, with the original's uuid; that one is told as deleted), changed, or deleted; \
             in line protocol what is deleted has 0 ml.
             """)
     @OptionGroup var options: StoreOptions
@@ -36,9 +36,10 @@ struct Export: WaitingCommand {
 
     func run(_ desk: Desk) async throws {
         guard isStream else { return try write(desk) }
-        let last = try desk.tracker.lastChange()
-        guard after ?? 0 <= last else {
-            throw CommandFailure(.badInput, "The store's last change has the position \(last): there is none behind \(after ?? 0).", advice: "Begin anew without --after: it is another store than before.")
+        guard try desk.tracker.isChange(after ?? 0) else {
+            throw CommandFailure(
+                .badInput, "The position \(after ?? 0) is none of this store's: its last change has \(try desk.tracker.lastChange()).",
+                advice: "It is another store than before, or it was purged since: begin anew without --after, and all drinks are told.")
         }
         do {
             try await DrinkStream(options: options, place: desk.place, format: format?.lines ?? .jsonl).run(after: after, isFollowing: follow)

@@ -59,6 +59,36 @@ import Testing
         #expect(none.exitCode == 4 && none.error.contains("999"), "\(none.error)")
     }
 
+    /// A reader that went on from where it was got the rest of a store that it did not know, without a word.
+    @Test func `a position of before a purge is refused, and who follows is told everything anew`() async throws {
+        for ml in ["100", "101"] { try await tracker("log", ml) }
+        let known = try await tracker("export", "--format", "csv", "--after", "0")
+        let position = try #require(known.lines.last?.split(separator: ",").first.map(String.init))
+        let stream = try Program("waterh-tracker").start(["export", "--follow", "--format", "csv", "--store", store, "--zone", "Europe/Berlin"])
+        func amounts() -> [Substring] { stream.output.split(separator: "\n").dropFirst().map { $0.split(separator: ",")[3] } }
+        #expect(await event(within: 30) { amounts() == ["100", "101"] ? true : nil } == true, "\(stream.output) \(stream.error)")
+        // It sees nothing of what happens in between.
+        stream.send(signal: SIGSTOP)
+        try await tracker("purge", "--yes")
+        for ml in ["201", "202", "203"] { try await tracker("log", ml) }
+        stream.send(signal: SIGCONT)
+        #expect(await event(within: 30) { amounts() == ["100", "101", "201", "202", "203"] ? true : nil } == true, "\(stream.output) \(stream.error)")
+        #expect(stream.error.contains("told anew"))
+        let late = try await Program("waterh-tracker").run(["export", "--format", "csv", "--after", position, "--store", store])
+        #expect(late.exitCode == 4 && late.output.isEmpty && late.error.contains(position) && late.error.contains("without --after"), "\(late.output)\(late.error)")
+        // Another file in its place, of the same store: what it has that this one had not is told, too.
+        try await tracker("backup", folder.file("copy"))
+        try await tracker("log", "204")
+        #expect(await event(within: 30) { amounts().last == "204" ? true : nil } == true, "\(stream.output) \(stream.error)")
+        let copied = try await Program("waterh-tracker").run(["log", "205", "--store", folder.file("copy")])
+        // A log that somebody left belongs to the one that goes.
+        for name in ["-wal", "-shm"] { unlink(store + name) }
+        #expect(copied.exitCode == 0 && rename(folder.file("copy"), store) == 0, "\(copied.error)")
+        #expect(await event(within: 30) { amounts().suffix(4) == ["201", "202", "203", "205"] ? true : nil } == true, "\(stream.output) \(stream.error)")
+        stream.send(signal: SIGTERM)
+        _ = try await stream.finish()
+    }
+
     /// What was written of a piece before the disk was full was written once more, behind half of a line.
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
     func `a disk that is full for a moment doubles no line, and cuts none`() async throws {

@@ -61,8 +61,26 @@ import TrackerCore
         let rows = try DatabaseQueue(path: scratch.path).read { try Row.fetchAll($0, sql: "SELECT born, place FROM drink ORDER BY id").map { [$0["born"], $0["place"]] as [Int64] } }
         // The edit is a drink of its own, and the one that it stands for is deleted behind it, or before.
         let last = try store.lastDrinkPlace()
-        #expect(rows.dropFirst().prefix(4) == [[2, 2], [3, 3], [4, 4], [5, 5]] && rows[0][0] == 1)
+        #expect(rows.dropFirst().prefix(4).map { $0.map { $0 - rows[0][0] } } == [[1, 1], [2, 2], [3, 3], [4, 4]])
         #expect(Set(rows.map { $0[1] }).count == 6 && rows.map { $0[1] }.max() == last, "\(rows)")
+    }
+
+    /// A reader that went on with its position after a purge got the rest of a store that it did not know, and never what stood before.
+    @Test func `a position of before a purge, or of another store, is none of this one's`() throws {
+        for ml in [100, 200] { _ = try store.logDrink(ml: ml, context) }
+        let seen = try store.lastDrinkPlace()
+        #expect(try store.isDrinkPlace(seen) && store.isDrinkPlace(seen - 1) && !store.isDrinkPlace(seen + 1))
+        let aside = try ScratchStore()
+        let other = try TrackerStore(path: aside.path)
+        for ml in 1...5 { _ = try other.logDrink(ml: ml, context) }
+        #expect(try !other.isDrinkPlace(seen) && !store.isDrinkPlace(other.lastDrinkPlace()))
+        try store.purge()
+        #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(store.lastDrinkPlace()))
+        for ml in 1...5 { _ = try store.logDrink(ml: ml, context) }
+        #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(0) && told(after: 0).count == 5)
+        // It goes on where it was, whoever opens it, and is exact in a program that has no other numbers than JavaScript's.
+        let last = try store.lastDrinkPlace()
+        #expect(try TrackerStore(path: scratch.path, for: .looking).isDrinkPlace(last) && last < 1 << 53)
     }
 
     @Test func `what came and went between two looks is nobody's business, and a bottle's sips are told`() throws {

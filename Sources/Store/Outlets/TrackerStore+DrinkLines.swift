@@ -7,6 +7,9 @@ extension TrackerStore {
         try read { db in try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0 }
     }
 
+    /// Whether a reader may go on behind this position. One of before a purge, or of another store, is none of this one's.
+    public func isDrinkPlace(_ position: Int64) throws -> Bool { DrinkPlaces.fits(position, last: try lastDrinkPlace()) }
+
     /// What changed at the places behind `position`, up to `last`, in order.
     /// - Parameters:
     ///   - known: whoever reads has been told all changes up to here; what came later and is gone already is none of its business.

@@ -28,7 +28,13 @@ enum Schema {
             try database.write { db in
                 // Another process may have taken these steps while we waited for the lock.
                 guard try version(db, path: path) == steps.lowerBound else { return }
-                if steps.lowerBound == 0 { try db.execute(sql: atOnce(migrations)) } else if steps.lowerBound == found { try before(found) }
+                if steps.lowerBound == 0 {
+                    try db.execute(sql: atOnce(migrations))
+                    // One in memory is nobody's for long: who looks where there is no store yet has read nothing of it.
+                    if path != ":memory:" { try DrinkPlaces.begin(db) }
+                } else if steps.lowerBound == found {
+                    try before(found)
+                }
                 for step in steps {
                     if steps.lowerBound > 0 { try db.execute(sql: migrations[step].sql) }
                     try db.cachedStatement(sql: "INSERT INTO migration (name) VALUES (?)").execute(arguments: [migrations[step].name])

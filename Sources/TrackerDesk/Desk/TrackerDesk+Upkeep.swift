@@ -29,4 +29,7 @@ extension TrackerDesk {
 
     /// The position of the last change of a drink: where a reader of changes goes on.
     public func lastChange() throws -> Int64 { try store.lastDrinkPlace() }
+
+    /// Whether a reader of changes may go on behind this position.
+    public func isChange(_ position: Int64) throws -> Bool { try store.isDrinkPlace(position) }
 }
