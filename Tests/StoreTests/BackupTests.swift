@@ -140,6 +140,31 @@ import TrackerCore
         #expect(try other.look(now).snapshot.connection.error == ConnectionProblem.bluetoothOff.description)
     }
 
+    /// An adversary's finding: what waited for a phone when the backup was made was sent once more after a restore.
+    @Test func aRestoreSendsNothingThatWaitedInTheBackup() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        func words(_ id: String) -> Announcement { Announcement(kind: .pace, id: id, title: "t", body: "b", urgency: .normal, sound: false) }
+        let (store, other) = (try TrackerStore(path: scratch.path), try TrackerStore(path: folder.appendingPathComponent("other.db").path))
+        func next(_ store: TrackerStore) throws -> PocketMessage? {
+            if case .message(let message) = try store.nextPost(from: "ntfy", as: "me", at: now.now) { message } else { nil }
+        }
+        for id in ["r/1", "r/2"] { _ = try store.post(words(id), to: "ntfy", keepsAll: true, at: now.now) { id } }
+        let file = folder.appendingPathComponent("backup").path
+        try store.backUp(to: file)
+        // Sent after the backup was made.
+        let first = try #require(try next(store))
+        try store.endPost(first, from: "ntfy", as: "me", at: now.now, .sent, remote: "abc")
+        try store.restore(from: file, scratch: try newFolder())
+        #expect(try store.postState("r/1", at: "ntfy") == .sent && store.post(withKey: "r/1")?.remote == "abc")
+        // It still waits here, and is what it was.
+        #expect(try next(store)?.announcement.id == "r/2")
+        // On another machine nobody waits for it any more.
+        try other.restore(from: file, scratch: try newFolder())
+        #expect(try next(other) == nil && other.postState("r/2", at: "ntfy") == .dropped)
+        _ = try other.post(words("r/3"), to: "ntfy", keepsAll: true, at: now.now) { "r/3" }
+        #expect(try next(other)?.announcement.id == "r/3")
+    }
+
     /// An adversary's finding: an old backup was restored beside a bottle that had given its records away since, and those were nowhere any more.
     @Test func whatARestoreReplacesIsKeptAsABackup() async throws {
         let now = try context("2026-02-03T18:00:00Z")

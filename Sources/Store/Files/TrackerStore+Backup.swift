@@ -20,7 +20,7 @@ extension TrackerStore {
 
     /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that have the
     /// store open see the one or the other. What this store remembers of files that it wrote itself, and of those to whom it tells what happens, stays; a restore is
-    /// no news to them, what they are told next is what happens next.
+    /// no news to them, what they are told next is what happens next. What a backup has on its way to somebody stays where it is.
     /// - Parameters:
     ///   - file: a backup of this version or of an earlier one; it is only read.
     ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is replaced.
@@ -84,7 +84,7 @@ extension TrackerStore {
     }
 
     private static func replaceRows(_ db: Database) throws {
-        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_change", "drink_sequence"]
+        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_change", "drink_sequence", "claim", "pocket_message"]
         for table in try tables(db) where !own.contains(table) {
             try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
         }
@@ -95,13 +95,20 @@ extension TrackerStore {
                 WHERE drink.id = found;
             INSERT INTO main.drink_sequence (only, last) SELECT 1, place FROM main.drink ORDER BY place DESC LIMIT 1
                 ON CONFLICT (only) DO UPDATE SET last = max(last, excluded.last);
-            DELETE FROM main.sqlite_sequence;
-            INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence;
+            DELETE FROM main.sqlite_sequence WHERE name <> 'pocket_message';
+            INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name <> 'pocket_message';
             DELETE FROM main.counter WHERE name LIKE 'health.%';
             DELETE FROM main.drink_change;
             UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
             DELETE FROM main.claim WHERE decision IS NOT NULL;
             UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0)
+            """)
+        // An insertion of nothing would count, too.
+        guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM backup.pocket_message)") == true else { return }
+        try db.execute(sql: """
+            INSERT INTO main.pocket_message (outlet, id, place, announcement, since, state, remote, isShown, key)
+                SELECT outlet, id, place, announcement, since, iif(state = 'waiting', 'dropped', state), remote, isShown, key FROM backup.pocket_message AS old
+                WHERE NOT EXISTS (SELECT 1 FROM main.pocket_message AS here WHERE here.outlet = old.outlet AND (here.id = old.id OR here.key = old.key)) ORDER BY seq
             """)
     }
 
