@@ -10,7 +10,7 @@ enum BrokerAdvice {
             "Was it moved here: waterh-gateway identity keep --store \(store). Is it a copy: give it another prefix (mqtt.prefix) first, then waterh-gateway identity new --store \(store)."
         case .nameShared: "Is this store a copy: give it another prefix (mqtt.prefix), then waterh-gateway identity new --store \(store)."
         case .prefixShared: "For this one: waterh-tracker settings set mqtt.prefix NAME --store \(store), or prefix below [mqtt] in waterh.toml."
-        case .connected, .trouble, .off, .stays, .ignored: nil
+        case .connected, .trouble, .off, .stays, .takenBack, .ignored: nil
         }
     }
 

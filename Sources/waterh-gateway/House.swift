@@ -84,8 +84,11 @@ actor House {
         farewells.removeAll { farewell in comers.contains { $0.store.isSameFile(as: farewell.store.path) } }
         var depots: [String: Depot] = [:]
         for comer in comers {
+            let before = entries.first { replaced.contains($0.resident.name) && comer.store.isSameFile(as: $0.resident.store.path) }?.resident.store
             let open = entries.first { comer.store.isSameFile(as: $0.resident.store.path) && !replaced.contains($0.resident.name) }?.resident.store
             depots[comer.name] = try open.map { try Depot($0, comer.store, zone: comer.zone) } ?? Depot(comer.store, zone: comer.zone)
+            // What brokers keep of the one that lay here is nobody's else.
+            if let before { try? depots[comer.name]?.store.inherit(from: before) }
         }
         var opened: [String: any CentralLink] = [:]
         for comer in comers {

@@ -43,6 +43,7 @@ extension Resident {
                 case .copied(let words), .prefixShared(let words): log.warning("MQTT: \(words)\(advice)")
                 case .off: log.notice("MQTT: the settings name no broker any more.")
                 case .stays(let words): log.warning("MQTT: \(words)")
+                case .takenBack(let words): log.notice("MQTT: \(words)")
                 case .ignored(let words): log.warning("MQTT: \(words)")
                 }
             })

@@ -104,6 +104,11 @@ struct Purge: WaitingCommand {
 
     func run(_ desk: Desk) async throws {
         try Confirmation.ask("Delete everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
-        try desk.say(try await desk.tracker.purge()) { ["Everything is deleted. Start anew with: waterh-tracker setup"] }
+        let report = try await desk.tracker.purge()
+        let left = try desk.tracker.leftBehind()
+        try desk.say(report) {
+            ["Everything is deleted. Start anew with: waterh-tracker setup"]
+                + (left > 0 ? ["A broker keeps \(counted(left, "retained message")) of it: the service takes back what is there as soon as it reaches that broker."] : [])
+        }
     }
 }

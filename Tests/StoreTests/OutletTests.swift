@@ -233,12 +233,34 @@ import TrackerCore
         #expect(try store.changes(for: "a", limit: 9).map { $0.drink?.ml } == [77])
     }
 
+    @Test func whatIsKeptAtAnotherPlaceIsLeftThereUntilItIsNamedAgain() throws {
+        _ = try store.openOutlet("a") { "a" }
+        try store.speak("a", at: "here") { $0 == "here" }
+        try store.noteKept(["t/1", "t/2"], of: "a")
+        // The same place in other words.
+        try store.speak("a", at: "HERE") { $0.lowercased() == "here" }
+        #expect(try store.leavings().isEmpty && store.keptTopics(of: "a").count == 2)
+        try store.speak("a", at: "there") { $0 == "there" }
+        #expect(try store.leavings() == [Leavings(place: "HERE", id: "a", topics: ["t/1", "t/2"])] && store.keptTopics(of: "a").isEmpty)
+        try store.noteKept(["t/3"], of: "a")
+        try store.speak("a", at: "here") { $0.lowercased() == "here" }
+        #expect(try store.leavings() == [Leavings(place: "there", id: "a", topics: ["t/3"])] && store.keptTopics(of: "a") == ["t/1", "t/2"])
+        try store.leave("a")
+        #expect(try store.leavings().map(\.place) == ["here", "there"])
+    }
+
     @Test func aPurgeLeavesNothing() throws {
         _ = try store.openOutlet("a") { "a" }
         try store.noteKept(["t"], of: "a")
         _ = try store.logDrink(ml: 100, context())
         try store.purge()
-        #expect(try store.rowCounts().allSatisfy { $0.rows == 0 || ["drink_sequence", "migration"].contains($0.table) })
+        #expect(try store.rowCounts().allSatisfy { $0.rows == 0 || ["drink_sequence", "leaving", "migration"].contains($0.table) })
+        // The other end keeps it until it is taken back.
+        let left = try #require(try store.leavings().first)
+        #expect(left == Leavings(place: "", id: "a", topics: ["t"]))
+        #expect(try !store.isUsed())
+        try store.forget(left)
+        #expect(try store.leavings().isEmpty)
         #expect(try store.openOutlet("a") { "b" }.id == "b")
         _ = try store.logDrink(ml: 200, context(1))
         #expect(try told() == ["200"])

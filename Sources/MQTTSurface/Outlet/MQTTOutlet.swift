@@ -62,6 +62,8 @@ public actor MQTTOutlet {
         case off
         /// What was published before could not be taken back.
         case stays(String)
+        /// What nobody owned any more is taken back.
+        case takenBack(String)
         /// Something came that is not obeyed.
         case ignored(String)
     }
@@ -112,7 +114,11 @@ public actor MQTTOutlet {
     public func run() async {
         var backoff = Backoff()
         let following = follow()
-        defer { following?.cancel() }
+        let cleaning = Task { [around] in await BrokerCleaner(around).run() }
+        defer {
+            following?.cancel()
+            cleaning.cancel()
+        }
         while !Task.isCancelled {
             var plan: MQTTPlan?
             let (start, before) = (ContinuousClock.now, connections)
@@ -295,9 +301,9 @@ public actor MQTTOutlet {
         if try store.isOutletOpen(Self.name) {
             around.say(.stays("No broker is named, and \(try store.waiting(for: Self.name)) drinks that were not told yet wait for one."))
         }
-        guard wasOn || wasOpen else { return }
-        around.say(.off)
-        tellWhatStays()
+        if wasOn || wasOpen { around.say(.off) }
+        // Whoever cleans up has it from here.
+        try store.leave(Self.name)
     }
 
     func connected(_ plan: MQTTPlan) {

@@ -53,6 +53,9 @@ struct MQTTVisit {
         try MQTTOutlet.checkHome(outlet.id, around)
         let claim = try around.claim(MQTTPlan.client(outlet.id))
         defer { withExtendedLifetime(claim) {} }
+        let store = try around.desk().store
+        let access = try BrokerAccess(plan, keepsPassword: store.settings().service.mqttPassword == plan.password)
+        try store.speak(outlet.name, at: access.text) { BrokerAccess($0)?.address == plan.address }
         let desk = CommandDesk(desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
         let own = OwnTopics(plan.topics, id: outlet.id) { Task { await owner.poke() } }
         let inbox = CommandInbox(plan, desk, own: own, say: around.say) {
@@ -116,7 +119,13 @@ struct MQTTVisit {
         let all = kept.sorted()
         own.stand([])
         try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)] + all.map { MQTTMessage($0, [], isRetained: true) })
-        try around.desk().store.forgetKept(all, of: outlet.name)
+        let store = try around.desk().store
+        try store.forgetKept(all, of: outlet.name)
+        for left in try store.leavings() where left.id == outlet.id {
+            var mine = left
+            mine.topics = left.topics.filter(kept.contains)
+            try store.forget(mine)
+        }
         kept = []
     }
 

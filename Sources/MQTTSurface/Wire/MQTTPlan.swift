@@ -17,6 +17,8 @@ public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     public var user: String?
     /// The password to that.
     public var password: String?
+    /// The file whose first line it is, where it stands in one.
+    public var passwordFile: String?
     /// Whom we believe to be the broker: a file in PEM.
     public var caFile: String?
     /// Our certificate: a file in PEM.
@@ -33,6 +35,7 @@ public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         obeysCommands = settings.mqttCommands
         discovery = settings.mqttDiscovery ? settings.mqttDiscoveryPrefix : nil
         user = settings.mqttUser
+        passwordFile = settings.mqttPassword == nil ? settings.mqttPasswordFile : nil
         password = try settings.mqttPassword ?? settings.mqttPasswordFile.map(Self.firstLine)
         (caFile, certificateFile, keyFile) = (settings.mqttCAFile, settings.mqttCertificateFile, settings.mqttKeyFile)
         if password != nil, user == nil { throw WrongInput("mqttUserMissing", "A password for the broker is set and no user: set mqtt.user.") }
@@ -63,7 +66,7 @@ public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         return (["\(address) at \(topics.prefix)"] + more.compactMap(\.self)).joined(separator: ", ")
     }
 
-    private static func firstLine(of path: String) throws -> String {
+    static func firstLine(of path: String) throws -> String {
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch { throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, \(error.words).") }
         guard !data.isEmpty else { throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, is empty: its first line is to be the password.") }

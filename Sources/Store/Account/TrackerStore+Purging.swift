@@ -2,11 +2,12 @@ import GRDB
 
 extension TrackerStore {
     /// Deletes everything: all rows of all tables, settings and outbox too. Back to the welcome. What is there afterwards is a number that was drawn, by which
-    /// readers of drinks see that it is not the store that they know.
+    /// readers of drinks see that it is not the store that they know; and what other ends keep of it, until it is taken back there.
     public func purge() throws {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-            for table in try Self.tables(db) { try db.execute(sql: "DELETE FROM \"\(table)\"") }
+            try Self.leave(nil, db)
+            for table in try Self.tables(db) where table != "leaving" { try db.execute(sql: "DELETE FROM \"\(table)\"") }
             try db.execute(sql: "DELETE FROM sqlite_sequence")
             try DrinkPlaces.begin(db)
         }

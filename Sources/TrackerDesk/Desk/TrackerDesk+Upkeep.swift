@@ -21,6 +21,9 @@ extension TrackerDesk {
         try store.outletTroubles().map { UpkeepReport.OutletTrouble(outlet: $0.outlet, words: $0.words) }
     }
 
+    /// How much brokers keep of what is not here any more: it is taken back by whoever publishes the day.
+    public func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
+
     /// Whether there is anything that a restore would replace.
     public func isUsed() throws -> Bool { try store.isUsed() }
 

@@ -1,0 +1,153 @@
+import MQTT
+import Pauses
+import Store
+import Synchronization
+import TrackerCore
+import TrackerDesk
+
+/// Takes back what brokers keep of the day and nobody owns any more (``Leavings``): what stood there before a purge, at a broker that is not named any more. It
+/// goes on trying for 30 days, each time for a few seconds, and longer apart each time.
+actor BrokerCleaner {
+    /// Then somebody else has to empty the topics.
+    private static let lifetime: Double = 30 * 24 * 3600
+    /// How long a broker may take for each answer.
+    private static let limit = Duration.seconds(10)
+    /// Who speaks with the broker as who left it takes it back by itself.
+    private static let courtesy = Duration.seconds(1)
+    private static let lamp = "/availability"
+
+    /// A place that could not be reached.
+    private struct Rest {
+        var backoff = Backoff(first: .seconds(4), longest: .seconds(600))
+        var until: ContinuousClock.Instant
+        var words: String?
+    }
+
+    private let around: MQTTOutlet.Surroundings
+    private let isTold: Bool
+    private let watch: StoreWatch?
+    private var rests: [Leavings.Key: Rest] = [:]
+    private var pause: Task<Void, Never>?
+    private var isPoked = false
+
+    init(_ around: MQTTOutlet.Surroundings) {
+        self.around = around
+        watch = around.watch()
+        isTold = watch != nil
+    }
+
+    /// Goes on until its task is cancelled.
+    func run() async {
+        let waking = DayFollower.waking(watch) { [weak self] in await self?.poke() }
+        defer { waking?.cancel() }
+        while !Task.isCancelled {
+            isPoked = false
+            await rest(await look())
+        }
+    }
+
+    private func look() async -> Duration {
+        // What cannot be read is told by whoever speaks to the broker.
+        let all = (try? around.desk().store.leavings()) ?? []
+        rests = rests.filter { rest in all.contains { $0.key == rest.key } }
+        for one in all {
+            guard let rest = rests[one.key] else {
+                rests[one.key] = Rest(until: .now + Self.courtesy)
+                continue
+            }
+            if rest.until > .now { continue }
+            do {
+                try await takeBack(one)
+                rests[one.key] = Rest(until: .now + DayFollower.longestPause)
+            } catch {
+                guard !Task.isCancelled else { return .zero }
+                later(one, MQTTAdvice.words(error, nil))
+            }
+        }
+        let next = rests.values.map { $0.until - .now }.min() ?? DayFollower.lookEvery(isTold: isTold)
+        return max(next, .milliseconds(100))
+    }
+
+    private func later(_ one: Leavings, _ reason: String) {
+        var rest = rests[one.key] ?? Rest(until: .now)
+        rest.until = .now + rest.backoff.next(chance: around.chance())
+        if rest.words == nil {
+            let place = BrokerAccess(one.place).flatMap(\.address).map { " at \($0)" } ?? ""
+            around.say(.stays(
+                "The broker\(place) keeps \(counted(one.topics.count, "retained message")) of this day that \(one.topics.count == 1 ? "is" : "are") not published there any more (\(one.topics[0])\(one.topics.count > 1 ? " and more" : "")), and cannot be asked to forget \(one.topics.count == 1 ? "it" : "them"): \(reason)\(reason.hasSuffix(".") ? "" : ".") It is tried again for 30 days."))
+            rest.words = reason
+        }
+        rests[one.key] = rest
+    }
+
+    private func takeBack(_ one: Leavings) async throws {
+        let desk = try around.desk()
+        let plan = (try? MQTTOutlet.plan(around)) ?? nil
+        let access = BrokerAccess(one.place)
+        // Nobody noted where: where the settings say.
+        guard let address = access?.address ?? plan?.address else { return }
+        guard one.since.map({ $0.seconds(to: desk.now) < Self.lifetime }) ?? true else {
+            around.say(.stays("The broker at \(address) was not reached for 30 days: what it keeps of this day stays there until somebody empties it (\(one.topics.joined(separator: ", ")))."))
+            return try desk.store.forget(one)
+        }
+        if one.since == nil { try desk.store.begin(one, at: desk.now) }
+        let isNamed = plan?.address == address
+        // Who is known there by the settings is let in.
+        guard var options = try isNamed ? plan?.options(id: one.id) : access?.options(id: one.id) else { return }
+        // Beside whoever is there as that client, and not in its place.
+        options.clientID += "-back"
+        (options.will, options.isForNow, options.limit) = (nil, true, Self.limit)
+        let lit = Mutex<Set<String>>([])
+        let session = try MQTTSession(options) { message in
+            if message.topic.hasSuffix(Self.lamp), message.text == "online" { lit.withLock { _ = $0.insert(message.topic) } }
+        }
+        do {
+            _ = try await session.connected()
+            let own = Set(try desk.store.keptTopics(of: MQTTOutlet.name))
+            var spared = around.othersTopics()
+            if isNamed {
+                spared.formUnion(own)
+            } else {
+                // The same broker may have two names, and somebody else may be published there by now: what is theirs stays.
+                let lamps = one.topics.filter { $0.hasSuffix(Self.lamp) }
+                if !lamps.isEmpty {
+                    // The answer to the second comes behind what the broker keeps at the first.
+                    for _ in 0..<2 { try await session.watch(lamps) }
+                }
+                for lamp in lit.withLock({ $0 }) {
+                    let prefix = lamp.dropLast(Self.lamp.count - 1)
+                    spared.formUnion(own)
+                    spared.formUnion(one.topics.filter { $0.hasPrefix(prefix) })
+                }
+            }
+            let topics = one.topics.filter { !spared.contains($0) }
+            try await session.publish(topics.map { MQTTMessage($0, [], isRetained: true) })
+            try desk.store.forget(one)
+            if !topics.isEmpty {
+                around.say(.takenBack("What the broker at \(address) kept of this day and is not published there any more is taken back (\(counted(topics.count, "retained message")))."))
+            }
+        } catch {
+            await session.close()
+            throw error
+        }
+        await session.close()
+    }
+
+    private func poke() {
+        isPoked = true
+        pause?.cancel()
+    }
+
+    private func rest(_ length: Duration) async {
+        guard !isPoked, !Task.isCancelled else { return }
+        let pause = Task { _ = try? await Task.sleep(for: length) }
+        self.pause = pause
+        await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+    }
+}
+
+extension Leavings {
+    /// Tells places and those who left something there apart.
+    fileprivate struct Key: Hashable { var place: String, id: String }
+    fileprivate var key: Key { Key(place: place, id: id) }
+}

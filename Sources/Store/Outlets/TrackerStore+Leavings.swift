@@ -1,0 +1,106 @@
+import GRDB
+import TrackerCore
+
+/// What the other end of an outlet keeps of ours and nobody owns any more.
+public struct Leavings: Hashable, Sendable {
+    /// Where that is, in the outlet's own words; empty: nobody noted it.
+    public var place: String
+    /// Under which the other end knows who left it.
+    public var id: String
+    /// At which topics.
+    public var topics: [String]
+    /// When it was first tried to take it back.
+    public var since: Instant?
+
+    public init(place: String, id: String, topics: [String], since: Instant? = nil) {
+        (self.place, self.id, self.topics, self.since) = (place, id, topics, since)
+    }
+}
+
+extension TrackerStore {
+    /// From here on an outlet speaks at this place. What another one keeps of it is left there; what it left here before is its own again.
+    /// - Parameter isHere: whether a place that was noted before is this one.
+    public func speak(_ outlet: String, at place: String, isHere: (String) -> Bool) throws {
+        func known(_ db: Database) throws -> (place: String?, keepsSomething: Bool, left: [String])? {
+            let row = try Row.fetchOne(
+                db, sql: "SELECT place, EXISTS (SELECT 1 FROM outlet_topic WHERE outlet = name) AS keeps FROM outlet WHERE name = ?", arguments: [outlet])
+            return try row.map {
+                (try $0.checked("place"), try $0.checked("keeps"), try String.fetchAll(db, sql: "SELECT DISTINCT place FROM leaving WHERE id = (SELECT id FROM outlet WHERE name = ?)", arguments: [outlet]))
+            }
+        }
+        guard let before = try read(known), before.place != place || before.left.contains(where: isHere) else { return }
+        try write { db in
+            guard let before = try known(db) else { return }
+            if let old = before.place, !isHere(old), before.keepsSomething { try Self.leave(outlet, db) }
+            try db.execute(sql: "UPDATE outlet SET place = ? WHERE name = ?", arguments: [place, outlet])
+            for left in before.left where isHere(left) {
+                try db.execute(
+                    sql: "INSERT INTO outlet_topic (outlet, topic) SELECT name, topic FROM outlet JOIN leaving USING (id) WHERE name = ? AND leaving.place = ? ON CONFLICT DO NOTHING",
+                    arguments: [outlet, left])
+                try db.execute(sql: "DELETE FROM leaving WHERE place = ? AND id = (SELECT id FROM outlet WHERE name = ?)", arguments: [left, outlet])
+            }
+        }
+    }
+
+    /// An outlet speaks nowhere any more: what the other end keeps of it is left there.
+    public func leave(_ outlet: String) throws {
+        guard try !keptTopics(of: outlet).isEmpty else { return }
+        try write { db in try Self.leave(outlet, db) }
+    }
+
+    /// What other ends keep of ours and nobody owns any more, by place and id.
+    public func leavings() throws -> [Leavings] {
+        let rows = try read { db in try Row.fetchAll(db, sql: "SELECT * FROM leaving ORDER BY place, id, topic") }
+        return try rows.reduce(into: []) { all, row in
+            let (place, id, topic): (String, String, String) = (try row.checked("place"), try row.checked("id"), try row.checked("topic"))
+            if all.last?.place != place || all.last?.id != id {
+                all.append(Leavings(place: place, id: id, topics: [], since: try row.checked("since", Int64?.self).map(Instant.init(milliseconds:))))
+            }
+            all[all.count - 1].topics.append(topic)
+        }
+    }
+
+    /// From now on it is tried to take them back.
+    public func begin(_ leavings: Leavings, at now: Instant) throws {
+        try write { db in
+            try db.execute(sql: "UPDATE leaving SET since = ? WHERE place = ? AND id = ? AND since IS NULL", arguments: [now.milliseconds, leavings.place, leavings.id])
+        }
+    }
+
+    /// They are taken back, or given up.
+    public func forget(_ leavings: Leavings) throws {
+        try write { db in
+            for topic in leavings.topics {
+                try db.execute(sql: "DELETE FROM leaving WHERE place = ? AND id = ? AND topic = ?", arguments: [leavings.place, leavings.id, topic])
+            }
+        }
+    }
+
+    /// What the store that lay here before has left at other ends: it was replaced while it was open, and its outlets may be others than this one's.
+    public func inherit(from before: TrackerStore) throws {
+        let left = try Self.sentences(at: before.path) {
+            try before.database.read { db in
+                try Row.fetchAll(db, sql: "SELECT coalesce(place, '') AS place, name, id, topic FROM outlet JOIN outlet_topic ON outlet = name UNION SELECT place, '', id, topic FROM leaving").map {
+                    (try $0.checked("place", String.self), try $0.checked("name", String.self), try $0.checked("id", String.self), try $0.checked("topic", String.self))
+                }
+            }
+        }
+        guard !left.isEmpty else { return }
+        try write { db in
+            for (place, name, id, topic) in left {
+                // The same one goes on: it knows itself what stands there no more.
+                try db.execute(sql: "INSERT INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ? AND id = ? ON CONFLICT DO NOTHING", arguments: [topic, name, id])
+                if try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ? AND id = ?)", arguments: [name, id]) == true { continue }
+                try db.execute(sql: "INSERT INTO leaving (place, id, topic) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", arguments: [place, id, topic])
+            }
+        }
+    }
+
+    /// - Parameter outlet: `nil`: all of them.
+    static func leave(_ outlet: String?, _ db: Database) throws {
+        try db.execute(sql: """
+            INSERT INTO leaving (place, id, topic) SELECT coalesce(place, ''), id, topic FROM outlet JOIN outlet_topic ON outlet = name WHERE name = coalesce(?, name) ON CONFLICT DO NOTHING
+            """, arguments: [outlet])
+        try db.execute(sql: "DELETE FROM outlet_topic WHERE outlet = coalesce(?, outlet)", arguments: [outlet])
+    }
+}

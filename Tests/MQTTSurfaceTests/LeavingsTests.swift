@@ -1,0 +1,120 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+import TrackerDesk
+
+@testable import MQTTSurface
+
+/// What brokers keep of a day that is not published there any more, with real brokers.
+@Suite("What was left at a broker", .timeLimit(.minutes(3))) struct LeavingsTests {
+    /// What stands at the broker for who comes late.
+    private func kept(_ broker: Broker) async throws -> [String] {
+        try await broker.publish("end", "x", more: ["-r"])
+        let late = try await broker.listen("#")
+        _ = try await late.line { $0 == "1 end x" }
+        // In no order: once more, behind all of them.
+        try await broker.publish("end", "y")
+        _ = try await late.line { $0 == "0 end y" }
+        return late.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(String.init)
+    }
+
+    /// A day that is published, with a bottle.
+    private func published(_ broker: Broker, isInFile: Bool = false) async throws -> OutletRig {
+        let rig = try OutletRig(broker, isInFile: isInFile)
+        try rig.store.adoptBottle("A4:C1:38:01:02:03")
+        _ = try rig.desk().logDrink(.ml(333))
+        rig.start()
+        try await rig.connected()
+        #expect(await event { try? rig.store.keptTopics(of: "mqtt").count >= 6 ? true : nil } == true)
+        return rig
+    }
+
+    private func isEmpty(_ broker: Broker) async throws -> Bool {
+        try await event(within: 60) { try await kept(broker).isEmpty ? true : nil } == true
+    }
+
+    /// The settings went with the purge, and with them the broker's address: everything that it kept stayed there.
+    @Test(arguments: ["broker away", "no service"]) func whatIsPurgedIsTakenBackAsSoonAsTheBrokerCanBeReached(_ what: String) async throws {
+        let broker = try await Broker()
+        var rig = try await published(broker)
+        if what == "no service" { await rig.stop() } else {
+            try await broker.stop()
+            _ = await event { await rig.sink.canShow() ? nil : true }
+        }
+        _ = try await rig.desk().purge()
+        #expect(try rig.desk().leftBehind() >= 6)
+        if what == "no service" {
+            rig = try OutletRig(broker, [("mqtt.url", "")], store: rig.store)
+            rig.start()
+        } else {
+            try await broker.start()
+        }
+        #expect(try await isEmpty(broker), "\(rig.words.withLock { $0 })")
+        #expect(await event { (try? rig.desk().leftBehind()) == 0 ? true : nil } == true)
+        #expect(await event { rig.words.withLock { $0.contains { if case .takenBack = $0 { true } else { false } } } ? true : nil } == true)
+        await rig.stop()
+    }
+
+    /// The address stands in a file and outlives the purge: who is published there now keeps what is theirs.
+    @Test func whatIsPurgedUnderAServiceWhoseBrokerIsAwayMakesRoomForTheNext() async throws {
+        let broker = try await Broker()
+        let rig = try await published(broker, isInFile: true)
+        let before = try #require(try rig.store.identity(of: "mqtt")).id
+        try await broker.stop()
+        _ = await event { await rig.sink.canShow() ? nil : true }
+        _ = try await rig.desk().purge()
+        _ = try rig.desk().logDrink(.ml(77))
+        try await broker.start()
+        #expect(await event(within: 60) { (try? rig.desk().leftBehind()) == 0 ? true : nil } == true, "\(rig.words.withLock { $0 })")
+        let after = try #require(try rig.store.identity(of: "mqtt")).id
+        let isNew = try await event(within: 60) {
+            let all = try await kept(broker)
+            return all.contains { $0.contains("waterh_\(after)/config {") } && all.contains { $0.hasPrefix("1 h/state {") && $0.contains("\"dailyTotalMl\":77") }
+                && !all.contains { $0.contains(before) || $0.contains("a4c138010203") } ? true : nil
+        }
+        #expect(isNew == true)
+        await rig.stop()
+    }
+
+    /// The old broker kept the day of the moment in which the settings began to name another one.
+    @Test(arguments: ["old broker away", "no service"]) func whatABrokerKeepsThatIsNotNamedAnyMoreIsTakenBack(_ what: String) async throws {
+        let (old, new) = (try await Broker(), try await Broker())
+        var rig = try await published(old)
+        if what == "no service" { await rig.stop() } else {
+            try await old.stop()
+            _ = await event { await rig.sink.canShow() ? nil : true }
+        }
+        if what == "no service" {
+            rig = try OutletRig(new, store: rig.store)
+            rig.start()
+        } else {
+            _ = try rig.desk().set([(name: "mqtt.url", text: new.url)])
+            try await rig.connected(2)
+            try await old.start()
+        }
+        #expect(try await isEmpty(old), "\(rig.words.withLock { $0 })")
+        #expect(try await event(within: 60) { try await kept(new).count >= 6 ? true : nil } == true)
+        await rig.stop()
+    }
+
+    /// One broker, called by another name: nothing of what is published there is taken away.
+    @Test func aBrokerUnderAnotherNameKeepsWhatItHas() async throws {
+        let broker = try await Broker()
+        var rig = try await published(broker)
+        await rig.stop()
+        let all = Set(try await kept(broker).compactMap { $0.split(separator: " ").dropFirst().first })
+        rig = try OutletRig(broker, [("mqtt.url", "mqtt://localhost:\(broker.port)")], store: rig.store)
+        let ear = try await broker.listen("#", more: ["-R"])
+        rig.start()
+        try await rig.connected()
+        #expect(await event(within: 60) { (try? rig.desk().leftBehind()) == 0 ? true : nil } == true, "\(rig.words.withLock { $0 })")
+        let isThere = try await event(within: 60) {
+            let now = try await kept(broker)
+            return now.contains("1 h/availability online") && Set(now.compactMap { $0.split(separator: " ").dropFirst().first }) == all ? true : nil
+        }
+        #expect(isThere == true, "\(ear.output)")
+        await rig.stop()
+    }
+}
