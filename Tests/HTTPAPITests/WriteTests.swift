@@ -52,6 +52,20 @@ import TrackerDesk
         }
     }
 
+    /// A button of a notification that was sent while Waterline was shared logged a water of the session afterwards.
+    @Test(arguments: [true, false]) func aButtonOfWaterlineWorksWhileItIsShared(isShared: Bool) async throws {
+        let store = try TrackerStore(inMemory: "Etc/UTC")
+        let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
+        _ = try store.startSession(context)
+        let key = String(repeating: "a", count: 64)
+        let words = Announcement(kind: .waterlineTime, id: "w/1", title: "t", body: "b", urgency: .normal, sound: false)
+        _ = try store.post(words, to: "ntfy", keepsAll: false, at: ServedHousehold.noon) { key }
+        try await ServedHousehold.serve(store, sharesWaterline: isShared) { house async throws in
+            let reply = try await house.ask("POST", "/api/v1/press", "{\"action\": \"log-water\", \"key\": \"\(key)\"}", headers: house.page)
+            #expect(isShared ? reply.status == 200 : reply.code == "waterlineNotShared", "\(reply.status) \(reply.body)")
+        }
+    }
+
     @Test func aKeyWhoseAnswerWasLostIsNotDoneAgain() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         try await ServedHousehold.serve(store) { house async throws in

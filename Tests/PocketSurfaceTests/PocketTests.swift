@@ -155,6 +155,49 @@ import TrackerDesk
         await rig.stop()
     }
 
+    /// The topic changed, or ntfy was switched off, and a reminder stood at the old one for ever. A server that is away is asked again, also by the next service.
+    @Test(arguments: ["other topic", "off", "no service"]) func whatIsShownAtATopicThatIsNotNamedAnyMoreIsTakenBack(_ what: String) async throws {
+        let peer = try await WebPeer()
+        var rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        try await peer.rule(#"{"status": 503}"#)
+        if what == "no service" { await rig.stop() }
+        _ = try rig.desk().set([("ntfy.url", what == "off" ? "unset" : "\(peer.url)/other")])
+        if what == "no service" {
+            rig = try PocketRig(.ntfy, [], store: rig.store)
+            rig.start()
+        }
+        await rig.outlet.poke()
+        _ = try await peer.seen(2)
+        try await peer.rule("{}")
+        let isGone: Bool? = try await event(within: 60) { try rig.store.shownPosts(from: "ntfy").isEmpty ? true : nil }
+        #expect(isGone == true)
+        let seen = try await peer.seen()
+        #expect(seen.dropFirst().allSatisfy { $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder" && $0.headers["authorization"] == "Bearer tk_1" }, "\(seen.map(\.path))")
+        if what != "off" {
+            #expect(await rig.tells(notice(2)))
+            #expect(try await peer.seen().last?.json["topic"] as? String == "other")
+        }
+        await rig.stop()
+    }
+
+    /// It stood on the phone when Waterline was not shared any more.
+    @Test func waterlineThatIsNotSharedAnyMoreIsTakenBack() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer)
+        rig.shares.withLock { $0 = true }
+        rig.start()
+        #expect(await rig.tells(notice(1, .waterlineTime, "Time for water", "", session: "s")))
+        #expect(await rig.tells(notice(1)))
+        rig.shares.withLock { $0 = false }
+        await rig.outlet.poke()
+        #expect(try await event { try await peer.seen().last?.path == "/my-water/waterline-time" ? true : nil } == true)
+        #expect(try await peer.seen().map(\.method) == ["POST", "POST", "DELETE"])
+        #expect(await event { (try? rig.store.shownPosts(from: "ntfy").map(\.announcement.kind)) == [.pace] ? true : nil } == true)
+        await rig.stop()
+    }
+
     @Test func waterlineIsNobodysBusinessUnlessItIsShared() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)

@@ -17,7 +17,7 @@ enum PressRoutes {
             guard let key = given else { throw HTTPProblem.wrong("missingField", "\"key\" is missing.") }
             guard key.utf8.count == 64 else { throw gone }
             for person in household.people {
-                guard let done = try person.desk().press(action, withKey: key) else { continue }
+                guard let done = try person.desk().seeing(waterline: person.sharesWaterline()).press(action, withKey: key) else { continue }
                 await person.wrote()
                 return .json(["done": done])
             }

@@ -69,6 +69,9 @@ public actor PocketOutlet {
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
     private var restsUntil: ContinuousClock.Instant?
     private var lastTrouble: String?
+    /// What let us in at addresses that the settings named since this began.
+    private var tokens: [String: String] = [:]
+    private var takesBackAgain = (backoff: Backoff(first: .seconds(4), longest: .seconds(600)), until: ContinuousClock.now)
     /// Who waits for what becomes of a notification, by its id.
     private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
 
@@ -89,6 +92,7 @@ public actor PocketOutlet {
             var length = lookEvery
             do {
                 if try lookAtPlan() { length = min(length, try await sendAll(arrivedLate)) }
+                length = min(length, try await takeBack())
             } catch {
                 trouble("\(error)")
                 length = DayFollower.lookOften
@@ -139,6 +143,8 @@ public actor PocketOutlet {
     func close(place: String) async {
         guard !service.keepsAll, let plan = try? currentPlan(), let store = try? around.desk().store, let shown = try? store.withdrawPosts(place, from: name) else { return }
         for message in shown {
+            // What is shown elsewhere is taken back there.
+            if let address = message.sentTo, address != plan.url { continue }
             guard let request = plan.withdrawal(message) else {
                 try? store.withdrawn(message)
                 continue
@@ -149,6 +155,41 @@ public actor PocketOutlet {
             try? store.withdrawn(message)
         }
     }
+
+    /// Takes away what is shown where it is not to be seen any more: at an address that the settings do not name any more, and of Waterline where that is not
+    /// shared any more. For a day; what is older nobody has before their eyes.
+    /// - Returns: how long there is nothing to do.
+    private func takeBack() async throws -> Duration {
+        guard service == .ntfy else { return lookEvery }
+        let desk = try around.desk()
+        let shown = try desk.store.shownPosts(from: name).filter {
+            ($0.sentTo.map { $0 != plan?.url } ?? false) || ($0.announcement.kind.isWaterline && !around.sharesWaterline())
+        }
+        tokens = tokens.filter { known in known.key == plan?.url || shown.contains { $0.sentTo == known.key } }
+        guard !shown.isEmpty else {
+            takesBackAgain.backoff.reset()
+            return lookEvery
+        }
+        guard takesBackAgain.until <= .now else { return takesBackAgain.until - .now }
+        for message in shown where !Task.isCancelled {
+            guard message.since.seconds(to: desk.now).magnitude < Self.shownLongest, let address = message.sentTo ?? plan?.url else {
+                try desk.store.withdrawn(message)
+                continue
+            }
+            let there = plan?.at(address, token: tokens[address]) ?? PocketPlan(service, at: address, token: tokens[address], person: around.person)
+            if let request = there.withdrawal(message) {
+                guard let answer = try? await there.client(limit: around.limit).send(request), answer.status < 500, answer.status != 429 else {
+                    let rest = takesBackAgain.backoff.next(chance: around.chance())
+                    takesBackAgain.until = .now + rest
+                    return rest
+                }
+            }
+            try desk.store.withdrawn(message)
+        }
+        return lookEvery
+    }
+
+    private static let shownLongest: Double = 24 * 3600
 
     // MARK: - Sending
 
@@ -169,7 +210,7 @@ public actor PocketOutlet {
             let after = try around.desk()
             switch outcome {
             case .sent(let remote):
-                try after.store.endPost(message, from: name, as: claimant, at: after.now, .sent, remote: remote)
+                try after.store.endPost(message, from: name, as: claimant, at: after.now, .sent, remote: remote, sentTo: plan.url)
                 backoff.reset()
                 restsUntil = nil
                 if lastTrouble != nil { around.say(.goesOn) }
@@ -253,6 +294,7 @@ public actor PocketOutlet {
         guard new != plan else { return new != nil }
         if let new { around.say(.on("\(new)")) } else if service != .push { around.say(.off) }
         plan = new
+        if let new { tokens[new.url] = new.token }
         (lastTrouble, restsUntil) = (nil, nil)
         backoff.reset()
         return new != nil

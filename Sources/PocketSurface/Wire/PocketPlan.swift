@@ -8,8 +8,8 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     /// Which of the three is meant.
     public let service: PocketService
     /// Its address.
-    public let url: String
-    let token: String?
+    public private(set) var url: String
+    private(set) var token: String?
     let authorities: String?
     /// How a webhook's body is to be; `nil`: as usual.
     let template: WebhookTemplate?
@@ -59,6 +59,22 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
             }
         case .push: return nil
         }
+    }
+
+    /// The same service where it was told before.
+    /// - Parameter token: what let us in there; without it, where it is the same server, today's.
+    func at(_ address: String, token former: String?) -> PocketPlan {
+        guard address != url else { return self }
+        var plan = self
+        plan.token = former ?? (OutgoingURL.place(address) == OutgoingURL.place(url) ? token : nil)
+        plan.url = address
+        return plan
+    }
+
+    /// Where it was told before, when it is told nowhere any more.
+    init(_ service: PocketService, at address: String, token: String?, person: String?) {
+        (self.service, url, self.token, self.person) = (service, address, token, person)
+        (authorities, template, publicURL, browser) = (nil, nil, nil, nil)
     }
 
     /// A browser that subscribed, as the settings `push.…` and `http.publicUrl` have it told.

@@ -84,7 +84,7 @@ extension TrackerStore {
     }
 
     private static func replaceRows(_ db: Database) throws {
-        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_change", "drink_sequence", "claim", "pocket_message", "leaving"]
+        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_address", "leaving"]
         for table in try tables(db) where !own.contains(table) {
             try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
         }

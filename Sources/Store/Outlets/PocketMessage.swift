@@ -24,9 +24,12 @@ public struct PocketMessage: Hashable, Sendable {
     /// With which its buttons act, and nothing else.
     public var key: String
 
-    public init(sequence: Int64, announcement: Announcement, since: Instant, remote: String? = nil, key: String) {
+    /// The address that it was sent to; `nil`: nobody noted it.
+    public var sentTo: String?
+
+    public init(sequence: Int64, announcement: Announcement, since: Instant, remote: String? = nil, key: String, sentTo: String? = nil) {
         (self.sequence, self.announcement, self.since) = (sequence, announcement, since)
-        (self.remote, self.key) = (remote, key)
+        (self.remote, self.key, self.sentTo) = (remote, key, sentTo)
     }
 }
 
@@ -35,6 +38,6 @@ extension PocketMessage {
         let text: String = try row.checked("announcement")
         self.init(
             sequence: try row.checked("seq"), announcement: try JSONDecoder().decode(Announcement.self, from: Data(text.utf8)),
-            since: try row.instant("since"), remote: try row.checked("remote", String?.self), key: try row.checked("key"))
+            since: try row.instant("since"), remote: try row.checked("remote", String?.self), key: try row.checked("key"), sentTo: row.hasColumn("sentTo") ? try row.checked("sentTo", String?.self) : nil)
     }
 }

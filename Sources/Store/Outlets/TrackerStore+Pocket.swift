@@ -66,9 +66,11 @@ extension TrackerStore {
     }
 
     /// What became of it; `waiting`: it is tried again.
-    /// - Parameter remote: what the other end calls it.
+    /// - Parameters:
+    ///   - remote: what the other end calls it.
+    ///   - address: where the other end is.
     public func endPost(
-        _ message: PocketMessage, from outlet: String, as claimant: String, at now: Instant, _ state: PocketMessage.State, remote: String? = nil
+        _ message: PocketMessage, from outlet: String, as claimant: String, at now: Instant, _ state: PocketMessage.State, remote: String? = nil, sentTo address: String? = nil
     ) throws {
         try write { db in
             _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
@@ -76,7 +78,11 @@ extension TrackerStore {
             if state == .sent {
                 // What stood in its place is not there any more.
                 try db.execute(
-                    sql: "UPDATE pocket_message SET isShown = 0 WHERE outlet = ? AND place = ?", arguments: [outlet, message.announcement.kind.id])
+                    sql: "UPDATE pocket_message SET isShown = 0 WHERE outlet = ? AND place = ? AND NOT EXISTS (SELECT 1 FROM pocket_address a WHERE a.seq = pocket_message.seq AND sentTo IS NOT ?)",
+                    arguments: [outlet, message.announcement.kind.id, address])
+                if let address {
+                    try db.execute(sql: "INSERT OR REPLACE INTO pocket_address (seq, sentTo) VALUES (?, ?)", arguments: [message.sequence, address])
+                }
             }
             try db.execute(
                 sql: "UPDATE pocket_message SET state = ?, remote = ?, isShown = ? WHERE seq = ?", arguments: [state.rawValue, remote, state == .sent, message.sequence])
@@ -93,13 +99,18 @@ extension TrackerStore {
     /// Nobody is to see this any more: what waits for that place is given up.
     /// - Returns: what may be shown there.
     public func withdrawPosts(_ place: String, from outlet: String) throws -> [PocketMessage] {
-        let sql = "FROM pocket_message WHERE outlet = ? AND place = ? AND (state = 'waiting' OR isShown)"
+        let sql = "FROM pocket_message LEFT JOIN pocket_address USING (seq) WHERE outlet = ? AND place = ? AND (state = 'waiting' OR isShown)"
         let found = try read { db in try Row.fetchAll(db, sql: "SELECT * \(sql)", arguments: [outlet, place]) }
         guard !found.isEmpty else { return [] }
         try write { db in
             try db.execute(sql: "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'", arguments: [outlet, place])
         }
         return try found.filter { (try? $0.checked("isShown", Bool.self)) == true }.readable(PocketMessage.init(row:))
+    }
+
+    /// What may be shown at an outlet's other end, or at one that it had before.
+    public func shownPosts(from outlet: String) throws -> [PocketMessage] {
+        try read { db in try Row.fetchAll(db, sql: "SELECT * FROM pocket_message LEFT JOIN pocket_address USING (seq) WHERE outlet = ? AND isShown ORDER BY seq", arguments: [outlet]).readable(PocketMessage.init(row:)) }
     }
 
     /// It is not shown there any more.
