@@ -51,6 +51,8 @@ import TrackerCore
                 #expect(svg.firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/).map { String($0.1) } == colour, "\(name)")
                 #expect(svg.contains("aria-label=\"\(total / 25) %\""), "\(name)")
             }
+            // No card lies under its words: they can be read on black, too.
+            #expect(try await visit.picture("corner").contains(/stroke="#FFFFFF"[^>]* paint-order="stroke"/))
             #expect(try await visit.picture("corner").contains(">\(total / 25)%</text>"))
         }
     }
@@ -89,6 +91,14 @@ import TrackerCore
             }
             try day.set("20:32")
             #expect(try await Self.words(visit.picture("small")) == ["2.6", "Water due now"])
+            // Nothing lies over the gauge, or leaves the card: a letter is about half as wide as it is high.
+            func stand(_ svg: String) -> [(from: Double, to: Double)] {
+                svg.matches(of: /<text x="([0-9.]+)"[^>]* font-size="([0-9.]+)"[^>]*>([^<]+)</).map { match in
+                    let (x, half) = (Double(match.1) ?? 0, (Double(match.2) ?? 0) * 0.55 * Double(match.3.count) / 2)
+                    return (x - half, x + half)
+                }
+            }
+            #expect(try await stand(visit.picture("small")).allSatisfy { $0.from > 48 && $0.to < 158 })
             let medium = ["2.6", "3 drinks, 1 water", "Water due now", "Next reminder: 8:00"]
             #expect(try await Self.words(visit.picture("medium")) == medium)
             // The last three entries, the newest first.
@@ -96,6 +106,12 @@ import TrackerCore
             // Warned of in red, at its place on the gauge (tracker law E5).
             let mark = try #require(try await visit.picture("medium").firstMatch(of: /class="value" cx="34" cy="([0-9.]+)" r="9" fill="(#[0-9A-F]{6})"/))
             #expect(mark.2 == "#E53935" && abs((Double(mark.1) ?? 0) - (24 + 112 * (1 - (0.5 + 2.6 / 12)))) < 0.01)
+            _ = try await visit.post("session/water")
+            let small = try await visit.picture("small")
+            #expect(Self.words(small) == ["1.6", "Water due in:", "1 drink"] && stand(small).allSatisfy { $0.from > 48 && $0.to < 158 }, "\(small)")
+            // Below zero with a minus, as the page has it.
+            for _ in 0..<3 { _ = try await visit.post("session/water") }
+            #expect(try await Self.words(visit.picture("small")).first == "−1.4")
         }
     }
 

@@ -22,13 +22,15 @@ enum Widget {
 
     /// A larger drop with the percentage.
     static func corner(_ state: TrackerSnapshot) -> String {
-        frame(200, 200, "\(state.pace.percent) %", drop(100, 84, 1.7, colour(state)) + text(100, 188, 34, "\(state.pace.percent)%", weight: "bold"))
+        frame(200, 200, "\(state.pace.percent) %", drop(100, 84, 1.7, colour(state)) + text(100, 188, 34, "\(state.pace.percent)%", weight: "bold", isOnAnything: true))
     }
 
     /// The session in one line; "No Session" without one.
     static func small(_ state: TrackerSnapshot) -> String {
         guard let session = state.waterline else { return frame(160, 160, "No Session", card(160, 160) + text(80, 88, 20, "No Session")) }
-        return frame(160, 160, session.waterDueText, card(160, 160) + gauge(session, 28, 24, 112) + text(92, 84, 32, value(session), weight: "bold") + text(92, 116, 13, session.waterDueText))
+        // Beside the gauge is room for two words.
+        let lines = session.waterDueText.replacing(": ", with: ":\n").split(separator: "\n").enumerated().map { index, words in text(100, 106 + Double(index) * 18, 13, String(words)) }
+        return frame(160, 160, session.waterDueText, card(160, 160) + gauge(session, 28, 24, 112) + text(100, 78, 32, value(session), weight: "bold") + lines.joined())
     }
 
     /// The session with its counts; without one what the last came to.
@@ -83,7 +85,7 @@ enum Widget {
             """
     }
 
-    private static func value(_ session: WaterlineSnapshot) -> String { digits((session.value * 10).rounded() / 10) }
+    private static func value(_ session: WaterlineSnapshot) -> String { digits((session.value * 10).rounded() / 10).replacing("-", with: "−") }
 
     private static func colour(_ state: TrackerSnapshot) -> String {
         switch state.pace.displayUrgency {
@@ -115,11 +117,13 @@ enum Widget {
         "<rect width=\"\(digits(width))\" height=\"\(digits(height))\" rx=\"20\" fill=\"#FFFFFF\"/>"
     }
 
-    private static func text(_ x: Double, _ y: Double, _ size: Double, _ words: String, anchor: String = "middle", weight: String = "normal") -> String {
-        """
-        <text x="\(digits(x))" y="\(digits(y))" font-family="system-ui, sans-serif" font-size="\(digits(size))" font-weight="\(weight)" \
-        text-anchor="\(anchor)" fill="#1A1A2E">\(escaped(words))</text>
-        """
+    private static func text(_ x: Double, _ y: Double, _ size: Double, _ words: String, anchor: String = "middle", weight: String = "normal", isOnAnything: Bool = false) -> String {
+        // Where no card lies under the words, whoever shows them chooses what does: a pale rim keeps them readable on black, too.
+        let rim = isOnAnything ? " stroke=\"#FFFFFF\" stroke-width=\"\(digits(size / 6))\" stroke-linejoin=\"round\" paint-order=\"stroke\"" : ""
+        return """
+            <text x="\(digits(x))" y="\(digits(y))" font-family="system-ui, sans-serif" font-size="\(digits(size))" font-weight="\(weight)" \
+            text-anchor="\(anchor)" fill="#1A1A2E"\(rim)>\(escaped(words))</text>
+            """
     }
 
     private static func frame(_ width: Double, _ height: Double, _ title: String, _ inside: String) -> String {
