@@ -10,7 +10,7 @@ struct WhyCommand: StoreCommand {
         discussion: "What was told on a day is known as it stands now, also for an earlier moment.")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
-    @Option(help: "At another moment: 14:00, 2026-06-15T14:00, or with an offset. Default: now.") var at: String?
+    @Option(help: "At another moment: 14:00 (of the day that runs, also to come), 2026-06-15T14:00, or with an offset. Default: now.") var at: String?
     @Flag(help: "Every condition, also those that hold.") var all = false
 
     func run(_ desk: Desk) throws {

@@ -40,7 +40,7 @@ import Testing
         // Behind by less than a reminder is worth: 833 ml are expected.
         #expect(try await tracker("log 810 --now 2026-06-15T11:59").exitCode == 0)
         let rounded = try await decided("pace", "why --now 2026-06-15T12:00")
-        #expect(!rounded.isTold && rounded.by == ["deficitLargeEnough"] && rounded.facts.contains("23 ml behind; a reminder comes from 50 ml on"), "\(rounded)")
+        #expect(!rounded.isTold && rounded.by == ["deficitLargeEnough"] && rounded.facts.contains("23 ml behind, rounded to 0 ml where it is shown; a reminder comes from 50 ml on"), "\(rounded)")
         // One a day: amber at two, and then red is held back.
         #expect(try await tracker("settings set reminders.maxPerDay 1").exitCode == 0)
         #expect(try await tracker("check --show --now 2026-06-15T14:00").output.contains("Hydration"))
@@ -51,7 +51,18 @@ import Testing
         #expect(try await decided("pace", "why --now 2026-06-15T18:00").by == ["underDailyLimit"])
     }
 
+    /// "Why will nobody remind me tonight?" is asked before the night.
+    @Test(arguments: [
+        ("2026-06-15T18:00", "12:00", "2026-06-15 12:00"), ("2026-06-15T18:00", "23:30", "2026-06-15 23:30"), ("2026-06-15T18:00", "02:00", "2026-06-16 02:00"),
+        ("2026-06-16T01:00", "23:00", "2026-06-15 23:00"), ("2026-06-16T01:00", "03:59", "2026-06-16 03:59"),
+    ]) func aTimeOfDayIsOfTheDayThatRuns(now: String, at: String, meant: String) async throws {
+        #expect(try await tracker("why --now \(now) --at \(at)").output.hasPrefix("\(meant) UTC\n"))
+    }
+
     @Test func inWords() async throws {
+        // On pace nothing is said of an amount that is missing.
+        let ahead = try await tracker("why --all --now 2026-06-15T06:00")
+        #expect(ahead.output.contains("  + On pace it is not asked how much is missing (reminders.minDeficitMl).\n") && !ahead.output.contains("0 ml behind"), "\(ahead.output)")
         let silent = try await tracker("why --now 2026-06-15T23:30")
         #expect(silent.exitCode == 0 && silent.output.hasPrefix("2026-06-15 23:30 UTC\nBehind pace"), "\(silent.output)")
         #expect(silent.output.contains("  - It is 23:30; reminders come from 07:00 to 22:00 (schedule.wake, schedule.sleep). What would change it: Active hours, from 07:00 on."))

@@ -31,13 +31,13 @@ export default {
   lastPoll: (when) => `Last poll ${when}`, nextPoll: (when) => `next poll ${when}`,
   stale: (time) => `As of ${time}, the service does not answer.`, away: 'The service does not answer.',
   waiting: (count) => `${one(count, 'tap waits', 'taps wait')} for the service.`,
-  asOf: (time) => `as of ${time}`, asOfNow: 'up to date', demo: (speed) => `A demonstration: time runs ${speed} times as fast here, and a bottle that does not exist drinks by itself.`,
+  asOf: (time) => `as of ${time}`, asOfNow: 'up to date', demo: (speed) => `A demonstration: time runs ${speed} times as fast, and its bottle does not exist.`,
   actions: { 'log-cup': 'Log a cup', 'log-water': 'Log Water', 'log-drink': 'Log a drink', 'end-session': 'End Now', 'keep-going': 'Keep Going', dismiss: 'Dismiss' },
 
   // History
   streak: (days) => (days ? `${one(days, 'day', 'days')} in a row` : 'No streak yet'),
   week: 'Week', month: 'Month', previousWeek: 'Previous week', nextWeek: 'Next week', previousMonth: 'Previous month', nextMonth: 'Next month',
-  weekLabel: 'Days of the week', monthLabel: 'Days of the month', weekSum: (amount) => `${amount} this week`,
+  weekLabel: 'Days of the week', monthLabel: 'Days of the month', weekSum: (amount) => `${amount} this week`, barsIn: { l: 'Bars in litres', oz: 'Bars in ounces' },
   ofGoal: (amount, goal) => `${amount} of ${goal}`, noDayYet: (day) => `${day}: to come`,
   classes: { met: 'goal met', partial: 'partly', none: 'nothing' },
 
@@ -79,7 +79,7 @@ export default {
     'hydration.goalMl': ['Goal', 'What you want to drink in a day.'],
     'hydration.cupMl': ['Cup', 'What a tap on the cup adds, in ml.'],
     'hydration.quickAddMl': ['Quick amounts', 'The buttons under the cup, in ml, with commas between.'],
-    'hydration.units': ['Units', 'In which amounts are shown: ml, l or oz.'],
+    'hydration.units': ['Units', 'In which amounts are shown: ml, l or oz. Not set: as the service’s file says, else ml.'],
     'hydration.countSessionWater': ['Count session water', 'Water logged in a Waterline session counts for the day too.'],
     'schedule.wake': ['Wake', 'When the day’s drinking begins.'],
     'schedule.sleep': ['Sleep', 'When it ends; reminders are quiet until you wake.'],
@@ -164,7 +164,7 @@ export default {
   },
 
   // Bottle
-  condition: 'Condition', model: 'Model', advertised: 'Name on the air', batteryLabel: 'Battery', clockLabel: 'Clock', stored: 'Records in the bottle', lastComplete: 'Last complete poll', stage: 'Service', serviceVersion: 'Version',
+  condition: 'Condition', model: 'Model', advertised: 'Name on the air', batteryLabel: 'Battery', clockLabel: 'Clock', stored: 'Records in the bottle', lastComplete: 'Last complete poll', stage: 'Connection', serviceVersion: 'Version',
   stages: { idle: 'waiting', scanning: 'looking for the bottle', connecting: 'connecting', polling: 'reading', connected: 'connected' },
   polls: 'Recent polls', nothingNew: 'nothing new', noPolls: 'No polls yet', pollCounts: (received, fresh, known) => [one(received, 'record', 'records'), fresh ? `${fresh} new` : null, known ? `${known} known` : null].filter(Boolean).join(', '), suspects: (count) => `${count} doubtful`, seconds: (count) => `${count}\u00A0s`,
   doubtful: (count) => `${one(count, 'record that', 'records that')} nobody counts: waterh-tracker journal list shows them.`,

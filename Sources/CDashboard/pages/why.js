@@ -2,7 +2,6 @@
 // facts. The service says it, in its own sentences; here it is only laid out.
 import { get, query } from './api.js';
 import { h, icon } from './dom.js';
-import { wallDate } from './format.js';
 import { live } from './live.js';
 import { said, t } from './texts.js';
 import { act, card, field } from './ui.js';
@@ -12,9 +11,8 @@ export function why() {
   const time = h('input', { type: 'time' });
 
   async function load() {
-    const at = time.value ? `${wallDate(live.state?.timestamp ?? Date.now() / 1000)}T${time.value}` : null;
     let answer;
-    try { answer = await get(`/why${query({ at })}`); } catch (problem) {
+    try { answer = await get(`/why${query({ at: time.value || null })}`); } catch (problem) {
       body.replaceChildren(h('p', { class: 'empty' }, said(problem.message)));
       return;
     }

@@ -55,8 +55,13 @@ struct ReminderWords {
                 "The last reminder of this day said \(last.colour); now it is \(pace.urgency.colour).",
                 holds ? "A reminder that is told." : next)
         case .deficitLargeEnough:
+            guard pace.urgency > .onTrack else {
+                return ("On pace it is not asked how much is missing (reminders.minDeficitMl).", "A day that is less than \(ml(settings.minDeficitMl)) behind.")
+            }
+            // What is shown is rounded to 50 ml, what reminds is not (K-B5): whoever reads one asks about the other.
+            let (raw, shown) = (ml(pace.deficitMl), settings.amountUnits.behind(pace.deficitMl))
             return (
-                "\(ml(pace.deficitMl)) behind; a reminder comes from \(ml(settings.minDeficitMl)) on (reminders.minDeficitMl).",
+                "\(raw) behind\(holds || shown == raw ? "" : ", rounded to \(shown) where it is shown"); a reminder comes from \(ml(settings.minDeficitMl)) on (reminders.minDeficitMl).",
                 holds ? "A drink, or a higher reminders.minDeficitMl." : "Time without a drink, or a lower reminders.minDeficitMl.")
         case .drinkDue: return drinkDue
         case .drinkUntold:
@@ -77,7 +82,7 @@ struct ReminderWords {
                 holds ? "A word that is told." : "The next day.")
         case .recovered:
             return (
-                holds ? "A drink brought the day back on pace after a reminder." : "No drink has brought the day back on pace since a reminder that nobody was told so.",
+                holds ? "A drink brought the day back on pace after a reminder." : "No drink has brought the day back on pace since the last reminder, or that was told already.",
                 holds ? "The word is told, or the day falls behind again." : "A reminder, and then a drink that makes up for it.")
         case .backOnTrackOn:
             return ("reminders.backOnTrack is \(holds ? "on" : "off").", "Switch reminders.backOnTrack \(holds ? "off" : "on").")
