@@ -23,6 +23,11 @@ export function bottle(root) {
       h('div', { class: 'stack' }, line.node, card(t.condition, {}, facts), explained.node),
       h('div', { class: 'stack' }, commands(), card(t.polls, { class: 'polls-card' }, polls, noPolls, doubtful))));
 
+  /** Its name on the air, where it has another here. */
+  const airName = (it) => (it && it.advertisedName !== bottleName(it) ? it.advertisedName : null);
+  /** Where time flies nobody can know it: then nothing is said of it. */
+  const clockWords = (state) => (knowsDrift(state) ? clockFact(state.bottle.clockDriftSeconds) : state.service?.speed > 1 ? null : t.unknown);
+
   function fact(name, value) {
     return value === null || value === undefined || value === '' ? null : h('div', {}, h('dt', {}, name), h('dd', {}, value));
   }
@@ -31,9 +36,9 @@ export function bottle(root) {
   const stop = on('state', (state) => {
     const { bottle: it, service } = state;
     facts.replaceChildren(...[
-      fact(t.name, it ? bottleName(it) : t.noBottle), fact(t.model, it?.model && it.model[0].toUpperCase() + it.model.slice(1)), fact(t.advertised, it?.advertisedName),
+      fact(t.name, it ? bottleName(it) : t.noBottle), fact(t.model, it?.model && it.model[0].toUpperCase() + it.model.slice(1)), fact(t.advertised, airName(it)),
       fact(t.batteryLabel, it && (it.batteryPercent === null ? t.unknown : `${it.batteryPercent} %`)),
-      fact(t.clockLabel, it && (knowsDrift(state) ? clockFact(it.clockDriftSeconds) : t.unknown)),
+      fact(t.clockLabel, it && clockWords(state)),
       fact(t.stored, it?.storedRecords ?? service?.storedRecords),
       fact(t.lastComplete, it?.lastCompletePoll && moment(it.lastCompletePoll)),
       fact(t.stage, service && (t.stages[service.stage] ?? service.stage)),

@@ -2,6 +2,7 @@
 import { get, query } from './api.js';
 import { addDays, dayLong, dayShort, ml, mlShort, weekday } from './format.js';
 import { h, setText, setVariables } from './dom.js';
+import { live } from './live.js';
 import { t } from './texts.js';
 import { card, complain, iconButton } from './ui.js';
 
@@ -14,7 +15,9 @@ export function week(choose) {
   const forward = iconButton('next', t.nextWeek, () => move(1));
   const bars = h('div', { class: 'bars', role: 'group', 'aria-label': t.weekLabel });
   const total = h('p', { class: 'week-sum' });
-  const node = card(t.week, { class: 'week-card', head: h('div', { class: 'mover' }, back, title, forward) }, bars, total);
+  const unit = h('p', { class: 'bars-in' });
+  const node = card(t.week, { class: 'week-card', head: h('div', { class: 'mover' }, back, title, forward) }, bars,
+    h('div', { class: 'week-foot' }, total, unit));
   let today = null;
   let first = null;
   let days = [];
@@ -33,6 +36,7 @@ export function week(choose) {
     setText(title, `${dayShort(first)} – ${dayShort(days[6].day)}`);
     forward.disabled = days.some((each) => each.day >= today);
     setText(total, t.weekSum(ml(answer.totalMl ?? days.reduce((sum, each) => sum + (each.totalMl ?? 0), 0))));
+    setText(unit, live.state?.units === 'oz' ? t.barsIn.oz : t.barsIn.l);
     // The highest bar or line leaves a little air above it.
     const top = Math.max(...days.map((each) => Math.max(each.totalMl ?? 0, each.goalMl ?? 0)), 1) * 1.08;
     const had = bars.contains(document.activeElement) ? document.activeElement.dataset.day : null;

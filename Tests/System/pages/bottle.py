@@ -48,6 +48,22 @@ class Bottle(PageCase):
         self.assertIn("1,2 L", german[0])
         self.assertEqual(german[3], "1.333 ml im Rückstand", "thousands have a point in German")
 
+    def facts(self, bottle, speed):
+        """What the condition's card says of such a bottle, looked at at once: the service's next word is of another."""
+        return dict(self.driver.execute_async_script("""
+            const [bottle, speed, done] = arguments;
+            import('/live.js').then(({ acceptState, live }) => {
+              acceptState({...live.state, bottle: {batteryPercent: 97, clockDriftSeconds: 0, model: 'boost', lastCompletePoll: null, ...bottle}, service: {...live.state.service, stage: 'connected', speed}});
+              done([...document.querySelectorAll('.bottle-page .counts > div')].map((e) => [...e.children].map((each) => each.textContent)));
+            });""", bottle, speed))
+
+    def test_what_is_said_of_the_bottle_is_said_once_and_only_where_it_can_be_known(self):
+        self.open("/bottle", ".bottle-page .counts > div")
+        unnamed = self.facts({"name": "WaterH-Boost-24oz", "advertisedName": "WaterH-Boost-24oz"}, 1)
+        self.assertEqual((unnamed["Name"], unnamed.get("Name on the air"), unnamed["Clock"], unnamed["Connection"]), ("WaterH-Boost-24oz", None, "right", "connected"))
+        self.assertEqual(self.facts({"name": "Mine", "advertisedName": "WaterH-Boost-24oz"}, 1)["Name on the air"], "WaterH-Boost-24oz")
+        self.assertNotIn("Clock", self.facts({"name": "Mine"}, 480), "where time flies nobody can know it")
+
     def test_every_command_stands_with_its_answer(self):
         self.open("/bottle", ".command")
         names = self.script("return [...document.querySelectorAll('.command')].map(e => e.dataset.command)")

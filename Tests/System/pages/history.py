@@ -19,6 +19,14 @@ class History(PageCase):
         self.open("/history", ".bar")
         self.wait(".month-day")
 
+    def test_the_bars_say_what_their_figures_are(self):
+        tracker("log", 1000)
+        self.show()
+        self.says(".bars-in", "Bars in litres")
+        tracker("settings", "set", "hydration.units", "oz")
+        self.show()
+        self.says(".bars-in", "Bars in ounces")
+
     def test_seven_bars_with_goal_lines_and_none_for_days_to_come(self):
         tracker("log", 1000)
         self.show()

@@ -164,6 +164,22 @@ class Looks(PageCase):
                 outside = [line for line in each.read_text().splitlines() if "https://" in line or "http://" in line and "www.w3.org" not in line]
                 self.assertEqual([line for line in outside if "src=" in line or "url(" in line or "import" in line], [], each.name)
 
+    def test_fields_side_by_side_stand_in_one_line(self):
+        self.open("/pair", "input.code")
+        for language in ("en", "de"):
+            self.script(f"localStorage.setItem('waterh.language', '\"{language}\"')")
+            for path, ready in (("/welcome", ".page-welcome .guardrail"), ("/settings", "[data-group=account]")):
+                self.open(path, ready)
+                ragged = self.script("""
+                    return [...document.querySelectorAll('.goal-fields')].flatMap((all) => {
+                      const fields = [...all.querySelectorAll('.field:not(.flag)')].map((e) => [e.getBoundingClientRect(), e.querySelector('input, select').getBoundingClientRect().bottom]);
+                      return fields.flatMap(([box, foot], at) => fields.slice(at + 1).filter(([other, beside]) => other.top < box.bottom && box.top < other.bottom && Math.abs(beside - foot) > 1));
+                    });""")
+                self.assertEqual(ragged, [], f"{path} {language}")
+        # And none touches the line under it.
+        gap = self.script("const fields = document.querySelector('.device-card .goal-fields'); return fields.nextElementSibling.getBoundingClientRect().top - fields.getBoundingClientRect().bottom")
+        self.assertGreaterEqual(gap, 8)
+
     def test_first_paint_is_quick(self):
         self.open("/", ".vessel")
         self.driver.refresh()

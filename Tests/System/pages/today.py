@@ -345,6 +345,26 @@ class Today(PageCase):
             });""", 480)
         self.assertTrue(shown[0] and "time runs 480 times as fast" in shown[1], shown)
 
+    def test_in_a_demonstration_too_the_amounts_stand_above_the_bar(self):
+        for width, height in ((320, 640), (360, 740), (412, 915)):
+            with self.subTest(width=width):
+                self.emulate(width, height)
+                self.open("/", ".quick .chip")
+                foot, bar = self.driver.execute_async_script("""
+                    const done = arguments[0];
+                    import('/live.js').then(({ acceptState, live }) => {
+                      acceptState({...live.state, service: {...live.state.service, speed: 480}});
+                      done([Math.max(...[...document.querySelectorAll('.quick .chip')].map((e) => e.getBoundingClientRect().bottom)), document.getElementById('nav').getBoundingClientRect().top]);
+                    });""")
+                self.assertLessEqual(foot, bar)
+
+    def test_where_drinks_came_from_stands_in_one_column(self):
+        for amount in (5, 96, 250, 1250):
+            tracker("log", amount)
+        self.show()
+        self.wait(".drinks li:nth-child(4)")
+        self.assertEqual(len(set(self.script("return [...document.querySelectorAll('.drinks .from')].map((e) => Math.round(e.getBoundingClientRect().left))"))), 1)
+
     # Being away.
     def test_the_page_says_how_old_it_is_and_keeps_taps(self):
         tracker("log", 100)

@@ -26,6 +26,19 @@ class Waterline(PageCase):
     def state(self):
         return tracker("status")["waterline"]
 
+    def test_the_gauges_mark_covers_neither_word_at_its_ends(self):
+        self.start()
+        for position in (0, 1):
+            covered = self.driver.execute_async_script("""
+                const [gauge, done] = arguments;
+                import('/live.js').then(({ acceptState, live }) => {
+                  acceptState({...live.state, waterline: {...live.state.waterline, gauge}});
+                  document.getAnimations().forEach((each) => { try { each.finish(); } catch { /* One that never ends. */ } });
+                  const mark = document.querySelector('.gauge-mark').getBoundingClientRect();
+                  done([...document.querySelectorAll('.gauge-end')].map((e) => [e.textContent, e.getBoundingClientRect()]).filter(([, box]) => box.top < mark.bottom && mark.top < box.bottom).map(([words]) => words));
+                });""", position)
+            self.assertEqual(covered, [], f"at {position}")
+
     def test_start_is_prominent_and_starts(self):
         self.show(".start-card")
         self.assertGreaterEqual(self.one(".start-card button").size["height"], 44)
