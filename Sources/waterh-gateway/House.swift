@@ -173,8 +173,9 @@ actor House {
     func metrics(of people: [String]) async -> String {
         var all: [(person: String?, figures: PollFigures)] = []
         for entry in entries where people.contains(entry.resident.name) {
-            let bottles = try? TrackerDesk.ownBottles(of: entry.resident.store)
-            all.append((entry.resident.listed, await entry.resident.board.figures(of: bottles)))
+            let store = entry.resident.store
+            let figures = await entry.resident.board.figures(of: try? TrackerDesk.ownBottles(of: store), store: (store.bytes, try? store.outboxDepth()))
+            all.append((entry.resident.listed, figures))
         }
         return PollFigures.metrics(all)
     }

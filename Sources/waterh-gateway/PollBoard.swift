@@ -31,6 +31,8 @@ actor PollBoard {
     private var seconds = (sum: 0.0, counts: [Int](repeating: 0, count: 8))
     /// By identity: what a bottle is called may change.
     private var battery: [String: Int] = [:]
+    private var rssi: [String: Int] = [:]
+    private let link = Mutex(LinkTime())
 
     /// Newest first.
     var recent: [PollLine] { lines }
@@ -45,6 +47,7 @@ actor PollBoard {
 
     /// Where the poll under way stands.
     nonisolated func show(_ progress: PollProgress) {
+        if progress.stage == .connected { link.withLock { $0.note(isUp: true) } }
         course.withLock { course in
             switch progress.stage {
             case .scanning, .connecting: (course.stage, course.isLook) = (progress.stage.rawValue, false)
@@ -58,7 +61,10 @@ actor PollBoard {
     }
 
     /// A connection that was kept has ended by itself.
-    nonisolated func lost() { course.withLock { $0 = Course() } }
+    nonisolated func lost() {
+        course.withLock { $0 = Course() }
+        link.withLock { $0.note(isUp: false) }
+    }
 
     /// A poll begins.
     nonisolated func begin() {
@@ -74,6 +80,7 @@ actor PollBoard {
             defer { course = Course(stage: report.isConnected ? "connected" : "idle", isConnected: report.isConnected) }
             return course.isLook
         }
+        link.withLock { $0.note(isUp: report.isConnected) }
         guard isPoll else { return }
         lastPoll = now
         if let stored = report.storedRecords { storedRecords = stored }
@@ -98,18 +105,24 @@ actor PollBoard {
         totals.acknowledged += report.acknowledged
         seconds.sum += report.seconds
         for (index, end) in Self.buckets.enumerated() where report.seconds <= end { seconds.counts[index] += 1 }
-        if let bottle = report.identity ?? report.bottle, let percent = report.batteryPercent { battery[bottle] = percent }
+        guard let bottle = report.identity ?? report.bottle else { return }
+        if let percent = report.batteryPercent { battery[bottle] = percent }
+        if let heard = report.rssi { rssi[bottle] = heard }
     }
 
     /// What there is to count and to measure, for the metrics.
-    /// - Parameter bottles: the store's own, each told by what it is called now; what is not among them is forgotten. `nil`: nobody knows right now.
-    func figures(of bottles: [OwnBottle]?) -> PollFigures {
+    /// - Parameters:
+    ///   - bottles: the store's own, each told by what it is called now; what is not among them is forgotten. `nil`: nobody knows right now.
+    ///   - store: how large it is, and how many changes wait in it for a server.
+    func figures(of bottles: [OwnBottle]?, store: (bytes: Int?, waiting: Int?)) -> PollFigures {
         func known(_ identity: String) -> OwnBottle? { bottles?.first { $0.identities.contains(identity) || $0.aliases.contains(identity) } }
-        if bottles != nil { battery = battery.filter { known($0.key) != nil } }
-        let named = battery.compactMap { identity, percent in known(identity).map { ($0.alias ?? identity, percent) } }
+        func named(_ figures: [String: Int]) -> [String: Int] {
+            Dictionary(figures.compactMap { identity, figure in known(identity).map { ($0.alias ?? identity, figure) } }) { first, _ in first }
+        }
+        if bottles != nil { (battery, rssi) = (battery.filter { known($0.key) != nil }, rssi.filter { known($0.key) != nil }) }
         return PollFigures(
             results: results, received: totals.received, new: totals.new, duplicates: totals.duplicates, suspect: totals.suspect,
-            acknowledged: totals.acknowledged, seconds: seconds.sum, buckets: Array(zip(Self.buckets, seconds.counts)), battery: Dictionary(named) { first, _ in first },
-            isConnected: course.withLock { $0.isConnected })
+            acknowledged: totals.acknowledged, seconds: seconds.sum, buckets: Array(zip(Self.buckets, seconds.counts)), battery: named(battery), rssi: named(rssi),
+            isConnected: course.withLock { $0.isConnected }, linkSeconds: link.withLock { $0.seconds }, storeBytes: store.bytes, waiting: store.waiting)
     }
 }

@@ -13,7 +13,15 @@ struct PollFigures: Sendable {
     var buckets: [(end: Double, count: Int)]
     /// By bottle, percent.
     var battery: [String: Int]
+    /// By bottle, dBm, as it was heard last.
+    var rssi: [String: Int]
     var isConnected: Bool
+    /// How long connections have stood.
+    var linkSeconds: Double
+    /// Of the store's file, with what is not merged into it yet.
+    var storeBytes: Int?
+    /// Changes that wait for a server.
+    var waiting: Int?
 
     /// In Prometheus' text format, with its conventions of names and units.
     /// - Parameter all: each with the person's name; without one there is nobody to tell apart.
@@ -48,6 +56,12 @@ struct PollFigures: Sendable {
                 + [("_bucket", [("le", "+Inf")], polls), ("_sum", [], "\(figures.seconds)"), ("_count", [], polls)]
         }
         family("waterh_link_connected", "gauge", "Whether a bottle's connection is kept right now.") { [("", [], $0.isConnected ? "1" : "0")] }
+        family("waterh_link_seconds_total", "counter", "How long connections with a bottle have stood.") { [("", [], "\($0.linkSeconds)")] }
+        family("waterh_rssi_dbm", "gauge", "How strongly a bottle was heard before it was connected with last.") { figures in
+            figures.rssi.sorted { $0.key < $1.key }.map { ("", [("bottle", $0.key)], "\($0.value)") }
+        }
+        family("waterh_store_bytes", "gauge", "The size of the store's file, with what is not merged into it yet.") { $0.storeBytes.map { [("", [], "\($0)")] } ?? [] }
+        family("waterh_outbox_depth", "gauge", "Changes that a sync server has not got yet.") { $0.waiting.map { [("", [], "\($0)")] } ?? [] }
         family("waterh_battery_ratio", "gauge", "A bottle's battery, 0 to 1.") { figures in
             figures.battery.sorted { $0.key < $1.key }.map { ("", [("bottle", $0.key)], "\(Double($0.value) / 100)") }
         }

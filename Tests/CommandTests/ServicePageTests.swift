@@ -104,6 +104,24 @@ import Testing
         #expect(try await event { try await names().isEmpty ? true : nil } == true)
     }
 
+    /// Issue 11: what a person who watches over the service draws, with Prometheus' names and units.
+    @Test func theMetricsHaveLinkStoreAndOutbox() async throws {
+        let served = try await Served()
+        func figure(_ name: String) async throws -> Double? {
+            try await served.curl("metrics").body.split(separator: "\n").first { $0.hasPrefix(name + " ") }?.split(separator: " ").last.flatMap { Double($0) }
+        }
+        #expect(try await event { try await figure("waterh_link_seconds_total") ?? 0 > 0 ? true : nil } == true)
+        let empty = try #require(try await figure("waterh_store_bytes"))
+        #expect(empty > 4096)
+        #expect(try await figure("waterh_outbox_depth") == 0)
+        // A server that nobody answers for: what is written waits.
+        for words in [["settings", "set", "sync.url", "http://127.0.0.1:9/"], ["session", "start"]] {
+            let done = try await Program("waterh-tracker").run(words + ["--store", served.pair.store], environment: served.environment)
+            #expect(done.exitCode == 0, "\(done.error)")
+        }
+        #expect(try await event { try await figure("waterh_outbox_depth") ?? 0 >= 1 ? true : nil } == true)
+    }
+
     @Test func aScriptIsLetInByACodeAndItsTapCountsOnceAcrossARestart() async throws {
         let served = try await Served()
         let pair = try await served.gateway(["pair", "--json", "--scope", "log", "--label", "script"])

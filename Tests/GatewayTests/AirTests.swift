@@ -46,6 +46,14 @@ private struct Air: ScriptedPeer {
         #expect(failure.code == "notFound" && failure.values["linkError"] == "not-found" && failure.values["link"] == "unix:test.sock")
     }
 
+    @Test(arguments: [-63, nil]) func howStronglyABottleWasHeardIsInTheReport(rssi: Int?) throws {
+        var air = Air()
+        air.bottle.advertisement.rssi = rssi
+        var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.rssi == rssi)
+    }
+
     @Test func nobodyAtAllIsSaid() throws {
         var air = Air()
         air.bottle.isSilent = true

@@ -28,6 +28,7 @@ extension GatewayEngine {
         }
         peer = advertisement.peer
         work.seen = advertisement
+        work.report.rssi = advertisement.rssi
         work.report.name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }
         work.perform(.stopScan)
         phase = .connecting(advertisement.peer)

@@ -26,6 +26,8 @@ public struct PollReport: Hashable, Sendable {
     public var model: BottleModel?
     /// What it said of itself, where it was asked.
     public var snapshot: Snapshot?
+    /// How strongly it was heard before it was connected with, dBm; `nil`: the link did not say, or nobody listened.
+    public var rssi: Int?
     /// Charge of its battery, 0–100, from its snapshot or its reports.
     public var batteryPercent: Int?
     /// Bottle's clock minus ours, in seconds.

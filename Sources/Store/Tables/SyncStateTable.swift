@@ -27,7 +27,7 @@ enum SyncStateTable {
         try db.execute(sql: "DELETE FROM sync_refusal")
     }
 
-    private static func waiting(_ db: Database) throws -> Int {
+    static func waiting(_ db: Database) throws -> Int {
         try Int.fetchOne(try db.cachedStatement(sql: "SELECT count(*) FROM outbox")) ?? 0
     }
 }
