@@ -1,4 +1,5 @@
 """A page that is open, over BlueZ: a sip is on it at once, and a while after the page was closed the bottle is free again."""
+import functools
 import json
 import signal
 import subprocess
@@ -14,6 +15,21 @@ WITHIN = 2.0
 AFTER_LOOK = 60
 
 
+def alone(scenario):
+    """The scenario, and afterwards none of its services."""
+    @functools.wraps(scenario)
+    def run():
+        try:
+            scenario()
+        finally:
+            while Service.begun:
+                left = Service.begun.pop()
+                if left.poll() is None:
+                    left.kill()
+                    left.wait(PATIENCE)
+    return run
+
+
 def slowness():
     """How many times slower than a small computer of today this machine counts: emulated processors are."""
     best = 9e9
@@ -26,6 +42,7 @@ def slowness():
 
 class Service:
     """`waterh-gateway run` with its page."""
+    begun = []
 
     def __init__(self, place, port):
         self.page = f"http://127.0.0.1:{port}"
@@ -33,6 +50,9 @@ class Service:
         self.process = subprocess.Popen(
             [f"{PRODUCTS}/waterh-gateway", "run", "--link", "bluez:hci0", "--store", place, "--listen", f"127.0.0.1:{port}", "--verbose"],
             stderr=self.log, stdout=subprocess.DEVNULL)
+
+        # One of a scenario that failed would go on, and take the next one's sips.
+        Service.begun.append(self.process)
 
     def said(self):
         self.log.seek(0)
@@ -197,4 +217,5 @@ def the_bottle_shows_a_reminder():
 
 
 if __name__ == "__main__":
-    run_tests([sips_are_on_the_page_and_the_bottle_is_free_again, a_service_that_is_stopped_lets_go, a_service_that_was_killed_finds_its_bottle_again, the_bottle_shows_a_reminder])
+    run_tests([alone(each) for each in (
+        sips_are_on_the_page_and_the_bottle_is_free_again, a_service_that_is_stopped_lets_go, a_service_that_was_killed_finds_its_bottle_again, the_bottle_shows_a_reminder)])
