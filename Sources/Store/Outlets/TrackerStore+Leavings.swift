@@ -1,22 +1,6 @@
 import GRDB
 import TrackerCore
 
-/// What the other end of an outlet keeps of ours and nobody owns any more.
-public struct Leavings: Hashable, Sendable {
-    /// Where that is, in the outlet's own words; empty: nobody noted it.
-    public var place: String
-    /// Under which the other end knows who left it.
-    public var id: String
-    /// At which topics.
-    public var topics: [String]
-    /// When it was first tried to take it back.
-    public var since: Instant?
-
-    public init(place: String, id: String, topics: [String], since: Instant? = nil) {
-        (self.place, self.id, self.topics, self.since) = (place, id, topics, since)
-    }
-}
-
 extension TrackerStore {
     /// From here on an outlet speaks at this place. What another one keeps of it is left there; what it left here before is its own again.
     /// - Parameter isHere: whether a place that was noted before is this one.
