@@ -1,6 +1,13 @@
 extension FleetStore {
-    /// So many marks are looked at in one transaction.
-    static let markLimit = 20_000
+    /// So many days are made anew in one transaction at most, and so many at first: after a long outage millions of marks may wait, and a statement that takes
+    /// too long is ended by the database with nothing done.
+    static let mostDays = 20_000
+    private static let daysAtFirst = 1_000
+    private static let fewestDays = 10
+    /// A transaction is to take about this long: whoever looks meanwhile waits for it.
+    private static let pace = Duration.seconds(1)
+    /// Of so many marks the days are picked: each of them once, however often it was marked.
+    private static let markLimit = 200_000
     /// On which servers hear that days became others; what is said are people's names as far as there is room, or nothing.
     public static let channel = "fleet"
 
@@ -9,23 +16,38 @@ extension FleetStore {
     @discardableResult
     public func refresh() throws -> Set<String> {
         var people: Set<String> = []
+        var days = Self.daysAtFirst
         while true {
             guard try !connection.run("SELECT 1 FROM stale LIMIT 1").isEmpty else { return people }
-            let marks = try connection.transaction { () -> [[String?]] in
-                try connection.run("SELECT pg_advisory_xact_lock(\(Self.rollLock))")
-                let marks = try connection.run("""
-                    WITH gone AS (DELETE FROM stale WHERE ctid = ANY (ARRAY(SELECT ctid FROM stale LIMIT \(Self.markLimit))) RETURNING person, day)
-                    SELECT DISTINCT person, day FROM gone
-                    """)
-                // A statement of its own: it sees everything that the marks stand for.
-                try connection.run(Self.makeAnew, [Self.array(marks.map { $0[0] }), Self.array(marks.map { $0[1] })])
-                let names = Set(marks.compactMap { $0[0] })
-                let words = names.sorted().joined(separator: "\n")
-                if !names.isEmpty { try connection.run("SELECT pg_notify($1, $2)", [Self.channel, words.utf8.count < 7000 ? words : ""]) }
-                return marks
+            let began = ContinuousClock.now
+            do {
+                let marks = try refresh(days)
+                people.formUnion(marks.compactMap { $0[0] })
+                if marks.isEmpty { return people }
+                let taken = ContinuousClock.now - began
+                if taken > Self.pace { days = max(Self.fewestDays, days / 2) } else if taken < Self.pace / 4 { days = min(Self.mostDays, days * 2) }
+            } catch let failure as FleetFailure where failure.kind == .slow && days > Self.fewestDays {
+                days = max(Self.fewestDays, days / 8)
             }
-            people.formUnion(marks.compactMap { $0[0] })
-            if marks.isEmpty { return people }
+        }
+    }
+
+    /// Makes so many marked days anew.
+    /// - Returns: person and day of each.
+    private func refresh(_ most: Int) throws -> [[String?]] {
+        try connection.transaction { () -> [[String?]] in
+            try connection.run("SELECT pg_advisory_xact_lock(\(Self.rollLock))")
+            let marks = try connection.run("""
+                WITH few AS MATERIALIZED (SELECT DISTINCT person, day FROM (SELECT person, day FROM stale LIMIT \(Self.markLimit)) AS marks LIMIT \(most)),
+                gone AS (DELETE FROM stale USING few WHERE stale.person = few.person AND stale.day = few.day)
+                SELECT person, day FROM few
+                """)
+            // A statement of its own: it sees everything that the marks stand for.
+            try connection.run(Self.makeAnew, [Self.array(marks.map { $0[0] }), Self.array(marks.map { $0[1] })])
+            let names = Set(marks.compactMap { $0[0] })
+            let words = names.sorted().joined(separator: "\n")
+            if !names.isEmpty { try connection.run("SELECT pg_notify($1, $2)", [Self.channel, words.utf8.count < 7000 ? words : ""]) }
+            return marks
         }
     }
 
