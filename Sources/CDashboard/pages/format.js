@@ -1,6 +1,7 @@
 // Times, dates and amounts as people read them. Times are the tracker's zone, not this device's: the day is counted there.
 import { language, t } from './texts.js';
 import { live, serviceNow } from './live.js';
+import { tenthsOfLitre } from './litres.js';
 
 const known = new Map();
 
@@ -53,7 +54,7 @@ export const moment = (value) => {
 };
 
 const numbers = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { maximumFractionDigits: 3 });
-const tenths = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { minimumFractionDigits: 1, maximumFractionDigits: 1, roundingMode: 'halfEven' });
+const tenths = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 export const number = (value) => numbers.format(value);
 /** An amount of drink in the units that the person reads (`hydration.units`); what the API has are millilitres. */
 export function ml(value) {
@@ -63,7 +64,10 @@ export function ml(value) {
 }
 
 /** The same where there is no room for more: litres, or whole ounces, without their unit. */
-export const mlShort = (value) => (live.state?.units === 'oz' ? number(Math.round(value / ML_PER_OZ)) : tenths.format(value / 1000));
+export const mlShort = (value) => (live.state?.units === 'oz' ? number(Math.round(value / ML_PER_OZ)) : litres(value));
+
+/** Litres, without their unit. */
+export const litres = (value) => tenths.format(Number(tenthsOfLitre(value)));
 
 /** `3h 25m`, as the summary says it (tracker law E6). */
 export const duration = (seconds) => {

@@ -2,7 +2,7 @@
 // the stepper can only show 8 glasses (K-A8).
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
-import { goals, ml, number } from './format.js';
+import { goals, litres, ml } from './format.js';
 import { ask } from './live.js';
 import { said, t } from './texts.js';
 import { announce, card, field, option, stepperField } from './ui.js';
@@ -32,7 +32,7 @@ export function goalForm(values) {
   function showGoal(goal, { but } = {}) {
     if (but !== glasses) glasses.value = String(Math.floor(goal / glass()));
     if (but !== exact) exact.value = String(goal);
-    setText(total, t.goalTotal(ml(goal), number(goal / 1000)));
+    setText(total, t.goalTotal(ml(goal), litres(goal)));
   }
 
   function fill() {

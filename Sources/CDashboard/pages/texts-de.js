@@ -1,4 +1,6 @@
 // Die Texte auf Deutsch. Die Sätze des Dienstes, der Englisch spricht, stehen am Ende als Muster.
+import { tenthsOfLitre } from './litres.js';
+
 const eins = (anzahl, einzahl, mehrzahl) => `${anzahl} ${anzahl === 1 ? einzahl : mehrzahl}`;
 const zahl = (wert) => new Intl.NumberFormat('de').format(wert);
 const vonZiel = (state) => (state.units === 'ml' || !state.units ? `${zahl(state.dailyTotalMl)} von ${zahl(state.dailyGoalMl)} ml` : state.amountText.replaceAll('.', ',').replace(' / ', ' von '));
@@ -6,7 +8,7 @@ const vonZiel = (state) => (state.units === 'ml' || !state.units ? `${zahl(state
 const menge = (text) => text.replace(/[.,]/g, (zeichen) => (zeichen === ',' ? '.' : ',')).replace(/(\d)(ml|L|l|oz)$/, '$1 $2');
 const anAus = (wort) => (wort === 'on' ? 'an' : 'aus');
 const farbe = (wort) => ({ amber: 'gelb', red: 'rot', blue: 'blau' })[wort] ?? wort;
-const liter = (ml) => `${new Intl.NumberFormat('de', { minimumFractionDigits: 1, maximumFractionDigits: 1, roundingMode: 'halfEven' }).format(ml / 1000)} L`;
+const liter = (ml) => `${tenthsOfLitre(ml).replace('.', ',')} L`;
 
 export default {
   title: 'Trinken', today: 'Heute', skip: 'Zum Inhalt', navigation: 'Seiten', people: 'Personen', messages: 'Meldungen',

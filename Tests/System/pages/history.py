@@ -79,6 +79,21 @@ class History(PageCase):
         self.show()
         self.until(lambda: label() == "51", lambda: f"ounces: {label()}")
 
+    def test_litres_are_written_as_the_service_writes_them(self):
+        """An adversary's finding: 50 ml were 0.0 on the page, and 350 ml were 0.4; the service says 0.1 and 0.3, as C does."""
+        tracker("log", 350)
+        self.show()
+        wanted = ["%.1f" % (amount / 1000) for amount in range(5001)]
+        self.assertEqual(tracker("status")["litresText"], f"{wanted[350]}L / {wanted[2500]}L")
+        for language, comma in (("en", "."), ("de", ",")):
+            self.script("localStorage.setItem('waterh.language', JSON.stringify(arguments[0]))", language)
+            self.show()
+            bars = self.driver.execute_async_script("import('/format.js').then(({ mlShort }) => arguments[0](Array.from({ length: 5001 }, (_, amount) => mlShort(amount))))")
+            self.assertEqual(bars, [text.replace(".", comma) for text in wanted])
+        watch = self.driver.execute_async_script(
+            "import('/texts-de.js').then(({ default: t }) => arguments[0](Array.from({ length: 5001 }, (_, amount) => t.litres({ units: 'ml', dailyTotalMl: amount, dailyGoalMl: 5000 - amount }))))")
+        self.assertEqual(watch, [f"{text} L / {other} L".replace(".", ",") for text, other in zip(wanted, reversed(wanted))])
+
     def test_an_edit_of_another_day_moves_its_bar(self):
         ago = 1 if self.today.weekday() > 0 else 0
         tracker("log", 300, "--at", f"{self.day(ago)}T12:00" if ago else "13:00")
