@@ -19,6 +19,17 @@ export class Problem extends Error {
 /** No answer came: the service is away, or the way to it. */
 export class Silence extends Error {}
 
+/** Counts what is asked and what is taken: that orders them without any clock, of which the service's may be set and ours, too. */
+let turns = 0;
+export const nextTurn = () => (turns += 1);
+const origins = new WeakMap();
+/** Of a state or session that was an answer: when it was asked for, as turns count, and whether it is an answer of before, given again. */
+export const originOf = (value) => origins.get(value);
+
+function noteOrigin(value, origin) {
+  for (const part of [value, value?.state, value?.session, value?.session?.state]) if (part && typeof part === 'object') origins.set(part, origin);
+}
+
 /** A name for a write, so that sent twice it counts once. `randomUUID` exists in secure contexts only, and this page works in others. */
 export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -43,6 +54,7 @@ export const send = (path, file) => answered(
 async function answered(address, options, limit) {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), limit);
+  const turn = nextTurn();
   let response;
   let text;
   try {
@@ -61,6 +73,7 @@ async function answered(address, options, limit) {
     throw new Silence('The answer is not JSON.');
   }
   if (!response.ok) throw new Problem(response.status, value);
+  noteOrigin(value, { turn, isRepeated: response.headers.get('Idempotent-Replayed') === 'true' });
   return value;
 }
 

@@ -1,5 +1,5 @@
 // The state, as the service last told it. It comes as server-sent events; where they do not come, it is asked for.
-import { BASE, get, Problem, Silence } from './api.js';
+import { BASE, get, nextTurn, originOf, Problem, Silence } from './api.js';
 import { remembered } from './memory.js';
 import { flush } from './queue.js';
 
@@ -48,10 +48,27 @@ export function on(kind, listener) {
 
 const tell = (kind, value) => { for (const listener of [...subscribers[kind]]) listener(value); };
 
-/** Takes a state from wherever it came. A write that is answered again brings the state of then: older ones are not taken. */
+/** When the state that stands was taken, as turns count. */
+let taken = 0;
+let isFromStream = false;
+
+/**
+ * Whether an answer may say less than what stands already. The service's clock says nothing of it: it may have been put back. What was asked for before the
+ * standing state came may be older than that; and a write that is answered again brings the state of then. Where no stream brings what comes next it is asked for.
+ */
+function isOutdated(origin) {
+  if (!origin || live.isFromMemory || (!origin.isRepeated && origin.turn > taken)) return false;
+  if (origin.isRepeated || !isFromStream) ask();
+  return true;
+}
+
+/** Takes a state from wherever it came, if it is news: from the stream, in whose order it comes, or from an answer. */
 export function acceptState(state, { isRemembered = false } = {}) {
   if (!state || typeof state.timestamp !== 'number') return;
-  if (live.state && !live.isFromMemory && state.timestamp < live.state.timestamp) return;
+  const origin = originOf(state);
+  if (isOutdated(origin)) return;
+  taken = nextTurn();
+  isFromStream = !origin;
   // The answers of some writes come without the service's own part; what it said last still holds.
   if (!state.service && live.state?.service) state = { ...state, service: live.state.service };
   live.isFromMemory = isRemembered;

@@ -403,6 +403,39 @@ class Today(PageCase):
         self.online()
         self.gone("#staleness")
 
+    def test_the_page_goes_on_when_the_clock_of_the_service_is_put_back(self):
+        """An adversary's finding: the open page stood still until the clock had caught up, since every state said an earlier time than the one before."""
+        self.show()
+        self.says(".amount", "0 ml / 2,500 ml")
+        # As it was told while the clock was two hours fast.
+        self.driver.execute_async_script("""
+            import('/live.js').then(({ acceptState, live }) => { acceptState({...live.state, timestamp: live.state.timestamp + 7200}); arguments[0](); });""")
+        tracker("log", 100)
+        self.says(".amount", "100 ml / 2,500 ml")
+        self.click(".vessel")
+        self.says(".amount", "350 ml / 2,500 ml")
+        right = self.driver.execute_async_script("import('/live.js').then(({ serviceNow }) => arguments[0](Math.abs(serviceNow() - Date.now()) < 60_000));")
+        self.assertTrue(right, "the page's idea of the service's clock is not put right")
+
+    def test_a_slow_answer_does_not_take_back_what_the_stream_has_told(self):
+        self.show()
+        self.says(".amount", "0 ml / 2,500 ml")
+        self.script("""
+            const real = fetch; window.held = new Promise((resolve) => { window.letGo = resolve; });
+            window.fetch = async (path, options) => {
+              const answer = await real(path, options);
+              if (!String(path).endsWith('/state')) return answer;
+              window.fetch = real; window.isHeld = true;
+              await held;
+              return answer;
+            };
+            document.dispatchEvent(new Event('visibilitychange'));""")
+        self.until(lambda: self.script("return window.isHeld"), "the held answer is not there")
+        tracker("log", 100)
+        self.says(".amount", "100 ml / 2,500 ml")
+        self.driver.execute_async_script("const done = arguments[0]; letGo(); setTimeout(done, 0);")
+        self.assertEqual(self.text(".amount"), "100 ml / 2,500 ml")
+
     def test_a_tap_whose_answer_is_lost_counts_once(self):
         self.show()
         self.script("""
