@@ -6,6 +6,7 @@ import { live, on, start, welcoming } from './live.js';
 import { notices } from './notices.js';
 import { people } from './people.js';
 import { watchQueue } from './queue.js';
+import { refusals } from './refused.js';
 import { language, t } from './texts.js';
 import { applyTheme } from './theme.js';
 import { announce, toast } from './ui.js';
@@ -108,6 +109,7 @@ function showStaleness() {
 on('link', showStaleness);
 on('state', showStaleness);
 watchQueue((count) => { waiting = count; showStaleness(); });
+staleness.after(refusals());
 
 // Whose clock says half past two at breakfast is told why.
 const demo = document.getElementById('demo');

@@ -4,11 +4,11 @@ import { announce, dialog, field, iconButton, toast } from './ui.js';
 import { clock, ml, typedMl, wallDate } from './format.js';
 import { h, icon, keyedRows, setText } from './dom.js';
 import { acceptState, live, serviceNow } from './live.js';
-import { enqueue } from './queue.js';
+import { enqueue, isoOf } from './queue.js';
 import { said, t } from './texts.js';
 
 /** While the service is away a tap keeps its own time; else the service's clock dates it. */
-export const whenAway = () => (live.isUp === false ? { at: `${new Date(serviceNow()).toISOString().slice(0, 19)}Z` } : {});
+export const whenAway = () => (live.isUp === false ? { at: isoOf(serviceNow()) } : {});
 
 export async function logDrink(amount) {
   if (navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate(15);

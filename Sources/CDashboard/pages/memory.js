@@ -2,7 +2,7 @@
 import { person } from './home.js';
 
 /** What is one person's, and not the device's: several may look at their days here. */
-const PERSONAL = new Set(['state', 'queue', 'confettiDay', 'push']);
+const PERSONAL = new Set(['state', 'queue', 'refused', 'confettiDay', 'push']);
 const keyOf = (name) => (person && PERSONAL.has(name) ? `waterh.${name}@${person}` : `waterh.${name}`);
 
 function read(name) {

@@ -1,11 +1,13 @@
 // Writes that must not be lost. Each has its key from the first attempt on, is kept on this device until an answer came, and is
-// sent again, as it was, with the same key: the service counts it once however often it arrives.
-import { home } from './home.js';
+// sent again, as it was, with the same key: the service counts it once however often it arrives. What it refuses stays, too, with its
+// reason, until a person has sent it again or put it away.
 import { newKey, Problem, request, Silence } from './api.js';
+import { home } from './home.js';
+import { ask, live, serviceNow } from './live.js';
 import { remembered } from './memory.js';
 import { t } from './texts.js';
 
-/** So many wait at most; nobody taps more while a service is away. */
+/** So many wait or were refused at most; nobody taps more while a service is away. */
 const LIMIT = 100;
 const listeners = new Set();
 const waiting = new Map(); // key: who of this page waits for the answer
@@ -14,19 +16,28 @@ let pause = 1000;
 let running = null;
 
 const stored = () => remembered.queue ?? [];
+const refused = () => remembered.refused ?? [];
+const tell = () => { for (const listener of listeners) listener(stored().length, refused()); };
 const keep = (list) => {
   remembered.queue = list.length ? list : null;
-  for (const listener of listeners) listener(list.length);
+  tell();
+};
+const keepRefused = (list) => {
+  remembered.refused = list.length ? list : null;
+  tell();
 };
 
-/** Called with the number of writes that wait, now and at each change. */
+/** Called with the number of writes that wait and with the refused ones, now and at each change. */
 export function watchQueue(listener) {
   listeners.add(listener);
-  listener(stored().length);
+  listener(stored().length, refused());
   return () => listeners.delete(listener);
 }
 
 export const queued = () => stored().length;
+
+/** An instant as the service reads it, whole seconds. */
+export const isoOf = (milliseconds) => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 
 /**
  * Hands a write over. The promise ends with the service's answer, or fails with its refusal; as long as the service is away it does
@@ -34,7 +45,7 @@ export const queued = () => stored().length;
  */
 export function enqueue(method, path, body) {
   const item = { key: newKey(), method, path, body, made: Date.now() };
-  if (stored().length >= LIMIT) return Promise.reject(new Silence(t.tooManyTaps));
+  if (stored().length + refused().length >= LIMIT) return Promise.reject(new Silence(t.tooManyTaps));
   keep([...stored(), item]);
   const answer = new Promise((resolve, reject) => waiting.set(item.key, { resolve, reject }));
   flush();
@@ -55,30 +66,74 @@ async function withLock(work) {
   return navigator.locks.request(`waterh.queue${home}`, work);
 }
 
+function later() {
+  timer = setTimeout(flush, pause);
+  pause = Math.min(pause * 2, 30_000);
+}
+
 async function sendAll() {
   for (let item = stored()[0]; item; item = stored()[0]) {
-    const party = waiting.get(item.key);
     let outcome;
     try {
       const value = await request(item.method, item.path, item.body, { key: item.key });
-      outcome = () => party?.resolve(value);
+      outcome = (party) => party?.resolve(value);
     } catch (error) {
-      // `underWay`: the attempt before this one is still being done.
-      const isRefused = error instanceof Problem && error.status < 500 && ![401, 408, 425, 429].includes(error.status) && error.code !== 'underWay';
-      if (!isRefused) {
+      if (!isRefusal(error)) {
         // Away, overloaded or not let in: the write stays, the next attempt comes later and later, up to half a minute.
         if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));
-        timer = setTimeout(flush, pause);
-        pause = Math.min(pause * 2, 30_000);
-        return;
+        return later();
       }
-      outcome = () => (party ? party.reject(error) : dispatchEvent(new CustomEvent('waterh-refused', { detail: error.message })));
+      if (await isDatedAnew(item)) continue;
+      keepRefused([...refused(), { ...item, reason: error.message }]);
+      outcome = (party) => (party ? party.reject(error) : dispatchEvent(new CustomEvent('waterh-refused', { detail: error.message })));
     }
     pause = 1000;
+    const party = waiting.get(item.key);
     waiting.delete(item.key);
     keep(stored().filter((other) => other.key !== item.key));
-    outcome();
+    outcome(party);
   }
 }
+
+/** `underWay`: the attempt before this one is still being done. `notFound`: this person is not there (any more), or not yet. */
+const isRefusal = (error) => error instanceof Problem && error.status < 500 && ![401, 408, 425, 429].includes(error.status) && !['underWay', 'notFound'].includes(error.code);
+
+/** A tap of which the service says that it lies in the time to come: its clock was put back meanwhile. It is the same tap, at a time by the clock as it is now. */
+async function isDatedAnew(item) {
+  if (!item.body?.at || item.isDatedAnew) return false;
+  await ask();
+  if (Date.parse(item.body.at) <= serviceNow()) return false;
+  replace(item, { ...dated(item), isDatedAnew: true });
+  return true;
+}
+
+/** With the time that has passed since the tap, by the service's clock as it is now; where that cannot be, the service dates it itself. It says something else, so it has another key. */
+function dated(item) {
+  const at = Math.floor((item.made + live.offset) / 1000) * 1000;
+  const { at: _, ...body } = item.body ?? {};
+  const start = { '/drinks': -Infinity, '/session/drink': live.state?.waterline?.startTime, '/session/water': live.state?.waterline?.startTime }[item.path] ?? Infinity;
+  if (at <= serviceNow() && at > start * 1000) body.at = isoOf(at);
+  return { ...item, body: item.body && body, key: newKey() };
+}
+
+function replace(item, next) {
+  const party = waiting.get(item.key);
+  waiting.delete(item.key);
+  if (party) waiting.set(next.key, party);
+  keep(stored().map((other) => (other.key === item.key ? next : other)));
+}
+
+/** Sends a refused write once more: what stood against it may be over. */
+export function sendAgain(key) {
+  const item = refused().find((each) => each.key === key);
+  if (!item) return;
+  const { reason: _, isDatedAnew: __, ...again } = dated(item);
+  keep([...stored(), again]);
+  discard(key);
+  flush();
+}
+
+/** A person has seen that a write was refused, and puts it away. */
+export const discard = (key) => keepRefused(refused().filter((each) => each.key !== key));
 
 addEventListener('online', () => flush());

@@ -31,7 +31,7 @@ export default {
     drink: () => 'Getränk des Abends', water: () => 'Wasser des Abends', editDrink: () => 'Änderung eines Getränks', editWater: () => 'Änderung eines Wassers',
     deleteDrink: () => 'Löschen eines Getränks', deleteWater: () => 'Löschen eines Wassers', exclusion: () => 'Weglassen eines Wassers',
   },
-  tooManyTaps: 'Es warten schon zu viele Eingaben.',
+  tooManyTaps: 'Es warten schon zu viele Eingaben.', refusedTitle: 'Nicht eingetragen', discard: 'Weglegen',
   kept: 'Auf diesem Gerät aufgehoben, bis der Dienst antwortet.',
   sources: { bottle: 'Flasche', cli: 'Kommandozeile', web: 'Seite', http: 'Seite', notification: 'Mitteilung', mqtt: 'MQTT', dbus: 'Schreibtisch', health: 'Health' },
   bottle: 'Flasche', noBottle: 'Noch keine Flasche', noBottleHint: 'waterh-gateway adopt macht eine zu deiner.',

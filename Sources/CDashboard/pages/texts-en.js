@@ -23,7 +23,7 @@ export default {
     drink: () => 'a drink of the session', water: () => 'a water of the session', editDrink: () => 'the change of a drink', editWater: () => 'the change of a water',
     deleteDrink: () => 'the deletion of a drink', deleteWater: () => 'the deletion of a water', exclusion: () => 'the exclusion of a water',
   },
-  tooManyTaps: 'Too many taps wait already.',
+  tooManyTaps: 'Too many taps wait already.', refusedTitle: 'Not logged', discard: 'Put away',
   kept: 'Kept on this device until the service answers.',
   sources: { bottle: 'bottle', cli: 'command line', web: 'page', http: 'page', notification: 'notification', mqtt: 'MQTT', dbus: 'desktop', health: 'Health' },
   bottle: 'Bottle', noBottle: 'No bottle yet', noBottleHint: 'waterh-gateway adopt makes one yours.',

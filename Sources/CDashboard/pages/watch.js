@@ -9,6 +9,7 @@ import { acceptSession, acceptState, ask, live, on, start } from './live.js';
 import { notices } from './notices.js';
 import { people } from './people.js';
 import { enqueue, watchQueue } from './queue.js';
+import { refusals } from './refused.js';
 import { get } from './api.js';
 import { language, said, t } from './texts.js';
 import { applyTheme } from './theme.js';
@@ -43,7 +44,7 @@ session.append(sum, begin, drink, water, end);
 
 document.getElementById('main').append(
   h('section', { class: 'watch-face', 'aria-label': t.today }, ring.node, h('div', { class: 'watch-words' }, drop, h('h1', { class: 'unseen' }, t.title), litres, status, drunk)),
-  asOf, h('div', { class: 'watch-buttons' }, cup), session);
+  asOf, refusals(), h('div', { class: 'watch-buttons' }, cup), session);
 
 function buzz() { if (navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate(15); }
 

@@ -1,4 +1,5 @@
 """Today: the states of the main view (tracker law A9), the halo, the cup, the list, confetti."""
+import datetime
 import math
 import re
 import subprocess
@@ -435,6 +436,37 @@ class Today(PageCase):
         self.says(".amount", "100 ml / 2,500 ml")
         self.driver.execute_async_script("const done = arguments[0]; letGo(); setTimeout(done, 0);")
         self.assertEqual(self.text(".amount"), "100 ml / 2,500 ml")
+
+    def waits(self, *writes):
+        """The page opens, and these wait on this device from before."""
+        self.show()
+        self.script("localStorage.setItem('waterh.queue', JSON.stringify(arguments[0].map(([path, body], index) => ({ key: `tap-${Date.now()}-${index}`, method: 'POST', path, body, made: Date.now() - 1000 }))))", writes)
+        self.show()
+
+    def test_taps_of_a_clock_that_was_fast_are_logged_once_it_is_right(self):
+        """An adversary's finding: they were thrown away, since the service says that they lie in the time to come."""
+        ahead = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.waits(("/drinks", {"ml": 100, "at": ahead}), ("/drinks", {"ml": 250, "at": ahead}))
+        self.totals(350)
+        self.until(lambda: self.script("return localStorage.getItem('waterh.queue') ?? localStorage.getItem('waterh.refused')") is None, "something still waits")
+        self.assertFalse(self.one(".refusals").is_displayed())
+
+    def test_what_was_refused_stays_with_its_reason_until_it_is_put_away_or_sent_again(self):
+        self.waits(("/session/water", {}), ("/drinks", {"ml": 5000}), ("/drinks", {"ml": 200}))
+        self.totals(200)
+        said = lambda: self.script("return [...document.querySelectorAll('.refusals .notice')].map(each => [each.querySelector('strong').textContent.replace(/, \\d\\d:\\d\\d$/, ''), each.querySelector('p').textContent])")
+        both = [["Not logged: Water", "There is no active session. Start one first."], ["Not logged: 5,000 ml", "5000 ml is outside the range of one drink: 1-2000 ml."]]
+        self.until(lambda: said() == both, said)
+        # Also on the page of tomorrow, and in the person's language.
+        self.show()
+        self.until(lambda: said() == both, said)
+        self.button("Put away", ".refusals .notice:last-child")
+        self.until(lambda: said() == both[:1], said)
+        tracker("session", "start")
+        self.button("Try again", ".refusals")
+        self.gone(".refusals")
+        self.until(lambda: tracker("status")["waterline"]["waters"] == 1, "the water is not logged")
+        self.assertIsNone(self.script("return localStorage.getItem('waterh.refused')"))
 
     def test_a_tap_whose_answer_is_lost_counts_once(self):
         self.show()
