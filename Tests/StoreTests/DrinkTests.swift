@@ -69,6 +69,44 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         #expect(try total("2026-10-24") == 300 && total("2026-10-25") == 200)
     }
 
+    /// An adversary's findings: 23:50 put right to 00:10 went to the midnight before, and after a journey an edit moved the drink by the zones' difference.
+    @Test(arguments: [
+        // boundary hour, logged at, in the zone, day, time on its clock, instant then
+        (4, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "00:10", "2026-02-03T23:10:00Z"),
+        (4, "2026-02-03T23:20:00Z", "Europe/Berlin", "2026-02-03", "23:40", "2026-02-03T22:40:00Z"),
+        (4, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "03:59", "2026-02-04T02:59:00Z"),
+        (4, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "04:00", "2026-02-03T03:00:00Z"),
+        (0, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "00:10", "2026-02-02T23:10:00Z"),
+        (6, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "05:30", "2026-02-04T04:30:00Z"),
+        (4, "2026-02-04T02:30:00Z", "America/New_York", "2026-02-03", "21:00", "2026-02-04T02:00:00Z"),
+        (4, "2026-02-03T03:30:00Z", "Asia/Tokyo", "2026-02-03", "01:15", "2026-02-03T16:15:00Z"),
+        // The long night: the pass in which it was drunk; the short one: what is skipped, after the gap.
+        (4, "2026-10-25T00:20:00Z", "Europe/Berlin", "2026-10-24", "02:40", "2026-10-25T00:40:00Z"),
+        (4, "2026-10-25T01:20:00Z", "Europe/Berlin", "2026-10-24", "02:40", "2026-10-25T01:40:00Z"),
+        (4, "2026-03-28T22:00:00Z", "Europe/Berlin", "2026-03-28", "02:30", "2026-03-29T01:30:00Z"),
+    ])
+    func aTimePutRightStaysInItsDayAndItsZone(boundary: Int, at: String, zone: String, day: String, time: String, then: String) throws {
+        try store.changeSettings([("day.boundaryHour", "\(boundary)")], context(at, zone: zone))
+        let logged = try store.logDrink(ml: 250, context(at, zone: zone))
+        #expect(logged.localDay.description == day)
+        let edited = try store.editDrink("d\(logged.number)", time: TimeOfDay(time), context("2026-12-01T12:00:00Z", zone: "Europe/Berlin"))
+        #expect(edited.at == Instant(iso: then) && edited.zone == zone && edited.localDay.description == day, "\(edited)")
+    }
+
+    @Test func aTimePutRightThatIsStillToComeIsRefused() throws {
+        let now = try context("2026-02-03T22:50:00Z", zone: "Europe/Berlin")
+        let logged = try store.logDrink(ml: 250, now)
+        #expect(throws: Refusal.self) { try store.editDrink("d\(logged.number)", time: TimeOfDay("00:10"), now) }
+    }
+
+    @Test func aDrinkOfAnOlderBoundaryKeepsNearItsTimeAndItsDay() throws {
+        let night = try context("2026-02-04T02:00:00Z")
+        let logged = try store.logDrink(ml: 250, night)
+        try store.changeSettings([("day.boundaryHour", "0")], night)
+        let edited = try store.editDrink("d\(logged.number)", time: TimeOfDay("01:50"), context("2026-02-05T12:00:00Z"))
+        #expect(edited.at == Instant(iso: "2026-02-04T01:50:00Z") && edited.localDay.description == "2026-02-03", "\(edited)")
+    }
+
     @Test func resetTodayLeavesTombstonesAndOnlyToday() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let rows = [

@@ -1,7 +1,7 @@
 // Drinks: logging, the list of a day, editing and taking back.
 import { get, query, request } from './api.js';
 import { announce, dialog, field, iconButton, toast } from './ui.js';
-import { clock, ml, typedMl, wallDate } from './format.js';
+import { clock, ml, typedMl } from './format.js';
 import { h, icon, keyedRows, setText } from './dom.js';
 import { acceptState, live, serviceNow } from './live.js';
 import { enqueue, isoOf } from './queue.js';
@@ -81,7 +81,8 @@ function editDrink(drink, changed) {
     onsave: async () => {
       const body = {};
       if (amountOf(amount) !== drink.ml) body.ml = amountOf(amount);
-      if (time.value !== before) body.at = `${wallDate(drink.at, drink.zone)}T${time.value}`;
+      // The clock of where it was drunk, on the day whose list this is: which date and which instant that is the service knows.
+      if (time.value !== before) body.time = time.value.slice(0, 5);
       if (!Object.keys(body).length) return;
       await change('PATCH', drink, changed, body);
     },

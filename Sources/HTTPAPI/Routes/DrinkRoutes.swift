@@ -14,9 +14,10 @@ enum DrinkRoutes {
             return .json(try desk.logDrink(amount, at: at), status: .created)
         }
         table.write(.patch, "drinks/:drink", needs: .log) { ask, desk, fields in
-            let change = EntryChange(ml: try fields.whole("ml"), at: try fields.moment("at", desk))
+            let change = EntryChange(ml: try fields.whole("ml"), at: try fields.moment("at", desk), time: try fields.timeOfDay("time"))
             try fields.finish()
-            guard change.ml != nil || change.at != nil else { throw HTTPProblem.wrong("missingField", "Say what to change: \"ml\" or \"at\".") }
+            guard change != EntryChange() else { throw HTTPProblem.wrong("missingField", "Say what to change: \"ml\", \"at\" or \"time\".") }
+            guard change.at == nil || change.time == nil else { throw HTTPProblem.wrong("twoChoices", "Give \"at\" or \"time\", not both.") }
             return .json(try desk.edit(drink(ask, desk), change))
         }
         table.write(.delete, "drinks/:drink", needs: .log) { ask, desk, fields in
@@ -66,4 +67,12 @@ enum DrinkRoutes {
 extension Fields {
     /// A time as a person types it.
     mutating func moment(_ key: String, _ desk: TrackerDesk) throws -> Instant? { try text(key).map { try desk.moment($0) } }
+
+    /// A time on the clock: `14:05`.
+    mutating func timeOfDay(_ key: String) throws -> TimeOfDay? {
+        try text(key).map { text in
+            guard let time = TimeOfDay(text) else { throw HTTPProblem.wrong("notATime", "\"\(text.prefix(64))\" is not a time: \"\(key)\" is one like 14:05.") }
+            return time
+        }
+    }
 }

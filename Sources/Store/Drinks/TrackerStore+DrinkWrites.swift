@@ -24,16 +24,18 @@ extension TrackerStore {
 
     /// Changes a drink's amount or time: the old key gets a tombstone, so that no poll brings it back, and the changed
     /// drink a key of its own.
+    /// - Parameter time: on the clock of the place where it was drunk: the drink stays in its day and its zone (tracker law T). Not together with `instant`.
     /// - Throws: `Refusal` where there is no such drink, or the new values break a rule.
     public func editDrink(
-        _ name: String, ml: Int? = nil, at instant: Instant? = nil, _ context: WriteContext
+        _ name: String, ml: Int? = nil, at instant: Instant? = nil, time: TimeOfDay? = nil, _ context: WriteContext
     ) throws -> StoredDrink {
         if let ml { try Self.refuse(ml: ml) }
-        if let instant { try Self.refuse(instant: instant, now: context.now) }
         return try write { db in
             let old = try found(name, db)
-            let newInstant = instant ?? old.at
-            // An untouched time keeps its frozen day, whatever zone we are in by now.
+            let moved = try time.map { try Self.moment($0, in: old, dayCalendar((try? Zone(old.zone)) ?? context.zone, db)) } ?? instant
+            if let moved { try Self.refuse(instant: moved, now: context.now) }
+            let newInstant = moved ?? old.at
+            // An untouched time keeps its frozen day, whatever zone we are in by now; so does one that was put right within its day.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
             try db.execute(sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
@@ -85,6 +87,18 @@ extension TrackerStore {
         for drink in drinks { try statement.execute(arguments: [context.now.milliseconds, drink.number]) }
         try ChangeLog.remember(saved, what, context, db)
         try refreshSummaries(around: drinks.map(\.at), context, db)
+    }
+
+    /// When the clock said that time on a drink's day: after midnight the date is the next one. Where the clock said it twice, the time nearer to what stood there.
+    /// - Parameter calendar: of the drink's own zone.
+    private static func moment(_ time: TimeOfDay, in drink: StoredDrink, _ calendar: DayCalendar) -> Instant {
+        // Counted as days are today; a drink that an older boundary put on its day keeps near its own time.
+        let isByToday = calendar.day(of: drink.at) == drink.localDay
+        let date = drink.localDay.adding(days: time.hour < calendar.boundaryHour ? 1 : 0)
+        let near = calendar.date(of: drink.at)
+        let dates = isByToday ? [date] : [near, near.adding(days: -1), near.adding(days: 1)]
+        let moments = dates.flatMap { calendar.moments(on: $0, at: time) }
+        return moments.min { abs($0.seconds(to: drink.at)) < abs($1.seconds(to: drink.at)) } ?? drink.at
     }
 
     private func found(_ name: String, _ db: Database) throws -> StoredDrink {

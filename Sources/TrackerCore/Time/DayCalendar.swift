@@ -41,6 +41,16 @@ public struct DayCalendar: Hashable, Sendable {
         }
     }
 
+    /// Every instant at which the wall clock of that date says a time: two where clocks go back over it; where they skip it, that time after the gap's length.
+    public func moments(on day: LocalDay, at time: TimeOfDay) -> [Instant] {
+        let wall = WallTime(year: day.year, month: day.month, day: day.day, hour: time.hour, minute: time.minute, second: 0)
+        return switch zone.moments(of: wall) {
+        case .once(let instant), .skipped(let instant, _): [instant]
+        case .repeated(let first, let second): [first, second]
+        case nil: [instant(on: day, at: time)]
+        }
+    }
+
     /// The hours and minutes on the wall.
     public func timeOfDay(at instant: Instant) -> TimeOfDay {
         let wall = zone.wall(at: instant)

@@ -94,6 +94,50 @@ class History(PageCase):
             "import('/texts-de.js').then(({ default: t }) => arguments[0](Array.from({ length: 5001 }, (_, amount) => t.litres({ units: 'ml', dailyTotalMl: amount, dailyGoalMl: 5000 - amount }))))")
         self.assertEqual(watch, [f"{text} L / {other} L".replace(".", ",") for text, other in zip(wanted, reversed(wanted))])
 
+    def open_day(self, day, *times):
+        """Opens the list of a day, and waits until it shows drinks of these times."""
+        if day[:7] != self.today.isoformat()[:7]:
+            self.click("[aria-label='Previous month']")
+        self.click(f".month-day[data-day='{day}']")
+        self.rows_say(*times)
+
+    def put_right(self, time, right):
+        self.click(f".day-card button[aria-label^=Edit][aria-label$='{time}']")
+        self.assertEqual(self.one("dialog input[type=time]").get_property("value"), time)
+        self.type("dialog input[type=time]", right)
+        self.button("Save", "dialog")
+        self.gone("dialog")
+
+    def rows_say(self, *times):
+        rows = lambda: self.script("return [...document.querySelectorAll('.day-card .drinks time')].map(each => each.textContent)")
+        self.until(lambda: rows() == list(times), lambda: f"the list says {rows()}, not {times}")
+
+    def test_a_time_put_right_stays_in_its_day(self):
+        """An adversary's finding: 23:50 put right to 00:10 went into the day before, and 00:20 put right to 23:40 into the next one."""
+        day, next_day = self.day(2), self.day(1)
+        tracker("log", 250, "--at", f"{day}T23:50")
+        tracker("log", 111, "--at", f"{next_day}T00:20")
+        self.show()
+        self.open_day(day, "00:20", "23:50")
+        for time, right, then in (("23:50", "00:10", ("00:20", "00:10")), ("00:20", "23:40", ("00:10", "23:40"))):
+            self.put_right(time, right)
+            self.rows_say(*then)
+        self.says(".day-sum", "361 ml of 2,500 ml")
+
+    def test_a_time_put_right_after_a_journey_is_of_the_clock_where_it_was_drunk(self):
+        """An adversary's finding: 21:30 of New York put right to 21:00 in Berlin moved by six hours."""
+        tracker("settings", "set", "day.zone", "America/New_York")
+        day = self.day(3)
+        tracker("log", 250, "--at", f"{day}T21:30")
+        tracker("settings", "set", "day.zone", "Europe/Berlin")
+        self.today = datetime.date.fromisoformat(tracker("status")["dayKey"])
+        self.show()
+        self.open_day(day, "21:30")
+        self.put_right("21:30", "21:00")
+        self.rows_say("21:00")
+        drink = self.driver.execute_async_script("fetch(`/api/v1/history?day=${arguments[0]}`).then(a => a.json()).then(a => arguments[1](a.drinks))", day)[0]
+        self.assertEqual((drink["zone"], drink["day"]), ("America/New_York", day))
+
     def test_an_edit_of_another_day_moves_its_bar(self):
         ago = 1 if self.today.weekday() > 0 else 0
         tracker("log", 300, "--at", f"{self.day(ago)}T12:00" if ago else "13:00")
