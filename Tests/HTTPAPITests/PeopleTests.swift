@@ -70,6 +70,45 @@ import TrackerDesk
         }
     }
 
+    /// An adversary's finding: the phone of somebody who was given another name was locked out, although its token was good.
+    @Test func `who is given another name stays let in, also where somebody else gets the old name`() async throws {
+        let ben = try TrackerStore(inMemory: "Etc/UTC")
+        try await ServedHousehold.serve(others: [("ben", ben)]) { house async throws in
+            let anna = house.people.people[0]
+            let made = try await house.ask("POST", "/api/v1/people/anna/pairings", "{}", headers: house.page)
+            let paired = try await house.ask("POST", "/api/v1/pair", "{\"code\": \"\(try #require(made.json["code"] as? String))\"}", headers: Self.away)
+            let cookie = String(try #require(paired.headers["set-cookie"]).prefix { $0 != ";" })
+            func listed(_ cookie: String) async throws -> [[String: Any]] {
+                try await house.ask("GET", "/api/v1/people", headers: Self.away.merging(["Cookie": cookie]) { $1 }).json["people"] as? [[String: Any]] ?? []
+            }
+            let id = try #require(try await listed(cookie).first?["id"] as? String)
+            #expect(cookie.hasPrefix("waterh-\(id)="))
+            // As a browser holds it that was let in before cookies were named by what stays.
+            let older = "waterh-anna=\(cookie.split(separator: "=")[1])"
+            let renamed = Person(name: "anne", desk: anna.desk)
+            let other = Person(name: "anna", desk: house.people.people[1].desk)
+            for others in [[house.people.people[1]], [other]] {
+                await house.people.change(to: [renamed] + others)
+                for shown in [cookie, older] {
+                    let headers = Self.away.merging(["Cookie": shown]) { $1 }
+                    #expect(try await house.ask("GET", "/api/v1/people/anne/state", headers: headers).status == 200)
+                    #expect(try await house.ask("GET", "/api/v1/people/anna/state", headers: headers).status == (others[0].name == "anna" ? 401 : 404))
+                    let all = try await listed(shown)
+                    #expect(all.count == 1 && all[0]["name"] as? String == "anne" && all[0]["id"] as? String == id, "\(all)")
+                }
+            }
+        }
+    }
+
+    @Test func `a browser that was let in twice may do the most that it was given`() async throws {
+        let ben = try TrackerStore(inMemory: "Etc/UTC")
+        try await ServedHousehold.serve(others: [("ben", ben)]) { house async throws in
+            let tokens = try [Scope.read, .admin, .log].map { String(try #require(try house.token($0)["Authorization"]).dropFirst("Bearer ".count)) }
+            let cookies = zip(["waterh-anna", "waterh", "waterh-x"], tokens).map { "\($0)=\($1)" }.joined(separator: "; ")
+            #expect(try await house.ask("GET", "/api/v1/tokens", headers: Self.away.merging(["Cookie": cookies]) { $1 }).status == 200)
+        }
+    }
+
     @Test func `who lives here is told to whom it concerns`() async throws {
         let ben = try TrackerStore(inMemory: "Etc/UTC")
         func names(_ reply: RawHTTP.Reply) -> [String] { (reply.json["people"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String } }

@@ -32,19 +32,24 @@ class People(browser.Patient, unittest.TestCase):
             f'[[person]]\nname = "{name}"\nstore = "{folder}/{name}.sqlite"\ngoal = {goal}\nlink = "unix:{folder}/{name}.sock"\n'
             for name, goal in (("anna", 2200), ("ben", 3100))))
         environment = os.environ | {"XDG_RUNTIME_DIR": str(folder), "DBUS_SESSION_BUS_ADDRESS": ""}
+        cls.environment = environment
         for name in ("anna", "ben"):
             subprocess.run([f"{options.products}/waterh-tracker", "setup", "--yes", "--notifications", "skip", "--person", name, "--config", cls.list],
                            check=True, capture_output=True, env=environment, timeout=LIMIT)
-        log = folder / "log"
+        cls.url = cls.start("127.0.0.1:0")
+        cls.driver = browser.driver()
+
+    @classmethod
+    def start(cls, listen):
+        log = pathlib.Path(cls.folder.name) / "log"
         with log.open("w") as words:
             cls.service = subprocess.Popen(
-                [f"{options.products}/waterh-gateway", "run", "--config", cls.list, "--listen", "127.0.0.1:0", "--verbose"], env=environment, stderr=words)
+                [f"{options.products}/waterh-gateway", "run", "--config", cls.list, "--listen", listen, "--verbose"], env=cls.environment, stderr=words)
         end = time.monotonic() + LIMIT
         while not (found := re.search(r"http://127[0-9.:]*/", log.read_text())):
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.1)
-        cls.url = found.group().rstrip("/")
-        cls.driver = browser.driver()
+        return found.group().rstrip("/")
 
     @classmethod
     def tearDownClass(cls):
@@ -90,6 +95,26 @@ class People(browser.Patient, unittest.TestCase):
                 self.driver.get(f"{self.url}/people/ben/")
                 self.until(lambda: self.text("#people") == "annaben" and "3,100" in self.text("#main"), "the page does not come")
                 self.driver.save_screenshot(f"{options.shots}/people-{name}.png")
+
+    def test_who_is_given_another_name_keeps_the_page_and_what_waits(self):
+        """An adversary's finding: the page of the old name found nobody, and taps that waited there waited for ever."""
+        annas, bens = self.total("anna"), self.total("ben")
+        self.driver.get(f"{self.url}/people/anna/")
+        self.until(lambda: "2,200" in self.text("#main") and self.driver.execute_script("return localStorage.getItem('waterh.ids')"), "it is not Anna's day")
+        self.service.terminate()
+        self.service.wait(LIMIT)
+        self.until(lambda: "does not answer" in self.text("#staleness"), "it is not said that the service is away")
+        for _number in range(2):
+            self.click(".page-today .vessel")
+        self.until(lambda: "2 taps wait" in self.text("#staleness"), "the taps do not wait")
+        # Ben gets the name, too: what Anna drank is none of his.
+        self.list.write_text(self.list.read_text().replace('name = "anna"', 'name = "anne"').replace('name = "ben"', 'name = "anna"'))
+        self.start(self.url.removeprefix("http://"))
+        self.at("/people/anne/")
+        self.until(lambda: self.total("anne") == annas + 500, "the taps are not there")
+        self.assertEqual(self.total("anna"), bens)
+        self.until(lambda: self.text("#people [aria-current]") == "anne", "who is shown is not marked")
+        self.assertEqual(self.driver.execute_script("return Object.keys(localStorage).filter(key => key.includes('queue'))"), [])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // The state, as the service last told it. It comes as server-sent events; where they do not come, it is asked for.
 import { BASE, get, nextTurn, originOf, Problem, Silence } from './api.js';
 import { remembered } from './memory.js';
+import { settle, unsettle } from './people.js';
 import { flush } from './queue.js';
 
 /** Silence on the stream that makes us ask: a sleeping computer's connection can look open for hours. */
@@ -99,6 +100,8 @@ function heardNow() {
 function setUp(isUp) {
   if (live.isUp === isUp) return;
   live.isUp = isUp;
+  // Whoever comes back may call people otherwise.
+  if (!isUp) unsettle();
   tell('link', live);
   if (isUp) flush();
 }
@@ -122,9 +125,13 @@ export async function ask() {
   }
 }
 
-function failed(error) {
-  if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));
-  else if (error instanceof Silence || error.status >= 500) setUp(false);
+async function failed(error) {
+  if (error instanceof Problem && (error.status === 401 || error.status === 404)) {
+    // It may be the name that is not right any more: then this page goes where its person is now.
+    unsettle();
+    const where = await settle().catch(() => 'unknown');
+    if (where !== 'moves' && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));
+  } else if (error instanceof Silence || error.status >= 500) setUp(false);
 }
 
 /** Whether somebody sees a notification that comes here: only what can be seen counts as told (tracker law B4). */
@@ -164,6 +171,7 @@ function listen() {
   });
   source.onerror = async () => {
     const isOver = source.readyState === EventSource.CLOSED;
+    unsettle();
     await ask();
     // The browser reconnects by itself after a cut, not after a refusal.
     if (isOver) {

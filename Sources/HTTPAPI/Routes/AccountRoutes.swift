@@ -80,7 +80,10 @@ enum AccountRoutes {
             var answer = Answer.json(paired)
             if !wantsToken {
                 let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
-                let name = household.people.count > 1 ? Door.cookie(for: grant.person) : Door.cookie
+                // Named by what stays when the person is given another name; where it cannot be read now, the name does as well.
+                let owner = try? household.person(grant.person)?.desk()
+                let id = (try? owner.map { try $0.store.profile($0.context).userID }) ?? grant.person
+                let name = household.people.count > 1 ? Door.cookie(for: id) : Door.cookie
                 answer.headers[.setCookie] = "\(name)=\(made.token); Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
             }
             return answer

@@ -12,6 +12,8 @@ struct Door: RouterMiddleware {
 
     /// The cookie of a service for one person.
     static let cookie = "waterh"
+    /// So many cookies are looked at: twice as many as people share one service.
+    private static let cookieLimit = 64
 
     let names: @Sendable () -> [String]
     /// A program of this machine hands on what comes from elsewhere, and may not say so.
@@ -68,13 +70,12 @@ struct Door: RouterMiddleware {
             return
         }
         if let token = try Self.bearer(request) {
-            visit.rights = Rights(keys: try keys { _ in [token] }, isBearer: true)
+            visit.rights = Rights(keys: try keys([token]), isBearer: true)
             guard !visit.rights.keys.isEmpty else { throw Self.unknownToken }
             return
         }
         // A cookie that is good no more is as none: the page asks to be let in again.
-        let cookies = request.cookies
-        visit.rights.keys = try keys { person in [Self.cookie(for: person), Self.cookie].compactMap { cookies[$0]?.value } }
+        visit.rights.keys = try keys(Self.cookies(request))
         guard isLoopback else { return }
         // The page on this very machine. A browser says where a write comes from, and of a look at least that it is its own page's; a script
         // brings a token.
@@ -91,15 +92,22 @@ struct Door: RouterMiddleware {
         return String(parts[1])
     }
 
+    /// The tokens in the cookies of ours, whoever they are named after: each opens the one day that it was made for, whatever its person is called by now.
+    private static func cookies(_ request: Request) -> [String] {
+        let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }.lazy.map { $0.trimming(" \t").split(separator: "=", maxSplits: 1) }
+        return Array(pairs.filter { $0.count == 2 && ($0[0] == cookie || $0[0].hasPrefix("\(cookie)-")) }.map { String($0[1]) }.prefix(cookieLimit))
+    }
+
     /// Which of the tokens that are shown open whose day.
-    private func keys(_ shown: (String) -> [String]) throws -> [String: Rights.Key] {
+    private func keys(_ shown: [String]) throws -> [String: Rights.Key] {
         var keys: [String: Rights.Key] = [:]
         var trouble: (any Error)?
         for person in household.people {
-            for token in shown(person.name) where (16...256).contains(token.utf8.count) && keys[person.name] == nil {
+            for token in shown where (16...256).contains(token.utf8.count) {
                 do {
-                    let scope = try person.desk().store.scope(of: token).flatMap(Scope.init(rawValue:))
-                    keys[person.name] = scope.map { Rights.Key(scope: $0, token: token) }
+                    guard let scope = try person.desk().store.scope(of: token).flatMap(Scope.init(rawValue:)) else { continue }
+                    // A browser may have been let in more than once: what it may do most counts.
+                    if keys[person.name].map({ $0.scope < scope }) ?? true { keys[person.name] = Rights.Key(scope: scope, token: token) }
                 } catch {
                     trouble = error
                 }
@@ -111,7 +119,8 @@ struct Door: RouterMiddleware {
     }
 
     /// The cookie of one person's day: a browser may be let in to several.
-    static func cookie(for person: String) -> String { "\(cookie)-\(person)" }
+    /// - Parameter owner: what the person's store calls its owner. A name may be changed, and given to somebody else.
+    static func cookie(for owner: String) -> String { "\(cookie)-\(owner)" }
 
     static let unknownToken = HTTPProblem(
         .unauthorized, "unknownToken", "This token is not known here, or was taken back.", headers: [.wwwAuthenticate: "Bearer"])
