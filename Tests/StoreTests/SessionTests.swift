@@ -26,6 +26,39 @@ import TrackerCore
             amountMl: ml, received: context.now, verdict: .drink(at: context.now, zone: "Europe/Berlin"))
     }
 
+    /// An adversary's finding: a session that was begun while the clock was two hours fast took no entry until the clock had caught up.
+    @Test func aSessionOfAFastClockTakesEntriesOnceTheClockIsRight() throws {
+        _ = try store.startSession(at("22:00"))
+        let first = try store.addLog(.drink(), at("22:05"))
+        let water = try store.addLog(.water(oz: 8), at("20:10"))
+        let (begun, now, end) = (try at("20:05").now, try at("20:10").now, try at("20:12"))
+        let session = try #require(try store.activeSession(at: now))
+        #expect(session.session.startTime == begun && session.logs.map(\.timestamp) == [now, now])
+        #expect(session.logs.map(\.id) == [first.id, water.id], "what was first stays first")
+        let ended = try store.endSession(end)
+        #expect(ended.session.elapsed(at: end.now) == 420)
+    }
+
+    @Test func aSessionOfAFastClockEndsAndIsEditedOnceTheClockIsRight() throws {
+        _ = try store.startSession(at("22:00"))
+        let drink = try store.addLog(.drink(), at("22:30"))
+        let (right, begun, end) = (try at("20:10"), try at("19:40").now, try at("20:20"))
+        #expect(try store.editLog(drink.id, estimate: 2, right).timestamp == right.now)
+        #expect(try store.startSession(end).session.startTime == begun)
+        let ended = try store.endSession(end)
+        #expect(ended.session.endTime == end.now && ended.session.computedSummary?.standardDrinks == 2)
+    }
+
+    /// A clock that is a year off was not put right: it is wrong now.
+    @Test func aSessionIsNotMovedByAClockThatIsFarOff() throws {
+        let start = try at("22:00")
+        _ = try store.startSession(start)
+        var lost = start
+        lost.now = start.now.advanced(seconds: -86_401)
+        #expect(throws: WaterlineSession.Refusal.outsideSession) { try store.addLog(.water(oz: 8), lost) }
+        #expect(try store.activeSession(at: start.now)?.session.startTime == start.now)
+    }
+
     @Test("E3: a second start returns the same session; the database allows no second active one")
     func oneActiveSession() throws {
         let first = try store.startSession(at("21:00"))

@@ -155,7 +155,7 @@ extension TrackerStore {
             reminders: try reminders(of: session.id, db))
     }
 
-    private func reminders(of session: String, _ db: Database) throws -> WaterlineReminderState? {
+    func reminders(of session: String, _ db: Database) throws -> WaterlineReminderState? {
         let text = try String.fetchOne(
             db, sql: "SELECT reminders FROM session WHERE id = ? AND isActive = 1", arguments: [session])
         return text.flatMap { try? JSONDecoder().decode(WaterlineReminderState.self, from: Data($0.utf8)) }
@@ -202,7 +202,7 @@ extension TrackerStore {
         ])
     }
 
-    private func saveReminders(_ state: WaterlineReminderState, _ db: Database) throws {
+    func saveReminders(_ state: WaterlineReminderState, _ db: Database) throws {
         let text = String(decoding: try JSONEncoder().encode(state), as: UTF8.self)
         try db.execute(
             sql: "UPDATE session SET reminders = ? WHERE id = ? AND isActive = 1", arguments: [text, state.sessionID])

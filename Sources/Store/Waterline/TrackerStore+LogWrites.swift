@@ -42,7 +42,7 @@ extension TrackerStore {
         _ draft: LogDraft, at instant: Instant? = nil, id: String? = nil, _ context: WriteContext
     ) throws -> LogEntry {
         try write { db in
-            guard let session = try SessionTable.active(db) else { throw WaterlineSession.Refusal.noActiveSession }
+            guard let session = try sessionByTheClock(context, db) else { throw WaterlineSession.Refusal.noActiveSession }
             if let id, let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id]) {
                 return try SessionTable.log(row)
             }
@@ -65,7 +65,7 @@ extension TrackerStore {
         _ context: WriteContext
     ) throws -> LogEntry {
         try write { db in
-            let (old, session) = try entered(name, db)
+            let (old, session) = try entered(name, context, db)
             var log = old
             log.timestamp = instant ?? log.timestamp
             if let estimate, log.kind == .alcohol {
@@ -91,7 +91,7 @@ extension TrackerStore {
     public func deleteLog(_ name: String, _ context: WriteContext) throws {
         try write { db in
             if try exclude(name, context, db) { return }
-            let (log, session) = try entered(name, db)
+            let (log, session) = try entered(name, context, db)
             try session.checkEdit(log, now: context.now)
             try ChangeLog.remember(
                 [try .log(log.seq, db)], "deletion of a \(log.kind == .water ? "water" : "drink")", context, db)
@@ -140,7 +140,8 @@ extension TrackerStore {
             ])
     }
 
-    private func entered(_ name: String, _ db: Database) throws -> (LogEntry, WaterlineSession) {
+    private func entered(_ name: String, _ context: WriteContext, _ db: Database) throws -> (LogEntry, WaterlineSession) {
+        _ = try sessionByTheClock(context, db)
         guard let log = try LogTable.find(name, db), let session = try SessionTable.find(log.sessionID, db) else {
             if try derivedSession(of: name, db) != nil { throw WaterlineSession.Refusal.derived }
             throw Refusal("noSuchEntry", "There is no entry \"\(name)\".", category: .notFound, values: ["given": name])

@@ -6,7 +6,7 @@ extension TrackerStore {
     /// The start seals every ended session (tracker law E3).
     public func startSession(_ context: WriteContext) throws -> (session: WaterlineSession, started: Bool) {
         try write { db in
-            if let active = try SessionTable.active(db) { return (active, false) }
+            if let active = try sessionByTheClock(context, db) { return (active, false) }
             let profile = try ProfileTable.findOrMake(db, context)
             // One that nobody can read would forbid every other for ever.
             try db.execute(sql: "UPDATE session SET isActive = 0 WHERE isActive = 1")
@@ -26,7 +26,7 @@ extension TrackerStore {
     /// - Parameter atLastLog: ends it at its last entry rather than now.
     public func endSession(atLastLog: Bool = false, _ context: WriteContext) throws -> SessionView {
         try write { db in
-            guard let active = try SessionTable.active(db) else { throw WaterlineSession.Refusal.noActiveSession }
+            guard let active = try sessionByTheClock(context, db) else { throw WaterlineSession.Refusal.noActiveSession }
             let open = try view(active, at: context.now, db)
             let end = atLastLog ? open.logs.last?.timestamp ?? context.now : context.now
             let settings = try SettingTable.settings(db)
