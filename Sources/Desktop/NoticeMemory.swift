@@ -64,7 +64,7 @@ public final class NoticeMemory: Sendable {
     func notices(owner: String) -> [Notice] { all().notices.values.filter { $0.owner == owner } }
 
     /// Whether a person was shown this a moment ago; it may be closed by now. What went with its server has to be shown again.
-    func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
+    public func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
 
     private func hasJustShown(_ announcement: Announcement, _ held: Contents) -> Bool {
         guard let notice = held.notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost else { return false }

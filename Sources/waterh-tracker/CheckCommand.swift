@@ -34,8 +34,9 @@ struct Check: WaitingCommand {
     private func tell(_ desk: Desk) async throws -> CheckReport {
         let output = OutputSink(show: show, isJSON: desk.isJSON, console: desk.console)
         let desktop = await TrackerDesktop.open(store: desk.path) { Diagnostics.line($0) }
-        let tracker = desk.tracker
-        let sinks: [any NotificationSink] = [LateSink(desktop, desk: { tracker }) { Diagnostics.line($0) }, output]
+        let (tracker, shown) = (desk.tracker, TrackerDesktop.memory(store: desk.path))
+        let late = LateSink(desktop, desk: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) { Diagnostics.line($0) }
+        let sinks: [any NotificationSink] = [late, output]
         guard desk.isJSON else {
             let report = try await desk.tracker.tell(sinks)
             if report.notifications.isEmpty { desk.console.line("Nothing to tell. \(report.state.pace.statusText)") }

@@ -44,6 +44,8 @@ import TrackerDesk
     private let fixture: DeskFixture
     private let (desktop, phone) = (Place("desktop"), Place("phone"))
     private let now = Mutex("06:00")
+    /// What the desktop itself remembers to have shown.
+    private let remembered = Mutex<Set<String>>([])
 
     init() async throws {
         fixture = try DeskFixture()
@@ -53,7 +55,7 @@ import TrackerDesk
 
     private func look(_ wall: String) async throws {
         now.withLock { $0 = wall }
-        let sink = LateSink(desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) })
+        let sink = LateSink(desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) }, wasShown: { [self] one in remembered.withLock { $0.contains(one.notificationId) } })
         try await fixture.desk(wall).tell([sink, phone])
     }
 
@@ -92,6 +94,18 @@ import TrackerDesk
         try await look("13:41")
         #expect(desktop.shown.count == 1)
         #expect(try missed()[phone.shown[2].notificationId] == "answered")
+    }
+
+    @Test("what was shown by a program that died before it could say so was not missed")
+    func shownAndNotSaid() async throws {
+        desktop.isThere = false
+        try await look("08:00")
+        _ = try fixture.desk("08:10").logDrink(.ml(300))
+        remembered.withLock { $0 = Set(phone.shown.map(\.notificationId)) }
+        desktop.isThere = true
+        try await look("08:11")
+        #expect(desktop.shown.isEmpty && phone.shown.count == 1)
+        #expect(try fixture.store.notifications().map(\.sinks) == [["phone", "desktop"]] && missed().isEmpty)
     }
 
     @Test("of a day that is over, and in quiet hours, nothing is shown afterwards")

@@ -8,15 +8,20 @@ import TrackerCore
 public final class LateSink: NotificationSink {
     private let place: any NotificationSink
     private let desk: @Sendable () async throws -> TrackerDesk
+    private let wasShown: @Sendable (TrackerNotification) async -> Bool
     private let say: @Sendable (String) -> Void
     private let turns = Turns()
 
     /// - Parameters:
     ///   - place: that shows.
     ///   - desk: a desk of the moment.
+    ///   - wasShown: whether the place has shown it already: who showed it may have died before it could say so.
     ///   - say: a line for the log, for each that is missed.
-    public init(_ place: any NotificationSink, desk: @escaping @Sendable () async throws -> TrackerDesk, say: @escaping @Sendable (String) -> Void = { _ in }) {
-        (self.place, self.desk, self.say) = (place, desk, say)
+    public init(
+        _ place: any NotificationSink, desk: @escaping @Sendable () async throws -> TrackerDesk,
+        wasShown: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in false }, say: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        (self.place, self.desk, self.wasShown, self.say) = (place, desk, wasShown, say)
     }
 
     /// Of the place.
@@ -56,7 +61,7 @@ public final class LateSink: NotificationSink {
                 guard !one.sinks.contains(name) else { continue }
                 let isReplaced = next?.kind.id == one.decision.kind.id || told.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id }
                 if let reason = isReplaced ? .replaced : stillTrue.reasonToMiss(one.decision) {
-                    missed[one.place] = reason
+                    missed[one.place] = await wasShown(one.decision) ? nil : reason
                 } else {
                     guard await place.deliver(one.decision) else {
                         done.removeLast()
