@@ -1,3 +1,4 @@
+import Foundation
 import MQTT
 import Pauses
 import Store
@@ -15,6 +16,7 @@ actor BrokerCleaner {
     /// Who speaks with the broker as who left it takes it back by itself.
     private static let courtesy = Duration.seconds(1)
     private static let lamp = "/availability"
+    private static let info = "/bridge/info"
 
     /// A place that could not be reached.
     private struct Rest {
@@ -24,14 +26,16 @@ actor BrokerCleaner {
     }
 
     private let around: MQTTOutlet.Surroundings
+    private let voice: @Sendable () async -> MQTTOutlet.Voice
     private let isTold: Bool
     private let watch: StoreWatch?
     private var rests: [Leavings.Key: Rest] = [:]
     private var pause: Task<Void, Never>?
     private var isPoked = false
 
-    init(_ around: MQTTOutlet.Surroundings) {
-        self.around = around
+    /// - Parameter voice: who speaks to the settings' broker at this moment.
+    init(_ around: MQTTOutlet.Surroundings, voice: @escaping @Sendable () async -> MQTTOutlet.Voice) {
+        (self.around, self.voice) = (around, voice)
         watch = around.watch()
         isTold = watch != nil
     }
@@ -57,8 +61,7 @@ actor BrokerCleaner {
             }
             if rest.until > .now { continue }
             do {
-                try await takeBack(one)
-                rests[one.key] = Rest(until: .now + DayFollower.longestPause)
+                rests[one.key] = Rest(until: .now + (try await takeBack(one) ? DayFollower.longestPause : Self.courtesy))
             } catch {
                 guard !Task.isCancelled else { return .zero }
                 later(one, MQTTAdvice.words(error, nil))
@@ -80,27 +83,32 @@ actor BrokerCleaner {
         rests[one.key] = rest
     }
 
-    private func takeBack(_ one: Leavings) async throws {
+    /// - Returns: `false` where it cannot be told at this moment what is there.
+    private func takeBack(_ one: Leavings) async throws -> Bool {
         let desk = try around.desk()
         let plan = (try? MQTTOutlet.plan(around)) ?? nil
         let access = BrokerAccess(one.place)
         // Nobody noted where: where the settings say.
-        guard let address = access?.address ?? plan?.address else { return }
+        guard let address = access?.address ?? plan?.address else { return true }
         guard one.since.map({ $0.seconds(to: desk.now) < Self.lifetime }) ?? true else {
             around.say(.stays("The broker at \(address) was not reached for 30 days: what it keeps of this day stays there until somebody empties it (\(one.topics.joined(separator: ", ")))."))
-            return try desk.store.forget(one)
+            try desk.store.forget(one)
+            return true
         }
         if one.since == nil { try desk.store.begin(one, at: desk.now) }
         let isNamed = plan?.address == address
         // Who is known there by the settings is let in.
-        guard var options = try isNamed ? plan?.options(id: one.id) : access?.options(id: one.id) else { return }
+        guard var options = try isNamed ? plan?.options(id: one.id) : access?.options(id: one.id) else { return true }
         // Beside whoever is there as that client, and not in its place.
         options.clientID += "-back"
         (options.will, options.isForNow, options.limit) = (nil, true, Self.limit)
         let lit = Mutex<Set<String>>([])
+        let infos = Mutex<[String]>([])
         let session = try MQTTSession(options) { message in
             if message.topic.hasSuffix(Self.lamp), message.text == "online" { lit.withLock { _ = $0.insert(message.topic) } }
+            if message.topic.hasSuffix(Self.info) { infos.withLock { $0.append(message.text ?? "") } }
         }
+        let before = await voice()
         do {
             _ = try await session.connected()
             let own = Set(try desk.store.keptTopics(of: MQTTOutlet.name))
@@ -112,9 +120,17 @@ actor BrokerCleaner {
                 let lamps = one.topics.filter { $0.hasSuffix(Self.lamp) }
                 if !lamps.isEmpty {
                     // The answer to the second comes behind what the broker keeps at the first.
-                    for _ in 0..<2 { try await session.watch(lamps) }
+                    for _ in 0..<2 { try await session.watch(lamps + one.topics.filter { $0.hasSuffix(Self.info) }) }
                 }
-                for lamp in lit.withLock({ $0 }) {
+                // Who arrives just now may be there, and have said nothing yet.
+                let after = await voice()
+                guard lit.withLock(\.isEmpty) || (before != .arriving && before == after) else {
+                    await session.close()
+                    return false
+                }
+                // A broker that went away under a connection of ours still has its lamp lit: nobody is there.
+                let isOurs = infos.withLock { $0.contains { Self.isLeft($0, by: one.id, before) } }
+                for lamp in isOurs ? [] : lit.withLock({ $0 }) {
                     let prefix = lamp.dropLast(Self.lamp.count - 1)
                     spared.formUnion(own)
                     spared.formUnion(one.topics.filter { $0.hasPrefix(prefix) })
@@ -131,6 +147,14 @@ actor BrokerCleaner {
             throw error
         }
         await session.close()
+        return true
+    }
+
+    /// Whether an earlier connection of ours said this of itself, and not the one that stands.
+    private static func isLeft(_ text: String, by id: String, _ voice: MQTTOutlet.Voice) -> Bool {
+        struct Said: Decodable { var id: String, connection: String? }
+        guard let said = try? JSONDecoder().decode(Said.self, from: Data(text.utf8)), said.id == id else { return false }
+        return voice != said.connection.map(MQTTOutlet.Voice.heard)
     }
 
     private func poke() {

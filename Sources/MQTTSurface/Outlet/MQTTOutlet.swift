@@ -114,7 +114,7 @@ public actor MQTTOutlet {
     public func run() async {
         var backoff = Backoff()
         let following = follow()
-        let cleaning = Task { [around] in await BrokerCleaner(around).run() }
+        let cleaning = Task { [around] in await BrokerCleaner(around) { await self.voice }.run() }
         defer {
             following?.cancel()
             cleaning.cancel()
@@ -130,6 +130,7 @@ public actor MQTTOutlet {
                     continue
                 }
                 isOn = true
+                defer { voice = .none }
                 defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
                 try await MQTTVisit.run(self, plan)
                 backoff.reset()
@@ -306,12 +307,29 @@ public actor MQTTOutlet {
         try store.leave(Self.name)
     }
 
-    func connected(_ plan: MQTTPlan) {
+    /// - Returns: what tells this connection from others.
+    func connected(_ plan: MQTTPlan) -> String {
         connections += 1
+        voice = .arriving
         (lastTrouble, stranger) = (nil, nil)
         note(nil)
         around.say(.connected("\(plan)"))
+        return "\(connections)-\(String(UInt32(min(1, max(0, around.chance())) * Double(UInt32.max)), radix: 36))"
     }
+
+    /// The broker keeps what this connection says of itself.
+    func speaks(as connection: String) { voice = .heard(connection) }
+
+    /// Who speaks to the settings' broker at this moment.
+    enum Voice: Hashable, Sendable {
+        case none
+        /// Connected, and nothing is said yet.
+        case arriving
+        /// By what tells this connection from others.
+        case heard(String)
+    }
+
+    private(set) var voice = Voice.none
 
     private func trouble(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool = false) {
         let words = MQTTAdvice.words(error, plan, isRepeated: isRepeated)

@@ -44,6 +44,8 @@ struct MQTTVisit {
     private var restored = 0
     private var lastHealth: ContinuousClock.Instant?
     private var lastSettings = ContinuousClock.now
+    /// What tells this connection from others at `<p>/bridge/info`.
+    private var name = ""
 
     /// Connects, and goes on until the settings change, the store is purged, or the task is cancelled.
     /// - Throws: why the connection could not be made, or broke.
@@ -139,7 +141,7 @@ struct MQTTVisit {
         try await session.watch(own.filters)
         owner.sink.connect(
             MQTTSink.Connection(session: session, topics: topics, desk: around.desk, sharesWaterline: around.sharesWaterline, confirmedLate: around.wrote))
-        await owner.connected(plan)
+        name = await owner.connected(plan)
         // That it is over is seen at once.
         Task { [session, owner] in
             _ = await session.ended()
@@ -220,6 +222,7 @@ struct MQTTVisit {
         pictures.append((topics.availability, "online"))
         pictures.append((topics.bridgeInfo, try TrackerDesk.json(info(desk, sharesWaterline))))
         try await keep(pictures, again: isBeat, desk.store)
+        await owner.speaks(as: name)
         seen = now
     }
 
@@ -266,7 +269,7 @@ struct MQTTVisit {
     private func info(_ desk: TrackerDesk, _ sharesWaterline: Bool) throws -> BridgeInfo {
         let commands = (CommandDesk.stored + CommandDesk.outside).filter { sharesWaterline || !CommandDesk.waterline.contains($0) }.sorted()
         return BridgeInfo(
-            version: around.version, id: outlet.id, prefix: topics.prefix, commands: plan.obeysCommands ? commands : [], discovery: plan.discovery,
+            version: around.version, id: outlet.id, connection: name, prefix: topics.prefix, commands: plan.obeysCommands ? commands : [], discovery: plan.discovery,
             bottles: try desk.bottles().filter(\.isOwn).map(BottlePayload.id), sharesWaterline: sharesWaterline)
     }
 
