@@ -151,7 +151,8 @@ import Testing
         let block = try #require(Self.blocks.first { $0.text.hasPrefix("hardware/bench demo --once") })
         let result = try await run("waterh-gateway demo --once")
         #expect(result.exitCode == 0, "\(result.error)")
-        expectLines(of: block.expected, in: result.output)
+        // The bottle's clock counts whole seconds: on a busy machine it is asked in the next one.
+        expectLines(of: block.expected, in: result.output.replacing(/clock 1 s (slow|fast)/, with: "clock right"))
     }
 
     /// Runs it with the built commands on PATH, in the repository, with a home of its own that goes away.
