@@ -9,17 +9,6 @@ import TrackerDesk
 
 /// What brokers keep of a day that is not published there any more, with real brokers.
 @Suite("What was left at a broker", .timeLimit(.minutes(3))) struct LeavingsTests {
-    /// What stands at the broker for who comes late.
-    private func kept(_ broker: Broker) async throws -> [String] {
-        try await broker.publish("end", "x", more: ["-r"])
-        let late = try await broker.listen("#")
-        _ = try await late.line { $0 == "1 end x" }
-        // In no order: once more, behind all of them.
-        try await broker.publish("end", "y")
-        _ = try await late.line { $0 == "0 end y" }
-        return late.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(String.init)
-    }
-
     /// A day that is published, with a bottle.
     private func published(_ broker: Broker, isInFile: Bool = false) async throws -> OutletRig {
         let rig = try OutletRig(broker, isInFile: isInFile)
@@ -32,7 +21,7 @@ import TrackerDesk
     }
 
     private func isEmpty(_ broker: Broker) async throws -> Bool {
-        try await event(within: 60) { try await kept(broker).isEmpty ? true : nil } == true
+        try await event(within: 60) { try await broker.kept().isEmpty ? true : nil } == true
     }
 
     /// The settings went with the purge, and with them the broker's address: everything that it kept stayed there.
@@ -70,7 +59,7 @@ import TrackerDesk
         #expect(await event(within: 60) { (try? rig.desk().leftBehind()) == 0 ? true : nil } == true, "\(rig.words.withLock { $0 })")
         let after = try #require(try rig.store.identity(of: "mqtt")).id
         let isNew = try await event(within: 60) {
-            let all = try await kept(broker)
+            let all = try await broker.kept()
             return all.contains { $0.contains("waterh_\(after)/config {") } && all.contains { $0.hasPrefix("1 h/state {") && $0.contains("\"dailyTotalMl\":77") }
                 && !all.contains { $0.contains(before) || $0.contains("a4c138010203") } ? true : nil
         }
@@ -95,7 +84,7 @@ import TrackerDesk
             try await old.start()
         }
         #expect(try await isEmpty(old), "\(rig.words.withLock { $0 })")
-        #expect(try await event(within: 60) { try await kept(new).count >= 6 ? true : nil } == true)
+        #expect(try await event(within: 60) { try await new.kept().count >= 6 ? true : nil } == true)
         await rig.stop()
     }
 
@@ -104,14 +93,14 @@ import TrackerDesk
         let broker = try await Broker()
         var rig = try await published(broker)
         await rig.stop()
-        let all = Set(try await kept(broker).compactMap { $0.split(separator: " ").dropFirst().first })
+        let all = Set(try await broker.kept().compactMap { $0.split(separator: " ").dropFirst().first })
         rig = try OutletRig(broker, [("mqtt.url", "mqtt://localhost:\(broker.port)")], store: rig.store)
         let ear = try await broker.listen("#", more: ["-R"])
         rig.start()
         try await rig.connected()
         #expect(await event(within: 60) { (try? rig.desk().leftBehind()) == 0 ? true : nil } == true, "\(rig.words.withLock { $0 })")
         let isThere = try await event(within: 60) {
-            let now = try await kept(broker)
+            let now = try await broker.kept()
             return now.contains("1 h/availability online") && Set(now.compactMap { $0.split(separator: " ").dropFirst().first }) == all ? true : nil
         }
         #expect(isThere == true, "\(ear.output)")

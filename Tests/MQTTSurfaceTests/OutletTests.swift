@@ -509,20 +509,9 @@ struct OutletTests {
         _ = try rig.desk().logDrink(.ml(250))
         let sips = try #require(await event { ear.payloads(at: "h/sip").count >= 2 ? ear.payloads(at: "h/sip") : nil })
         #expect(sips.count == 2 && sips[1].contains(#""ml":250"#), "\(sips)")
-        let left = try await kept(broker)
+        let left = try await broker.kept()
         #expect(left.contains { $0.contains("waterh_\(after)/config {") } && !left.contains { $0.contains(before) || $0.contains("a4c138010203") }, "\(left)")
         await rig.stop()
-    }
-
-    /// What stands at the broker for who comes late.
-    private func kept(_ broker: Broker) async throws -> [String] {
-        try await broker.publish("end", "x", more: ["-r"])
-        let late = try await broker.listen("#")
-        _ = try await late.line { $0 == "1 end x" }
-        // In no order: once more, behind all of them.
-        try await broker.publish("end", "y")
-        _ = try await late.line { $0 == "0 end y" }
-        return late.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(String.init)
     }
 
     @Test(arguments: ["off", "let out", "stopped"]) func whoGoesLeavesNothingAtTheBroker(_ how: String) async throws {
@@ -541,7 +530,7 @@ struct OutletTests {
         case "let out": await rig.letOut()
         default: await rig.stop()
         }
-        let left = try await kept(broker)
+        let left = try await broker.kept()
         guard how == "stopped" else {
             #expect(left.isEmpty, "\(left)")
             return #expect(try rig.store.keptTopics(of: "mqtt").isEmpty)
@@ -567,7 +556,7 @@ struct OutletTests {
         try await again.connected()
         let cleared: Bool? = await event { try? again.store.keptTopics(of: "mqtt").contains { $0.hasPrefix("h/") } ? nil : true }
         #expect(cleared == true)
-        #expect(try await kept(broker).contains { $0.hasPrefix("1 h/") } == false)
+        #expect(try await broker.kept().contains { $0.hasPrefix("1 h/") } == false)
         await again.stop()
     }
 
@@ -586,7 +575,7 @@ struct OutletTests {
             return all.contains("") && all.last != "" ? true : nil
         }
         #expect(again == true, "\(ear.payloads(at: topic))")
-        #expect(try await kept(broker).contains { $0.hasPrefix("1 \(topic) ") })
+        #expect(try await broker.kept().contains { $0.hasPrefix("1 \(topic) ") })
         // Another one's last word is not ours.
         try await broker.publish("h/availability", "offline", more: ["-r"])
         #expect(await event { ear.payloads(at: "h/availability").last(where: { !$0.isEmpty }) == "online" && ear.payloads(at: "h/availability").contains("offline") ? true : nil } == true)
@@ -618,7 +607,7 @@ struct OutletTests {
         #expect(await event { (try? first.store.outletTroubles().isEmpty) == true ? true : nil } == true)
         let id = try first.store.openOutlet("mqtt", makeID: { "never" }).id
         let back: Bool? = await event {
-            guard let all = try? await kept(broker) else { return nil }
+            guard let all = try? await broker.kept() else { return nil }
             return all.contains("1 h/availability online") && all.contains { $0.hasPrefix("1 h/bridge/info ") && $0.contains(id) } ? true : nil
         }
         #expect(back == true)
@@ -641,7 +630,7 @@ struct OutletTests {
         _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
         await rig.stop()
         #expect(await rig.outlet.takeBack())
-        let left = try await kept(broker)
+        let left = try await broker.kept()
         #expect(Set(left.map { $0.split(separator: " ")[1] }) == ["h/state", "h/availability"], "\(left)")
         #expect(left.contains("1 h/availability offline"))
     }

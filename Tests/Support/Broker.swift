@@ -59,6 +59,17 @@ public final class Broker: @unchecked Sendable {
         guard result.exitCode == 0 else { throw Missing(description: "mosquitto_pub: \(result.error)") }
     }
 
+    /// What stands at the broker for who comes late, in no order.
+    public func kept() async throws -> [String] {
+        try await publish("end", "x", more: ["-r"])
+        let late = try await listen("#")
+        _ = try await late.line { $0 == "1 end x" }
+        // Once more, behind all of them.
+        try await publish("end", "y")
+        _ = try await late.line { $0 == "0 end y" }
+        return late.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(String.init)
+    }
+
     public struct Missing: Error, CustomStringConvertible {
         public let description: String
         public init(description: String) { self.description = description }

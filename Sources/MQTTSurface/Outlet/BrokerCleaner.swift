@@ -103,10 +103,10 @@ actor BrokerCleaner {
         options.clientID += "-back"
         (options.will, options.isForNow, options.limit) = (nil, true, Self.limit)
         let lit = Mutex<Set<String>>([])
-        let infos = Mutex<[String]>([])
+        let infos = Mutex<[String: String]>([:])
         let session = try MQTTSession(options) { message in
             if message.topic.hasSuffix(Self.lamp), message.text == "online" { lit.withLock { _ = $0.insert(message.topic) } }
-            if message.topic.hasSuffix(Self.info) { infos.withLock { $0.append(message.text ?? "") } }
+            if message.topic.hasSuffix(Self.info) { infos.withLock { $0[message.topic] = message.text } }
         }
         let before = await voice()
         do {
@@ -128,9 +128,9 @@ actor BrokerCleaner {
                     await session.close()
                     return false
                 }
-                // A broker that went away under a connection of ours still has its lamp lit: nobody is there.
-                let isOurs = infos.withLock { $0.contains { Self.isLeft($0, by: one.id, before) } }
-                for lamp in isOurs ? [] : lit.withLock({ $0 }) {
+                for lamp in lit.withLock({ $0 }) {
+                    // A broker that went away under a connection of ours still has its lamp lit, and nobody is there.
+                    if Self.isLeft(infos.withLock { $0[lamp.dropLast(Self.lamp.count) + Self.info] }, by: one.id, before) { continue }
                     let prefix = lamp.dropLast(Self.lamp.count - 1)
                     spared.formUnion(own)
                     spared.formUnion(one.topics.filter { $0.hasPrefix(prefix) })
@@ -150,9 +150,11 @@ actor BrokerCleaner {
         return true
     }
 
-    /// Whether an earlier connection of ours said this of itself, and not the one that stands.
-    private static func isLeft(_ text: String, by id: String, _ voice: MQTTOutlet.Voice) -> Bool {
+    /// Whether an earlier connection of ours said this of itself, and not the one that stands. Who lights a lamp says behind it who that is: where nothing stands,
+    /// the broker went away in between.
+    private static func isLeft(_ text: String?, by id: String, _ voice: MQTTOutlet.Voice) -> Bool {
         struct Said: Decodable { var id: String, connection: String? }
+        guard let text else { return true }
         guard let said = try? JSONDecoder().decode(Said.self, from: Data(text.utf8)), said.id == id else { return false }
         return voice != said.connection.map(MQTTOutlet.Voice.heard)
     }
