@@ -102,6 +102,9 @@ static const unsigned char push_js[] = {
 static const unsigned char queue_js[] = {
 #embed "pages/queue.js"
 };
+static const unsigned char refusals_de_js[] = {
+#embed "pages/refusals-de.js"
+};
 static const unsigned char refused_js[] = {
 #embed "pages/refused.js"
 };
@@ -207,6 +210,7 @@ static const struct waterh_page pages[] = {
     {"presets.js", presets_js, sizeof presets_js},
     {"push.js", push_js, sizeof push_js},
     {"queue.js", queue_js, sizeof queue_js},
+    {"refusals-de.js", refusals_de_js, sizeof refusals_de_js},
     {"refused.js", refused_js, sizeof refused_js},
     {"session-actions.js", session_actions_js, sizeof session_actions_js},
     {"setting-row.js", setting_row_js, sizeof setting_row_js},

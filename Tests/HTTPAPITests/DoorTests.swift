@@ -93,6 +93,17 @@ import TrackerDesk
         }
     }
 
+    /// An adversary's finding: what was said to be packed was read as it came.
+    @Test(arguments: [("Transfer-Encoding: gzip, chunked", 501, "transferEncoding"), ("Transfer-Encoding: chunked\r\nContent-Encoding: gzip", 415, "contentEncoding"), ("Transfer-Encoding: CHUNKED\r\nContent-Encoding: identity", 201, "")])
+    func aBodyThatIsPackedIsNotReadAsItComes(fields: String, status: Int, code: String) async throws {
+        try await ServedHousehold.serve { house async throws in
+            let client = try RawHTTP(port: house.port)
+            client.send("POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/json\r\nConnection: close\r\n\(fields)\r\n\r\nb\r\n{\"ml\": 250}\r\n0\r\n\r\n")
+            let reply = try RawHTTP.reply(try await client.read { _ in false })
+            #expect(reply.status == status && (code.isEmpty || reply.code == code), "\(reply.status) \(reply.body)")
+        }
+    }
+
     /// The first of them used to count, whatever a proxy before us had believed.
     @Test(arguments: [("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", "")])
     func aRequestNamesItsHostOnce(first: String, second: String) async throws {

@@ -70,6 +70,28 @@ import TrackerDesk
         }
     }
 
+    /// An adversary's finding: a page that was open while its name was given to somebody else showed and changed that one's day.
+    @Test func `who says whose day is meant reads and changes no other`() async throws {
+        let ben = try TrackerStore(inMemory: "Etc/UTC")
+        try await ServedHousehold.serve(others: [("ben", ben)]) { house async throws in
+            let (anna, bens) = (house.people.people[0], house.people.people[1])
+            _ = try house.store.profile(WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { UUID().uuidString }))
+            _ = try await house.ask("POST", "/api/v1/people/ben/drinks", #"{"ml": 70}"#, headers: house.page)
+            let people = try #require(try await house.ask("GET", "/api/v1/people", headers: house.page).json["people"] as? [[String: Any]])
+            let id = try #require(people.first { $0["name"] as? String == anna.name }?["id"] as? String)
+            let meant = house.page.merging(["Waterh-Day": id]) { $1 }
+            #expect(try await house.ask("GET", "/api/v1/people/\(anna.name)/state", headers: meant).status == 200)
+            await house.people.change(to: [Person(name: "anne", desk: anna.desk), Person(name: anna.name, desk: bens.desk)])
+            for (method, path, body) in [("GET", "state", ""), ("GET", "history", ""), ("POST", "drinks", #"{"ml": 250}"#), ("DELETE", "drinks/d1", "")] {
+                let reply = try await house.ask(method, "/api/v1/people/\(anna.name)/\(path)", body, headers: meant)
+                #expect(reply.status == 404 && reply.code == "notFound", "\(path): \(reply.status) \(reply.body)")
+            }
+            #expect(try await house.ask("GET", "/api/v1/people/\(anna.name)/events?whose=\(id)", headers: house.page).status == 404)
+            #expect(try ben.lastDrink()?.ml == 70 && house.store.lastDrink() == nil)
+            #expect(try await house.ask("GET", "/api/v1/people/anne/state", headers: meant).status == 200)
+        }
+    }
+
     /// An adversary's finding: the phone of somebody who was given another name was locked out, although its token was good.
     @Test func `who is given another name stays let in, also where somebody else gets the old name`() async throws {
         let ben = try TrackerStore(inMemory: "Etc/UTC")

@@ -39,6 +39,15 @@ import TrackerDesk
         }
     }
 
+    /// An adversary's finding: -5 was taken for a place before everything, and a word for nothing said.
+    @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func anIDThatWasNeverGivenIsToldAsAGap(id: String) async throws {
+        try await CheckedDay().served { visit async throws in
+            let events = try await EventStream(visit.house, "shows=notifications", lastID: id).events { $0.kind == "gap" }
+            #expect(events.map(\.kind) == ["state", "gap"] && events[0].id == "0", "\(events)")
+            #expect(events.last?.json["reason"] as? String == "unknown")
+        }
+    }
+
     /// Others were told while no page was open, also before the service was started anew: who comes back has all of it, in order, and once; with the time of each.
     @Test func whoComesBackHearsWhatWasToldMeanwhile() async throws {
         let day = try CheckedDay()

@@ -36,6 +36,7 @@ class People(browser.Patient, unittest.TestCase):
         for name in ("anna", "ben"):
             subprocess.run([f"{options.products}/waterh-tracker", "setup", "--yes", "--notifications", "skip", "--person", name, "--config", cls.list],
                            check=True, capture_output=True, env=environment, timeout=LIMIT)
+        cls.original = cls.list.read_text()
         cls.url = cls.start("127.0.0.1:0")
         cls.driver = browser.driver()
 
@@ -50,6 +51,17 @@ class People(browser.Patient, unittest.TestCase):
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.1)
         return found.group().rstrip("/")
+
+    def setUp(self):
+        """Each test begins with Anna and Ben, by those names, in a browser that knows nobody."""
+        self.driver.get("about:blank")
+        if self.list.read_text() != self.original:
+            self.service.terminate()
+            self.service.wait(LIMIT)
+            self.list.write_text(self.original)
+            self.start(self.url.removeprefix("http://"))
+        self.driver.get(f"{self.url}/pair")
+        self.driver.execute_script("localStorage.clear()")
 
     @classmethod
     def tearDownClass(cls):
@@ -81,9 +93,10 @@ class People(browser.Patient, unittest.TestCase):
         self.until(lambda: "3,100" in self.text("#main"), "it is not Ben's day")
         self.until(lambda: self.text("#people [aria-current]") == "ben", "who is shown is not marked")
         # A tap is in Ben's day and nowhere else, and the way to his other pages stays his.
+        annas, bens = self.total("anna"), self.total("ben")
         self.click(".page-today .vessel")
-        self.until(lambda: self.total("ben") == 250, "the tap is not in Ben's day")
-        self.assertEqual(self.total("anna"), 0)
+        self.until(lambda: self.total("ben") == bens + 250, "the tap is not in Ben's day")
+        self.assertEqual(self.total("anna"), annas)
         self.click('#nav a[href="/people/ben/history"]')
         self.at("/people/ben/history")
         self.driver.get(f"{self.url}/people/ben/watch")
@@ -115,6 +128,20 @@ class People(browser.Patient, unittest.TestCase):
         self.assertEqual(self.total("anna"), bens)
         self.until(lambda: self.text("#people [aria-current]") == "anne", "who is shown is not marked")
         self.assertEqual(self.driver.execute_script("return Object.keys(localStorage).filter(key => key.includes('queue'))"), [])
+
+    def test_a_page_whose_name_is_given_to_somebody_else_shows_and_changes_nobody_elses_day(self):
+        """An adversary's finding: with nothing waiting the open page showed the other's day, and Delete on it was done there."""
+        annas, bens = self.total("anna"), self.total("ben")
+        self.driver.get(f"{self.url}/people/anna/")
+        self.until(lambda: "2,200" in self.text("#main") and self.driver.execute_script("return localStorage.getItem('waterh.ids')"), "it is not Anna's day")
+        self.service.terminate()
+        self.service.wait(LIMIT)
+        self.until(lambda: "does not answer" in self.text("#staleness"), "it is not said that the service is away")
+        self.list.write_text(self.list.read_text().replace('name = "anna"', 'name = "anne"').replace('name = "ben"', 'name = "anna"'))
+        self.start(self.url.removeprefix("http://"))
+        self.at("/people/anne/")
+        self.until(lambda: "2,200" in self.text("#main") and "does not answer" not in self.text("#staleness"), "it is not the same day")
+        self.assertEqual((self.total("anne"), self.total("anna")), (annas, bens))
 
 
 if __name__ == "__main__":

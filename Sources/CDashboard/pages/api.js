@@ -1,5 +1,6 @@
 // Talking to the service: one function for every request, problem details as errors.
 import { mount, owner } from './home.js';
+import { ownID } from './memory.js';
 
 const HOUSE = `${mount}/api/v1`;
 /** Below this stands everything of the person whose page this is. */
@@ -39,8 +40,11 @@ export function newKey() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
+/** The name in this page's address may be somebody else's by now: the service answers `notFound` then, and changes nobody's day. */
+const whose = () => (owner && ownID() ? { 'Waterh-Day': ownID() } : {});
+
 export async function request(method, path, body, { key, patience, isHouse = false } = {}) {
-  const headers = { Accept: 'application/json' };
+  const headers = { Accept: 'application/json', ...(isHouse ? {} : whose()) };
   if (method !== 'GET') headers['Idempotency-Key'] = key ?? newKey();
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   const limit = patience ?? (method === 'GET' ? PATIENCE.read : path.startsWith('/bottle') ? PATIENCE.bottle : PATIENCE.write);
@@ -49,7 +53,7 @@ export async function request(method, path, body, { key, patience, isHouse = fal
 
 /** Brings a file. It may take long to read it. */
 export const send = (path, file) => answered(
-  BASE + path, { method: 'POST', headers: { Accept: 'application/json', 'Content-Type': 'application/octet-stream', 'Idempotency-Key': newKey() }, body: file }, PATIENCE.file);
+  BASE + path, { method: 'POST', headers: { Accept: 'application/json', ...whose(), 'Content-Type': 'application/octet-stream', 'Idempotency-Key': newKey() }, body: file }, PATIENCE.file);
 
 async function answered(address, options, limit) {
   const stop = new AbortController();

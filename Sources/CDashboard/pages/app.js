@@ -4,7 +4,7 @@ import { clock } from './format.js';
 import { home, mount, pathOf as bare } from './home.js';
 import { live, on, start, welcoming } from './live.js';
 import { notices } from './notices.js';
-import { people } from './people.js';
+import { maySetUp, people } from './people.js';
 import { watchQueue } from './queue.js';
 import { refusals } from './refused.js';
 import { language, t } from './texts.js';
@@ -47,7 +47,9 @@ const pathOf = () => {
   return pages[path] ? path : '/';
 };
 
-const showWelcome = () => welcoming(pathOf() === '/welcome' && live.state?.service?.setupDone === false);
+/** It is being asked whether who is here may set a goal. */
+let isAsking = false;
+const showWelcome = () => welcoming((isAsking || pathOf() === '/welcome') && live.state?.service?.setupDone === false);
 
 async function openPage({ isFirst = false } = {}) {
   turn += 1;
@@ -127,7 +129,12 @@ on('state', ({ service }) => {
   if (service?.setupDone === false && !live.isFromMemory && !isWelcomed && pathOf() === '/') {
     // Not even for a moment how far behind a goal they are that nobody has set.
     main.replaceChildren();
-    go('/welcome');
+    isAsking = true;
+    maySetUp().catch(() => true).then((may) => {
+      isAsking = false;
+      if (may && pathOf() === '/') go('/welcome');
+      else openPage();
+    });
   }
   if (service) isWelcomed = true;
   showWelcome();

@@ -15,7 +15,8 @@ export async function logDrink(amount) {
   if (live.isUp === false) announce(t.kept);
   const answer = await enqueue('POST', '/drinks', { ml: amount, ...whenAway() });
   acceptState(answer.state);
-  toast(t.logged(ml(amount)), { action: t.undo, onaction: () => undo(answer.drink ? { drink: `d${answer.drink.number}` } : undefined) });
+  // An answer that was lost with the service, and asked for again, may not say which drink it was: the last change may be another's.
+  toast(t.logged(ml(amount)), answer.drink ? { action: t.undo, onaction: () => undo({ drink: `d${answer.drink.number}` }) } : {});
 }
 
 /** How the service calls a change, and how the page does. */
@@ -81,6 +82,7 @@ function editDrink(drink, changed) {
     onsave: async () => {
       const body = {};
       if (amountOf(amount) !== drink.ml) body.ml = amountOf(amount);
+      if (!time.value) throw new Error(t.timeRule);
       // The clock of where it was drunk, on the day whose list this is: which date and which instant that is the service knows.
       if (time.value !== before) body.time = time.value.slice(0, 5);
       if (!Object.keys(body).length) return;

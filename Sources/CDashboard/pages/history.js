@@ -40,6 +40,7 @@ export function history(root) {
   }
 
   let known = '';
+  let lastToday = null;
   const stop = on('state', (state) => {
     // Anything that changes today changes this.
     const mark = JSON.stringify([state.dayKey, state.dailyTotalMl, state.dailyGoalMl, state.drinkCount, state.state?.history]);
@@ -55,8 +56,10 @@ export function history(root) {
       streak.classList.toggle('cold', answer.streak === 0);
     }).catch(() => {});
     bars.load(today).then((weekStart) => calendar.load(today, weekStart)).catch(complain);
-    if (isFirst) choose(today);
+    // Who looks at today goes on to the next day with it.
+    if (isFirst || (chosen === lastToday && today !== lastToday)) choose(today);
     else showDay().catch(() => {});
+    lastToday = today;
   }
 
   return stop;

@@ -1,6 +1,7 @@
 // The state, as the service last told it. It comes as server-sent events; where they do not come, it is asked for.
 import { BASE, get, nextTurn, originOf, Problem, Silence } from './api.js';
-import { remembered } from './memory.js';
+import { owner } from './home.js';
+import { ownID, remembered } from './memory.js';
 import { settle, unsettle } from './people.js';
 import { flush } from './queue.js';
 
@@ -34,6 +35,8 @@ let looks = false;
 let isLeft = false;
 let isWelcoming = false;
 let pause = 1000;
+/** Whose day the stream that is open was asked for. */
+let whose = null;
 /** The last thing that came over the stream: what came after it comes again. */
 let lastId = '';
 const seenNotices = new Set();
@@ -151,8 +154,9 @@ function listen() {
   if (isLeft) return;
   shows = showsNotices();
   looks = !document.hidden;
+  whose = owner && ownID();
   // What was told while nothing came here comes first.
-  const words = [shows && 'shows=notifications', !looks && 'looks=no', lastId && `after=${lastId}`].filter(Boolean).join('&');
+  const words = [shows && 'shows=notifications', !looks && 'looks=no', lastId && `after=${lastId}`, whose && `whose=${whose}`].filter(Boolean).join('&');
   source = new EventSource(`${BASE}/events${words && `?${words}`}`);
   const take = (kind, use) => source.addEventListener(kind, (event) => {
     pause = 1000;
@@ -173,8 +177,8 @@ function listen() {
     const isOver = source.readyState === EventSource.CLOSED;
     unsettle();
     await ask();
-    // The browser reconnects by itself after a cut, not after a refusal.
-    if (isOver) {
+    // The browser reconnects by itself after a cut, not after a refusal; and it asks as before, also where more is known by now.
+    if (isOver || whose !== (owner && ownID())) {
       retry = setTimeout(listen, pause);
       pause = Math.min(pause * 2, 30_000);
     }

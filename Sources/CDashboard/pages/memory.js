@@ -16,6 +16,13 @@ function parsed(key) {
 let own = (person && parsed('waterh.ids')?.[person]) ?? null;
 export const ownID = () => own;
 
+/** Nobody has that day any more (a purge): this page is of whoever has its name now; `null` where that one has begun nothing. */
+export function adopt(id) {
+  if (own === id) return;
+  own = id;
+  fallback.clear();
+}
+
 const keyAt = (name, whose) => (whose && PERSONAL.has(name) ? `waterh.${name}@${whose}` : `waterh.${name}`);
 const keyOf = (name) => keyAt(name, own ?? person);
 

@@ -20,6 +20,7 @@ export function month(choose) {
 
   /** `weekStart`: any day with which a week begins; rows of the month begin with the same weekday. */
   async function load(currentDay, weekStart) {
+    if (currentDay && currentDay !== today && shown === today?.slice(0, 7)) shown = null;
     if (currentDay) today = currentDay;
     if (weekStart) first = weekdayOf(weekStart);
     shown ??= today.slice(0, 7);

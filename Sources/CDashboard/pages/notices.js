@@ -19,7 +19,12 @@ const actions = {
 };
 
 /** Whether what a kind says is so no more. */
-const isOver = (kind, state) => (kind === 'hydration-reminder' ? state.isGoalAchieved || (state.displayUrgency === 0 && !state.isAlerting) : kind.startsWith('waterline') && !state.waterline);
+const isOver = (kind, state) => {
+  if (kind === 'hydration-reminder') return state.isGoalAchieved || (state.displayUrgency === 0 && !state.isAlerting);
+  if (kind === 'hydration-goal-reached') return !state.isGoalAchieved;
+  if (kind === 'hydration-back-on-track') return state.displayUrgency > 0;
+  return kind.startsWith('waterline') && !state.waterline;
+};
 
 const shown = new Map(); // kind: its banner; a newer one takes the place of the older
 

@@ -2,7 +2,7 @@
 import { get } from './api.js';
 import { h } from './dom.js';
 import { mount, owner, pathOf, person } from './home.js';
-import { carry, learn, ownID } from './memory.js';
+import { adopt, carry, learn, ownID } from './memory.js';
 import { t } from './texts.js';
 
 let isSettled = false;
@@ -34,8 +34,15 @@ async function look() {
     go(me.page);
     return { all, meant, where: 'moves' };
   }
+  if (owner && mine && !me && isNamed) adopt(all.find((one) => one.name === person).id ?? null);
   isSettled = !owner || isNamed;
   return { all, meant, where: isSettled ? 'here' : 'unknown' };
+}
+
+/** Whether who is here may set a goal: not every phone that was let in may. */
+export async function maySetUp() {
+  const { people: all, meant } = await get('/people', { isHouse: true });
+  return ['control', 'admin'].includes(all.find((one) => one.name === (person ?? meant))?.scope);
 }
 
 const go = (page) => location.replace(mount + page.replace(/\/$/, '') + (pathOf() === '/' ? '/' : pathOf()) + location.search);

@@ -1,5 +1,6 @@
 // Die Texte auf Deutsch. Die Sätze des Dienstes, der Englisch spricht, stehen am Ende als Muster.
 import { tenthsOfLitre } from './litres.js';
+import verweigert from './refusals-de.js';
 
 const eins = (anzahl, einzahl, mehrzahl) => `${anzahl} ${anzahl === 1 ? einzahl : mehrzahl}`;
 const zahl = (wert) => new Intl.NumberFormat('de').format(wert);
@@ -24,7 +25,7 @@ export default {
   litres: (state) => (state.units === 'oz' ? state.litresText : `${liter(state.dailyTotalMl)} / ${liter(state.dailyGoalMl)}`),
   cupLabel: (state, cup) => `${cup} trinken. ${vonZiel(state)}, ${state.percent} Prozent`,
   haloWords: (state) => `${state.haloLabel.replace('/', ' von ')} Gläsern, ${state.percent} Prozent`,
-  customTitle: 'Andere Menge', amountLabel: 'Menge, ml', amountHint: '1–2000 ml; oder mit Einheit: 8oz, 0,25l', amountRule: 'Es muss eine ganze Zahl von 1 bis 2000 ml sein.', timeLabel: 'Uhrzeit',
+  customTitle: 'Andere Menge', amountLabel: 'Menge, ml', amountHint: '1–2000 ml; oder mit Einheit: 8oz, 0,25l', amountRule: 'Es muss eine ganze Zahl von 1 bis 2000 ml sein.', timeLabel: 'Uhrzeit', timeRule: 'Es muss eine Uhrzeit wie 14:05 sein.',
   drinkGone: 'Dieses Getränk wurde inzwischen anderswo geändert oder gelöscht.', editDrink: 'Eintrag ändern', logged: (menge) => `${menge} eingetragen`, deleted: (menge, zeit) => `${menge} von ${zeit} gelöscht`, undone: (was) => `Zurückgenommen: ${was}`,
   changes: {
     log: (menge) => menge, edit: (menge) => `Änderung von ${menge}`, deletion: (menge) => `Löschen von ${menge}`, reset: (anzahl) => `Leeren des Tages (${eins(anzahl, 'Eintrag', 'Einträge')})`,
@@ -274,6 +275,6 @@ export default {
     [/^The session runs since (\S+?)(?: and was told to go on at (\S+))?; after 12 h it is asked about\.$/, (_, seit, weiter) => `Der Abend läuft seit ${seit}${weiter ? ` und sollte um ${weiter} weitergehen` : ''}; nach 12 h wird nach ihm gefragt.`],
     [/^Let it go on, or end it\.$/, 'Ihn weiterlaufen lassen, oder beenden.'], [/^12 h\.$/, '12 Stunden.'], [/^It was not asked about yet\.$/, 'Nach ihm wurde noch nicht gefragt.'], [/^It was asked about already\.$/, 'Nach ihm wurde schon gefragt.'],
     [/^Let it go on: then it is asked again after 12 h\.$/, 'Ihn weiterlaufen lassen: dann wird nach 12 h wieder gefragt.'],
-    [/^It must be (?:a whole number|a number) from (\S+) to (\S+)(.*)\.$/, 'Es muss eine Zahl von $1 bis $2$3 sein.'],
+    ...verweigert,
   ],
 };

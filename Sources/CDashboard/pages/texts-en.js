@@ -16,7 +16,7 @@ export default {
   amount: (state) => state.amountText, litres: (state) => state.litresText,
   cupLabel: (state, cup) => `Drink ${cup}. ${state.amountText}, ${state.percent} percent`,
   haloWords: (state) => `${state.haloLabel.replace('/', ' of ')} glasses, ${state.percent} percent`,
-  customTitle: 'Custom amount', amountLabel: 'Amount, ml', amountHint: '1–2000 ml; or with a unit: 8oz, 0.25l', amountRule: 'It must be a whole number from 1 to 2000 ml.', timeLabel: 'Time',
+  customTitle: 'Custom amount', amountLabel: 'Amount, ml', amountHint: '1–2000 ml; or with a unit: 8oz, 0.25l', amountRule: 'It must be a whole number from 1 to 2000 ml.', timeLabel: 'Time', timeRule: 'It must be a time like 14:05.',
   drinkGone: 'This drink was changed or deleted elsewhere meanwhile.', editDrink: 'Edit drink', logged: (amount) => `${amount} logged`, deleted: (amount, time) => `${amount} of ${time} deleted`, undone: (what) => `Taken back: ${what}`,
   changes: {
     log: (amount) => amount, edit: (amount) => `the change of ${amount}`, deletion: (amount) => `the deletion of ${amount}`, reset: (count) => `the reset of ${one(count, 'drink', 'drinks')}`,

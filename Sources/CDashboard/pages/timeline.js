@@ -26,6 +26,7 @@ export function timeline(units, { isReadOnly = false } = {}) {
       field(isDrink ? t.estimate : t.amountOz, amount), field(t.timeLabel, time),
     ], { onsave: async () => {
       const body = {};
+      if (!time.value) throw new Error(t.timeRule);
       if (time.value !== before) body.at = `${onDate(entry, time.value)}T${time.value}`;
       const value = Number(amount.value);
       if (value !== (isDrink ? entry.standardDrinkEstimate : entry.amountOz)) body[isDrink ? 'estimate' : 'oz'] = value;
@@ -44,11 +45,11 @@ export function timeline(units, { isReadOnly = false } = {}) {
     const time = h('time');
     const what = h('strong');
     const more = h('span', { class: 'from' });
-    const change1 = iconButton('edit', t.edit, () => edit(row.entry));
-    const remove = iconButton('bin', t.delete, () => change(request('DELETE', `/session/logs/${row.entry.name ?? row.entry.id}`)).catch(complain));
+    const pencil = iconButton('edit', t.edit, () => edit(row.entry));
+    const bin = iconButton('bin', t.delete, () => change(request('DELETE', `/session/logs/${row.entry.name ?? row.entry.id}`)).catch(complain));
     const symbol = h('span', { class: 'entry-symbol' });
-    const row = h('li', {}, symbol, h('span', { class: 'row-text' }, time, what, more), !isReadOnly && change1, !isReadOnly && remove);
-    Object.assign(row, { time, what, more, change1, remove, symbol });
+    const row = h('li', {}, symbol, h('span', { class: 'row-text' }, time, what, more), !isReadOnly && pencil, !isReadOnly && bin);
+    Object.assign(row, { time, what, more, pencil, bin, symbol });
     return row;
   }, (row, entry) => {
     row.entry = entry;
@@ -59,11 +60,11 @@ export function timeline(units, { isReadOnly = false } = {}) {
     setText(row.time, clock(entry.at));
     setText(row.what, isDrink ? (t.types[entry.drinkType] ?? t.aDrink) : t.aWater);
     setText(row.more, [isDrink ? t.standard(number(entry.standardDrinkEstimate ?? 1)) : entry.amountOz && volume(entry.amountOz, units()), isDerived && t.sources.bottle].filter(Boolean).join(' · '));
-    show(row.change1, !isDerived);
+    show(row.pencil, !isDerived);
     const which = `${row.what.textContent}, ${clock(entry.at)}`;
-    row.change1.setAttribute('aria-label', `${t.edit}: ${which}`);
-    row.remove.setAttribute('aria-label', `${isDerived ? t.exclude : t.delete}: ${which}`);
-    row.remove.title = isDerived ? t.exclude : t.delete;
+    row.pencil.setAttribute('aria-label', `${t.edit}: ${which}`);
+    row.bin.setAttribute('aria-label', `${isDerived ? t.exclude : t.delete}: ${which}`);
+    row.bin.title = isDerived ? t.exclude : t.delete;
   });
 
   return {

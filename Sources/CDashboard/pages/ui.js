@@ -59,8 +59,13 @@ export function dialog(title, content, { save = t.save, cancel = t.cancel, onsav
   const before = document.activeElement;
   const error = h('p', { class: 'error', role: 'alert', hidden: true });
   const close = () => box.close();
+  let isBusy = false;
   const form = h('form', { novalidate: true, onsubmit: async (event) => {
     event.preventDefault();
+    // Pressed twice on a slow line it is done once.
+    if (isBusy) return;
+    isBusy = true;
+    form.setAttribute('aria-busy', 'true');
     try {
       await onsave?.(form);
       close();
@@ -70,6 +75,9 @@ export function dialog(title, content, { save = t.save, cancel = t.cancel, onsav
       form.querySelector('[aria-invalid]')?.removeAttribute('aria-invalid');
       const field = form.querySelector('input, select');
       if (field) { field.setAttribute('aria-invalid', 'true'); field.focus(); }
+    } finally {
+      isBusy = false;
+      form.removeAttribute('aria-busy');
     }
   } }, content, error,
   h('div', { class: 'actions' },

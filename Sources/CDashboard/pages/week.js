@@ -24,6 +24,8 @@ export function week(choose) {
   let marked = null;
 
   async function load(currentDay) {
+    // Whoever looks at the week of today sees the next one when that begins.
+    if (currentDay && currentDay !== today && days.some((each) => each.day === today)) first = null;
     if (currentDay) today = currentDay;
     const answer = await get(`/history${query({ week: first ?? today })}`);
     days = answer.days;

@@ -15,7 +15,8 @@ struct Rights: Sendable {
     /// A token was shown, and not only a browser's cookie: the caller knows what it is good for.
     var isBearer = false
 
-    func scope(for person: String) -> Scope? { keys[person]?.scope ?? otherwise }
+    /// Who was let in with less may do here what they could do without: a cookie takes nothing away.
+    func scope(for person: String) -> Scope? { [keys[person]?.scope, otherwise].compactMap(\.self).max() }
 
     /// Whose days the caller may look at. Who administers the first person's day sees to the household.
     /// - Parameter people: in their order.

@@ -248,7 +248,7 @@ actor StateFeed {
         let desk = try desk()
         let (newest, forgotten) = try desk.store.toldPlaces()
         // One that was never given: of a store that stood in this one's place.
-        guard lastID <= max(newest, said) else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
+        guard 0...max(newest, said, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
         let recorded = try desk.store.told(after: lastID, through: said).map { Notice($0.decision, now: desk.now) }
         let known = Set(recorded.map(\.place))
         let all = (recorded + justSaid.filter { $0.place > lastID && !known.contains($0.place) }).sorted { $0.place < $1.place }

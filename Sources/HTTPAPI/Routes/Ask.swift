@@ -20,6 +20,13 @@ struct Ask: Sendable {
     /// The person's desk, as far as it is this caller's business.
     func desk() throws -> TrackerDesk { try person.desk().seeing(waterline: seesWaterline) }
 
+    /// A name may be given to somebody else while a page of theirs is open: whoever says whose day is meant reads and changes no other.
+    /// - Parameter meant: what stays of that person (`/people`); `nil` where nothing is said.
+    func checkWhose(_ meant: String?) throws {
+        guard let meant else { return }
+        guard try person.desk().store.profile()?.userID == meant else { throw HTTPProblem.missing("The day that is meant is not called that here any more.") }
+    }
+
     /// A part of the path, by its name in the route.
     func part(_ name: String) throws -> String {
         guard let part = visit.parameters.get(name)?.removingPercentEncoding, !part.isEmpty, part.utf8.count <= 256 else {

@@ -43,6 +43,13 @@ struct Door: RouterMiddleware {
     private func admit(_ request: Request, _ visit: inout Visit) throws {
         // The first `Host` became the authority. Which of several a proxy before us believed nobody knows (RFC 9112, 3.2).
         guard request.headers[values: .host].isEmpty else { throw HTTPProblem(.badRequest, "severalHosts", "The request names its host more than once.") }
+        // Nobody takes a body apart here that was packed in another way than HTTP's own: read as it comes it would mean something else.
+        guard request.headers[values: .transferEncoding].allSatisfy({ $0.lowercased() == "chunked" }) else {
+            throw HTTPProblem(.notImplemented, "transferEncoding", "Transfer-Encoding can be \"chunked\" only.", headers: [.connection: "close"])
+        }
+        guard request.headers[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
+            throw HTTPProblem(.unsupportedMediaType, "contentEncoding", "A body is to be sent as it is, without Content-Encoding.", headers: [.connection: "close", .acceptEncoding: "identity"])
+        }
         let authority = request.head.authority ?? ""
         let isHandedOn = request.headers.contains { [.xForwardedFor, .xForwardedHost, .forwarded, .xRealIP, .via].contains($0.name) }
         let isOwn = isPrivate || visit.remote.map { PeerPlaces.name(of: $0) == nil } == true
@@ -157,6 +164,8 @@ extension HTTPField.Name {
     static let referrerPolicy = Self("Referrer-Policy")!
     static let crossOriginOpenerPolicy = Self("Cross-Origin-Opener-Policy")!
     static let idempotencyKey = Self("Idempotency-Key")!
+    /// Whose day is meant, by what stays of it (`/people`): the name in the path may be somebody else's by now.
+    static let waterhDay = Self("Waterh-Day")!
     static let idempotentReplayed = Self("Idempotent-Replayed")!
     static let lastEventID = Self("Last-Event-ID")!
 }

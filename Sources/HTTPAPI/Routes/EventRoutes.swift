@@ -6,7 +6,8 @@ import NIOCore
 enum EventRoutes {
     static func add(to table: RouteTable) {
         table.stream("events") { ask in
-            try ask.allowQuery(["fields", "shows", "looks", "after"])
+            try ask.allowQuery(["fields", "shows", "looks", "after", "whose"])
+            try ask.checkWhose(ask.query("whose"))
             // Who listens is told of reminders, which count as told then, and holds the bottle.
             guard !ask.visit.isOfOtherPage || ask.visit.rights.isBearer else {
                 throw HTTPProblem(.forbidden, "otherOrigin", "A page of another origin may not listen here.")
@@ -14,7 +15,9 @@ enum EventRoutes {
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 { throw HTTPProblem.wrong("fields", "\"fields\" names 1 to 64 keys of the state, session or notify, with commas between.") }
             // A browser says it only when it comes back by itself; a page that begins anew says it in the address.
-            let lastID = (ask.request.headers[.lastEventID] ?? ask.query("after")).flatMap { Int64($0) }
+            let last = ask.request.headers[.lastEventID] ?? ask.query("after")
+            // What is no number was never given here.
+            let lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
             let (person, feed, channel, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.isLocal)
             let token = ask.visit.rights.keys[person.name]?.token
             let showsNotifications = try ask.queryIs("shows", "notifications")

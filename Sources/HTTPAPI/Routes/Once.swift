@@ -37,7 +37,7 @@ enum Once {
     static func answer(_ ask: Ask, _ way: Way, asking what: [UInt8], _ act: @Sendable (TrackerDesk) async throws -> Answer) async throws -> Answer {
         var desk = try ask.desk()
         guard let key = try key(of: ask.request) else { return try await act(desk) }
-        let errand = Errand(key: key, asking: Array("\(ask.request.method.rawValue) \(ask.request.head.path ?? "") ".utf8) + what, at: desk.context.now)
+        let errand = Errand(key: key, asking: Array("\(ask.request.method.rawValue) \(place(of: ask.request)) ".utf8) + what, at: desk.context.now)
         let name = [ask.person.name, key]
         if let known = try replay(errand, desk, way, name) { return known }
         if way != .stored {
@@ -61,6 +61,14 @@ enum Once {
             guard let known = try replay(errand, desk, way, nil) else { throw isUnderWay }
             return known
         }
+    }
+
+    /// What is asked for, without whose it is: the key is noted in that person's store, and the same tap may come again under another name of theirs.
+    private static func place(of request: Request) -> String {
+        let path = request.head.path ?? ""
+        let named = "\(RouteTable.base)/people/"
+        guard path.hasPrefix(named) else { return path }
+        return RouteTable.base + path.dropFirst(named.count).drop { $0 != "/" }
     }
 
     /// The request's own name, where it has one.

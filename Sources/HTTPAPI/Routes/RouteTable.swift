@@ -101,7 +101,9 @@ final class RouteTable {
                 throw HTTPProblem.missing("There is nobody of that name here.")
             }
             try visit.check(scope, for: person.name)
-            return try await answer(Ask(request: request, visit: visit, person: person))
+            let ask = Ask(request: request, visit: visit, person: person)
+            try ask.checkWhose(request.headers[.waterhDay])
+            return try await answer(ask)
         }
     }
 

@@ -7,7 +7,7 @@ extension TrackerStore {
     public func logDrink(ml: Int, at instant: Instant? = nil, _ context: WriteContext) throws -> StoredDrink {
         let instant = instant ?? context.now
         try Self.refuse(ml: ml)
-        try Self.refuse(instant: instant, now: context.now)
+        try Self.refuse(instant: instant, now: context.now, in: context.zone)
         return try write { db in
             let day = try dayCalendar(context.zone, db).day(of: instant)
             try db.execute(sql: """
@@ -32,8 +32,9 @@ extension TrackerStore {
         if let ml { try Self.refuse(ml: ml) }
         return try write { db in
             let old = try found(name, db)
-            let moved = try time.map { try Self.moment($0, in: old, dayCalendar((try? Zone(old.zone)) ?? context.zone, db)) } ?? instant
-            if let moved { try Self.refuse(instant: moved, now: context.now) }
+            let place = (try? Zone(old.zone)) ?? context.zone
+            let moved = try time.map { try Self.moment($0, in: old, dayCalendar(place, db)) } ?? instant
+            if let moved { try Self.refuse(instant: moved, now: context.now, in: time == nil ? context.zone : place) }
             let newInstant = moved ?? old.at
             // An untouched time keeps its frozen day, whatever zone we are in by now; so does one that was put right within its day.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
@@ -122,10 +123,12 @@ extension TrackerStore {
         }
     }
 
-    static func refuse(instant: Instant, now: Instant) throws {
+    /// - Parameter zone: of the clock that the refusal names the time by.
+    static func refuse(instant: Instant, now: Instant, in zone: Zone) throws {
         if !instant.isSupported { throw Refusal("timeRange", UnsupportedInstant(instant: instant).description) }
         guard instant <= now else {
-            throw Refusal("notInTheFuture", "\(instant) lies in the future: a drink is logged when it has been drunk.")
+            let wall = zone.wall(at: instant)
+            throw Refusal("notInTheFuture", "\(wall.dateText) \(wall.timeText.prefix(5)) lies in the future: a drink is logged when it has been drunk.")
         }
     }
 }

@@ -74,7 +74,7 @@ extension TrackerStore {
     /// Dates a record by hand: it counts from now on, and no reading and no poll moves it any more.
     /// - Throws: `Refusal` where there is no such record, or it is none that waits for a date.
     public func dateRecord(_ id: Int64, at instant: Instant, _ context: WriteContext) throws -> StoredDrink {
-        try Self.refuse(instant: instant, now: context.now)
+        try Self.refuse(instant: instant, now: context.now, in: context.zone)
         return try write { db in
             guard let row = try Row.fetchOne(db, sql: """
                 SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle WHERE r.id = ?

@@ -124,6 +124,30 @@ class History(PageCase):
             self.rows_say(*then)
         self.says(".day-sum", "361 ml of 2,500 ml")
 
+    def test_who_looks_at_today_goes_on_with_it_when_the_next_day_begins(self):
+        """An adversary's finding: past the day's boundary the page stayed at the last week, and called it this one."""
+        marked = lambda: self.script("return [...document.querySelectorAll('.bar[aria-pressed=true], .month-day[aria-pressed=true]')].map(each => each.dataset.day)")
+        begun = lambda: self.script("return [...document.querySelectorAll('.is-today')].map(each => each.dataset.day)")
+        tracker("settings", "set", "day.zone", "Pacific/Pago_Pago")
+        before = tracker("status")["dayKey"]
+        self.show()
+        self.until(lambda: marked() == [before, before], "today is not chosen")
+        # East of the date line it is tomorrow, or the day after.
+        tracker("settings", "set", "day.zone", "Pacific/Kiritimati")
+        after = tracker("status")["dayKey"]
+        self.assertGreater(after, before)
+        self.until(lambda: marked() == [after, after] and begun() == [after, after], "the page stays at the day before")
+        # Who looks at another day stays there.
+        self.click("[aria-label='Previous week']")
+        self.until(lambda: marked()[:1] != [after] or len(marked()) == 1, "the week before is not shown")
+        self.click(".bar")
+        chosen = marked()[0]
+        self.assertLess(chosen, before)
+        tracker("settings", "set", "day.zone", "Pacific/Pago_Pago")
+        tracker("log", 111)
+        self.until(lambda: begun() in ([], [before]) , "the day before has not begun again")
+        self.assertEqual(marked()[0], chosen)
+
     def test_a_time_put_right_after_a_journey_is_of_the_clock_where_it_was_drunk(self):
         """An adversary's finding: 21:30 of New York put right to 21:00 in Berlin moved by six hours."""
         tracker("settings", "set", "day.zone", "America/New_York")

@@ -75,6 +75,15 @@ class Notices(PageCase):
             tracker("log", amount)
         self.gone(REMINDER)
 
+    def test_that_the_goal_is_reached_goes_when_it_is_not(self):
+        """An adversary's finding: "Goal Reached!" stood beside 2,000 of 2,500 ml after a drink was taken back, and all the next day."""
+        self.show()
+        for amount in (2000, 500):
+            tracker("log", amount)
+        self.wait(".notice[data-kind=hydration-goal-reached]")
+        tracker("undo")
+        self.gone(".notice[data-kind=hydration-goal-reached]")
+
     def test_a_nudge_is_felt_and_logs_one_water(self):
         for path, ready in (("/waterline", ".session-card"), ("/watch", ".watch-litres")):
             with self.subTest(path=path):

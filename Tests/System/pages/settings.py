@@ -115,6 +115,57 @@ class Settings(PageCase):
         self.button("Revoke", "dialog")
         self.until(lambda: "kitchen script" not in open_tokens(), "revoked")
 
+    def test_a_phone_that_may_not_set_a_goal_is_not_asked_for_one(self):
+        """An adversary's finding: it came to the first visit's form, whose buttons were both refused."""
+        tracker("purge", "--yes")
+        self.before_each_page("""
+            const real = fetch;
+            window.fetch = async (path, options) => {
+              const answer = await real(path, options);
+              if (!String(path).endsWith('/api/v1/people')) return answer;
+              const all = await answer.json();
+              for (const one of all.people) one.scope = 'log';
+              return new Response(JSON.stringify(all), { status: 200, headers: { 'Content-Type': 'application/json' } });
+            };""")
+        self.open("/", ".page-today .vessel")
+        self.click(".vessel")
+        self.totals(250)
+        self.assertFalse(self.driver.current_url.endswith("/welcome"))
+
+    def test_every_rule_is_said_in_german_too(self):
+        """An adversary's finding: "Zahl von 0 bis 6 o'clock", and fifty others in English."""
+        self.show()
+        self.script("localStorage.setItem('waterh.language', '\"de\"')")
+        self.show()
+        said = self.driver.execute_async_script("""
+            const done = arguments[0];
+            Promise.all([import('/texts.js'), fetch('/api/v1/settings/catalogue').then(answer => answer.json())])
+              .then(([{ said }, entries]) => done(entries.map(({ name, rule }) => [name, rule, said(rule)])));""")
+        self.assertGreater(len(said), 60)
+        for name, rule, german in said:
+            self.assertNotEqual(german, rule, name)
+            for word in (" must ", " unset", " from ", "o'clock", "hours", "steps"):
+                self.assertNotIn(word, german, name)
+
+    def test_what_is_pressed_twice_on_a_slow_line_is_done_once(self):
+        """An adversary's finding: two tokens were made, and nobody ever saw the first one's secret."""
+        self.show()
+        self.script("""
+            const real = fetch; window.held = []; window.posts = 0;
+            window.fetch = async (path, options) => {
+              if (options?.method === 'POST') { posts += 1; await new Promise((resolve) => held.push(resolve)); }
+              return real(path, options);
+            };""")
+        self.button("New token")
+        self.type("dialog input[type=text]", "pressed twice")
+        self.script("const make = document.querySelector('dialog button[type=submit]'); make.click(); make.click();")
+        self.until(lambda: self.script("return window.posts") == 1, "nothing is sent")
+        self.script("document.querySelector('dialog button[type=submit]').click(); for (const go of held) go();")
+        self.wait("dialog input.secret")
+        self.button("Close", "dialog:has(input.secret)")
+        self.assertEqual(self.script("return window.posts"), 1)
+        self.assertEqual([each["label"] for each in tracker("token", "list")["tokens"]].count("pressed twice"), 1)
+
     def test_reset_today_asks_first(self):
         tracker("log", 500)
         self.show()

@@ -299,6 +299,21 @@ class Today(PageCase):
         state = tracker("status")["waterline"]
         self.assertEqual((state["drinks"], state["waters"]), (1, 1))
 
+    def test_a_tap_whose_answer_does_not_say_which_drink_it_was_offers_no_undo(self):
+        """An adversary's finding: the service was killed before it had kept its answer, and Undo took back what somebody else had logged since."""
+        self.show()
+        self.script("""
+            const real = fetch;
+            window.fetch = async (path, options) => {
+              const answer = await real(path, options);
+              if (options?.method !== 'POST') return answer;
+              const { drink: _, ...rest } = await answer.json();
+              return new Response(JSON.stringify(rest), { status: answer.status, headers: { 'Content-Type': 'application/json' } });
+            };""")
+        self.click(".vessel")
+        self.says(".toast span", "250 ml logged")
+        self.assertEqual([each.get_attribute("aria-label") for each in self.all(".toast button")], ["Close"])
+
     def test_every_change_that_can_be_taken_back_has_words_in_both_languages(self):
         self.show()
         for language, wanted in (("en", "the reset of 2 drinks"), ("de", "Leeren des Tages (2 Einträge)")):

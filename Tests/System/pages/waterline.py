@@ -133,6 +133,30 @@ class Waterline(PageCase):
         self.click(".timeline button[aria-label^=Delete]")
         self.until(lambda: self.state()["drinks"] == 0, "the entry")
 
+    def test_what_is_deleted_leaves_the_timeline_and_every_other_entry_stands_there_once(self):
+        """An adversary's finding: the row stayed, and from then on every entry stood there twice: a part of the row was called as what takes a row away."""
+        self.start()
+        tracker("drink")
+        tracker("water")
+        self.until(lambda: len(self.all(".timeline li")) == 2, "two entries")
+        self.click(".timeline li[data-type=alcohol] button[aria-label^=Delete]")
+        self.until(lambda: self.script("return [...document.querySelectorAll('.timeline li')].map(each => each.dataset.type)") == ["water"], "one entry is left")
+        tracker("drink")
+        self.until(lambda: len(self.all(".timeline li")) == 2, "two entries again")
+        tracker("undo")
+        self.until(lambda: len(self.all(".timeline li")) == 1, "what was taken back is gone")
+        self.assertEqual([each.text for each in self.all(".toast.problem")], [])
+
+    def test_an_emptied_time_is_asked_for(self):
+        self.start()
+        tracker("drink")
+        self.wait(".timeline li")
+        self.click(".timeline button[aria-label^=Edit]")
+        self.script("document.querySelector('dialog input[type=time]').value = ''")
+        self.button("Save", "dialog")
+        self.says("dialog .error", "It must be a time like 14:05.")
+        self.button("Cancel", "dialog")
+
     def test_end_asks_shows_the_summary_and_done_seals_it(self):
         self.start()
         tracker("drink")

@@ -1,0 +1,64 @@
+// Was der Dienst verweigert und welche Regel für eine Einstellung gilt, auf Deutsch: Muster seiner englischen Sätze.
+const komma = (zahl) => zahl.replace('.', ',');
+const einheit = (wort) => ({ "o'clock": 'Uhr', hours: 'Stunden', seconds: 'Sekunden', minutes: 'Minuten', days: 'Tagen', drinks: 'Getränken', glasses: 'Gläsern', percent: 'Prozent' })[wort] ?? wort;
+const mitEinheit = (wort) => (wort ? ` ${einheit(wort)}` : '');
+const oderNichts = (ende) => (ende ? ', oder nicht gesetzt' : '');
+
+export default [
+  // Regeln der Einstellungen.
+  [/^It must be true or false\.$/, 'Es muss an oder aus sein.'],
+  [/^It must be a full hour from (\d+) to (\d+), or unset\.$/, 'Es muss eine volle Stunde von $1 bis $2 sein, oder nicht gesetzt.'],
+  [/^It must be a time from (\S+) to (\S+) in steps of 15 minutes(, or unset)?\.$/, (_, von, bis, ende) => `Es muss eine Zeit von ${von} bis ${bis} in Schritten von 15 Minuten sein${oderNichts(ende)}.`],
+  [/^It must be (?:a whole number|a number) from (\S+) to ([\d.]+)(?: (\S+?))?(?: in steps of ([\d.]+))?\.$/, (_, von, bis, wort, schritt) =>
+    `Es muss eine Zahl von ${komma(von)} bis ${komma(bis)}${mitEinheit(wort)} sein${schritt ? `, in Schritten von ${komma(schritt)}` : ''}.`],
+  [/^It must be (\d+) to (\d+) glasses\.$/, 'Es müssen $1 bis $2 Gläser sein.'],
+  [/^It must be 1 to 12 amounts from 1 to 2000 ml, with commas between\.$/, 'Es müssen 1 bis 12 Mengen von 1 bis 2000 ml sein, mit Kommas dazwischen.'],
+  [/^It must be one of ([\d., ]*\d)(?: ([a-z]+))?\.$/, (_, werte, wort) => `Es muss eines von diesen sein: ${werte}${mitEinheit(wort)}.`],
+  [/^It must be one of (.+)\.$/, 'Es muss eines von diesen sein: $1.'],
+  [/^It must be ml, l or oz, or unset\.$/, 'Es muss ml, l oder oz sein, oder nicht gesetzt.'],
+  [/^It must be u8 or u16be, or unset to follow the dialect\.$/, 'Es muss u8 oder u16be sein; nicht gesetzt folgt es der Art der Einträge.'],
+  [/^It must be an IANA time zone such as Europe\/Berlin, or "system"\.$/, 'Es muss eine IANA-Zeitzone wie Europe/Berlin sein, oder „system“.'],
+  [/^It must be a name of 1 to 64 printable characters, or unset\.$/, 'Es muss ein Name von 1 bis 64 druckbaren Zeichen sein, oder nicht gesetzt.'],
+  [/^It must be 1 to 4096 visible ASCII characters without blanks, or unset\.$/, 'Es müssen 1 bis 4096 sichtbare ASCII-Zeichen ohne Leerzeichen sein, oder nicht gesetzt.'],
+  [/^It must be the id of one of your presets, or unset\.$/, 'Es muss eine deiner Vorlagen sein, oder nicht gesetzt.'],
+  [/^It must be the whole path of a (folder|file) that begins with \/, or unset\.$/, (_, was) => `Es muss der ganze Pfad ${was === 'folder' ? 'eines Ordners' : 'einer Datei'} sein, der mit / beginnt, oder nicht gesetzt.`],
+  [/^It must be an address and a port, such as (\S+)\.$/, 'Es müssen eine Adresse und ein Port sein, etwa $1.'],
+  [/^It must be an address that begins with (\S+) or (\S+), without user and password(?: \((\S+) and (\S+) hold them\))?, or unset\.$/, (_, eine, andere, name, wort) =>
+    `Es muss eine Adresse sein, die mit ${eine} oder ${andere} beginnt, ohne Benutzer und Passwort${name ? ` (dafür sind ${name} und ${wort})` : ''}, oder nicht gesetzt.`],
+  [/^It must be mailto: with an address, or an address that begins with https:\/\/, or unset\.$/, 'Es muss mailto: mit einer Adresse sein, oder eine Adresse, die mit https:// beginnt, oder nicht gesetzt.'],
+  [/^It must be a topic of 1 to 64 printable characters without \+, # and without \/ at its ends\.$/, 'Es muss ein Thema von 1 bis 64 druckbaren Zeichen sein, ohne + und # und ohne / am Anfang oder Ende.'],
+  [/^It belongs to a person's day or to the service: one bottle cannot have its own\.$/, 'Es gehört zum Tag einer Person oder zum Dienst: eine Flasche kann kein eigenes haben.'],
+  [/^"(.+)" names a file or folder of the machine where the service runs: it is set there only\.$/, '„$1“ nennt eine Datei oder einen Ordner auf der Maschine des Dienstes: es wird nur dort gesetzt.'],
+
+  // Getränke.
+  [/^(\d+) ml is outside the range of one drink: (\d+)-(\d+) ml\.$/, '$1 ml ist keine Menge eines Getränks: $2–$3 ml.'],
+  [/^"?(.+?)"? lies in the future: a drink is logged when it has been drunk\.$/, '$1 liegt in der Zukunft: ein Getränk wird eingetragen, wenn es getrunken ist.'],
+  [/^There is no drink (?:".*"|\S+)\.$/, 'Dieses Getränk gibt es nicht mehr.'],
+  [/^Something was changed after this was asked for, so nothing was taken back: (.+)\.$/, 'Danach wurde noch etwas geändert, darum wurde nichts zurückgenommen: $1.'],
+  [/^This computer's clock says (\S+), but the store has received something at (\S+): nothing is dated by it\.$/, 'Die Uhr dieses Rechners sagt $1, aber um $2 kam schon etwas an: nach ihr wird nichts datiert.'],
+
+  // Waterline.
+  [/^There is no active session\. Start one first\.$/, 'Es läuft kein Abend. Beginne zuerst einen.'], [/^There was no session yet\.$/, 'Es gab noch keinen Abend.'], [/^There is no ended session\.$/, 'Kein Abend ist beendet.'],
+  [/^There is no entry ".*"\.$/, 'Diesen Eintrag gibt es nicht mehr.'],
+  [/^A water's volume must be more than 0 and at most 100 oz\.$/, 'Ein Wasser hat mehr als 0 und höchstens 100 oz.'],
+  [/^A preset's name must have 1 to 64 printable characters\.$/, 'Der Name einer Vorlage hat 1 bis 64 druckbare Zeichen.'], [/^There already is a preset named "(.+)"\.$/, 'Eine Vorlage „$1“ gibt es schon.'],
+  [/^A preset's size must be more than 0 and at most 100 oz\.$/, 'Die Größe einer Vorlage ist mehr als 0 und höchstens 100 oz.'], [/^A preset's strength must be 0 to 100 percent by volume\.$/, 'Die Stärke einer Vorlage ist 0 bis 100 Prozent.'],
+  [/^There is no preset ".*"\.$/, 'Diese Vorlage gibt es nicht mehr.'],
+  [/^(?:A backup holds Waterline, which|Waterline) is not shown beyond the machine it runs on\. The configuration can switch that on\.$/, 'Waterline wird nur auf der Maschine des Dienstes gezeigt. Seine Konfiguration kann das ändern.'],
+
+  // Wer darf, und was gerade nicht geht.
+  [/^That needs the right "(.+)", which you were not given\.$/, 'Dafür braucht es das Recht „$1“, das du nicht hast.'],
+  [/^Only who was let in may look from another machine: with a token, or a browser that was paired\.$/, 'Von einer anderen Maschine aus sieht nur, wer eingelassen wurde: mit einem Schlüssel, oder ein gekoppelter Browser.'],
+  [/^Only who was let in may change anything: with a token, or a browser that was paired\.$/, 'Ändern darf nur, wer eingelassen wurde: mit einem Schlüssel, oder ein gekoppelter Browser.'],
+  [/^This token is not known here, or was taken back\.$/, 'Dieser Schlüssel ist hier nicht bekannt, oder er wurde entzogen.'], [/^There is no such token that is still valid\.$/, 'Einen solchen gültigen Schlüssel gibt es nicht.'],
+  [/^There is nobody (?:of that name )?here(?: any more)?\.$/, 'So heißt hier niemand.'], [/^The day that is meant is not called that here any more\.$/, 'Der Tag, um den es geht, heißt hier nicht mehr so.'],
+  [/^The same is under way\.$/, 'Das geschieht gerade schon.'],
+  [/^This was begun, and the service ended before it could say whether it was done\..*$/, 'Das war begonnen, und der Dienst endete, bevor er sagen konnte, ob es geschehen ist. Sieh nach, und versuch es sonst noch einmal.'],
+  [/^This Idempotency-Key was used for something else before\.$/, 'Unter diesem Namen wurde schon um etwas anderes gebeten.'],
+  [/^This notification is more than a day old: its buttons do nothing any more\.$/, 'Diese Mitteilung ist mehr als einen Tag alt: ihre Knöpfe tun nichts mehr.'], [/^There is no such notification here any more: nothing was done\.$/, 'Diese Mitteilung gibt es hier nicht mehr: nichts ist geschehen.'],
+  [/^(?:No service polls this day's bottles|Nothing polls a bottle here)\.$/, 'Hier fragt niemand eine Flasche ab.'], [/^No bottle is known as "(.+)"\.$/, 'Eine Flasche „$1“ ist nicht bekannt.'],
+  [/^"(.+)" already is another bottle with a history of its own\.(?: Choose another name\.)?$/, '„$1“ heißt schon eine andere Flasche mit eigenen Einträgen.'],
+  [/^Too many follow the events already\. Try again in a minute\.$/, 'Zu viele sehen schon zu. Versuch es in einer Minute noch einmal.'], [/^Two other files are coming in at this moment\. Try again in a minute\.$/, 'Gerade kommen schon zwei Dateien an. Versuch es in einer Minute noch einmal.'],
+  [/^The (?:file|body) may have (\d+) bytes at most\.$/, 'Es dürfen höchstens $1 Bytes sein.'], [/^There is no (?:space|place) for (?:the file|what was sent|a copy).*$/, 'Dafür ist auf der Maschine des Dienstes kein Platz.'],
+  [/^(\d+) browsers get notifications already: .*$/, '$1 Browser bekommen schon Mitteilungen: schalte sie in einem aus, der sie nicht mehr braucht.'],
+];
