@@ -141,6 +141,19 @@ import TrackerCore
         }
     }
 
+    /// An adversary's finding: a phone's drinks of 2099 were taken in, and counted there.
+    @Test func aSampleThatLiesMoreThanADayAheadIsRefusedWithItsFile() throws {
+        let store = try TrackerStore(inMemory: "Etc/UTC")
+        let now = try context("2026-02-03T18:00:00Z")
+        let soon = HealthSample(at: now.now.advanced(seconds: 86_400), ml: 100)
+        var late = HealthSample(at: now.now.advanced(seconds: 86_401), ml: 100)
+        #expect(throws: Refusal.self) { try store.importSamples([soon, late], now) }
+        #expect(try store.allDrinks().isEmpty)
+        // A drink of ours was dated when it was written: this machine's clock may be the wrong one.
+        late.uuid = "a-key-of-ours"
+        #expect(try store.importSamples([soon, late], now).added == 2)
+    }
+
     /// An adversary's finding: drinks of a store that knows the bottle by its new address, imported into one that knows it by both, counted once more
     /// when the bottle delivered them itself.
     @Test(arguments: [true, false]) func aDrinkUnderTheBottlesOtherNameCountsOnceWhereItWasImported(isCorrected: Bool) throws {

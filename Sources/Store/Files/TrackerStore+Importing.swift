@@ -43,6 +43,7 @@ extension TrackerStore {
             var table = try ImportTable(db)
             try db.inTransaction(.deferred) {
                 try produce { sample in
+                    try Self.refuseAhead(sample, context)
                     if sample.ml > 0 { try table.add(sample) } else { outcome.empty += 1 }
                 }
                 return .commit
@@ -55,6 +56,12 @@ extension TrackerStore {
             }
             return outcome
         }
+    }
+
+    /// Clocks differ, and so do zones: a day ahead is let pass, as a bottle's is. What is ours was dated when it was written, perhaps by a clock that was right.
+    private static func refuseAhead(_ sample: HealthSample, _ context: WriteContext) throws {
+        guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > RecordResolver.aheadSeconds else { return }
+        throw Refusal("notInTheFuture", "A sample of the file is of \(sample.at), more than a day from now: nothing of the file was taken in. Put its date right, or this machine's clock.")
     }
 
     /// Imports samples that are at hand; the same as those that come one after the other.
