@@ -104,6 +104,14 @@ import TrackerDesk
         }
     }
 
+    /// An adversary's finding: a proxy's rule for `/api/v1/tokens` could be gone round.
+    @Test(arguments: ["/api/v1//state", "//api/v1/state", "/api//v1/state"]) func anEmptyPartOfAPathIsNotReadOver(path: String) async throws {
+        try await ServedHousehold.serve { house async throws in
+            #expect(try await house.ask("GET", path).status == 404)
+            #expect(try await house.ask("GET", "/api/v1/history?day=2026-06-15&x=//").code == "unknownParameter")
+        }
+    }
+
     /// The first of them used to count, whatever a proxy before us had believed.
     @Test(arguments: [("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", "")])
     func aRequestNamesItsHostOnce(first: String, second: String) async throws {

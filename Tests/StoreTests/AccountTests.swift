@@ -141,12 +141,12 @@ import TrackerCore
         }
     }
 
-    /// An adversary's finding: a phone's drinks of 2099 were taken in, and counted there.
-    @Test func aSampleThatLiesMoreThanADayAheadIsRefusedWithItsFile() throws {
+    /// An adversary's finding: a phone's drink of the afternoon counted at noon, and one of 2099 was taken in.
+    @Test func aSampleThatIsStillToComeIsRefusedWithItsFile() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let now = try context("2026-02-03T18:00:00Z")
-        let soon = HealthSample(at: now.now.advanced(seconds: 86_400), ml: 100)
-        var late = HealthSample(at: now.now.advanced(seconds: 86_401), ml: 100)
+        let soon = HealthSample(at: now.now.advanced(seconds: 600), ml: 100)
+        var late = HealthSample(at: now.now.advanced(seconds: 601), ml: 100)
         #expect(throws: Refusal.self) { try store.importSamples([soon, late], now) }
         #expect(try store.allDrinks().isEmpty)
         // A drink of ours was dated when it was written: this machine's clock may be the wrong one.

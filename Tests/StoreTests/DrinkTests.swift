@@ -96,7 +96,9 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     @Test func aTimePutRightThatIsStillToComeIsRefused() throws {
         let now = try context("2026-02-03T22:50:00Z", zone: "Europe/Berlin")
         let logged = try store.logDrink(ml: 250, now)
-        #expect(throws: Refusal.self) { try store.editDrink("d\(logged.number)", time: TimeOfDay("00:10"), now) }
+        let refusal = #expect(throws: Refusal.self) { try store.editDrink("d\(logged.number)", time: TimeOfDay("00:10"), now) }
+        #expect(refusal?.sentence == "00:10 is before 04:00: on this day that is the morning after, and lies in the future.")
+        #expect(throws: Refusal.self) { try store.editDrink("d\(logged.number)", time: TimeOfDay("23:55"), now) }
     }
 
     @Test func aDrinkOfAnOlderBoundaryKeepsNearItsTimeAndItsDay() throws {

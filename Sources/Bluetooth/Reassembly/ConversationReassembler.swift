@@ -37,6 +37,18 @@ public struct ConversationReassembler {
         }
     }
 
+    /// Whether ACL data is one whole value of an LE connection with nothing under way in that direction: `skipsValues` leaves it out, and whoever reads for discovery
+    /// only is through with most of a long capture by this question.
+    public mutating func leavesOut(acl bytes: RawSpan, adapter: UInt32, direction: TrafficDirection) -> Bool {
+        guard skipsValues, bytes.byteCount > 8, bytes.u16(0) >> 12 & 3 != 1, Int(bytes.u16(2)) + 4 == bytes.byteCount, Int(bytes.u16(4)) + 8 == bytes.byteCount,
+            bytes.u16(6) == 4, bytes.u8(8) == ATTOpcode.notification.rawValue || bytes.u8(8) == ATTOpcode.indication.rawValue,
+            let slot = table.find(ConnectionTable.key(adapter: adapter, handle: UInt32(bytes.u16(0) & 0x0FFF)))
+        else { return false }
+        // One question after the other: a connection as a whole would be copied.
+        guard table.slots[slot].hasTraffic, !table.slots[slot].isClassic, table.slots[slot].tangle == nil else { return false }
+        return direction == .sent ? !table.slots[slot].sent.isOpen : !table.slots[slot].received.isOpen
+    }
+
     /// Says what was left unfinished at the end of the capture.
     public mutating func finish(_ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
         for slot in table.open {

@@ -1,9 +1,10 @@
 // What cannot be taken back, or not easily: today, and everything.
 import { BASE, request, send } from './api.js';
-import { h } from './dom.js';
+import { h, show } from './dom.js';
 import { acceptState, ask } from './live.js';
 import { home } from './home.js';
 import { forgetAll } from './memory.js';
+import { scopeHere } from './people.js';
 import { t } from './texts.js';
 import { card, confirmThen, dialog, field, toast } from './ui.js';
 import { undo } from './drinks.js';
@@ -25,10 +26,13 @@ export function files() {
       toast(error.message);
     }
   } });
+  const backup = setting(t.backupTitle, t.backupHint, link('/backup', t.backupTitle));
+  // Only who may do everything gets one, and a link that is refused says nothing.
+  scopeHere().then((scope) => show(backup, scope === 'admin')).catch(() => {});
   return card(t.files, { class: 'group', 'data-group': 'files' },
     setting(t.exportTitle, t.exportHint, link('/export?format=csv', 'CSV'), link('/export?format=json', 'JSON'), link('/export?format=apple-health', 'Apple Health')),
     setting(t.importTitle, t.importHint, choose, h('button', { type: 'button', class: 'quiet', onclick: () => choose.click() }, t.importChoose)),
-    setting(t.backupTitle, t.backupHint, link('/backup', t.backupTitle)));
+    backup);
 }
 
 export function account() {

@@ -4,7 +4,7 @@ import { clock } from './format.js';
 import { home, mount, pathOf as bare } from './home.js';
 import { live, on, start, welcoming } from './live.js';
 import { notices } from './notices.js';
-import { maySetUp, people } from './people.js';
+import { people, scopeHere } from './people.js';
 import { watchQueue } from './queue.js';
 import { refusals } from './refused.js';
 import { language, t } from './texts.js';
@@ -130,9 +130,9 @@ on('state', ({ service }) => {
     // Not even for a moment how far behind a goal they are that nobody has set.
     main.replaceChildren();
     isAsking = true;
-    maySetUp().catch(() => true).then((may) => {
+    scopeHere().catch(() => 'admin').then((scope) => {
       isAsking = false;
-      if (may && pathOf() === '/') go('/welcome');
+      if (['control', 'admin'].includes(scope) && pathOf() === '/') go('/welcome');
       else openPage();
     });
   }

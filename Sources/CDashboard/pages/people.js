@@ -39,10 +39,10 @@ async function look() {
   return { all, meant, where: isSettled ? 'here' : 'unknown' };
 }
 
-/** Whether who is here may set a goal: not every phone that was let in may. */
-export async function maySetUp() {
+/** What who is here may do: not every phone that was let in may set a goal, or take a backup. */
+export async function scopeHere() {
   const { people: all, meant } = await get('/people', { isHouse: true });
-  return ['control', 'admin'].includes(all.find((one) => one.name === (person ?? meant))?.scope);
+  return all.find((one) => one.name === (person ?? meant))?.scope;
 }
 
 const go = (page) => location.replace(mount + page.replace(/\/$/, '') + (pathOf() === '/' ? '/' : pathOf()) + location.search);

@@ -37,7 +37,17 @@ export default [
   [/^Something was changed after this was asked for, so nothing was taken back: (.+)\.$/, 'Danach wurde noch etwas geändert, darum wurde nichts zurückgenommen: $1.'],
   [/^This computer's clock says (\S+), but the store has received something at (\S+): nothing is dated by it\.$/, 'Die Uhr dieses Rechners sagt $1, aber um $2 kam schon etwas an: nach ihr wird nichts datiert.'],
 
+  [/^The day must begin \(day\.boundaryHour\) no later than the first waking hour\.$/, 'Der Tag muss spätestens mit der ersten wachen Stunde beginnen (day.boundaryHour).'], [/^Waking must come before sleeping on the same date\.$/, 'Aufstehen muss vor dem Schlafen liegen.'],
+  [/^(.+) is before (\d\d):00: on this day that is the morning after, and lies in the future\.$/, '$1 liegt vor $2:00: an diesem Tag ist das der Morgen danach, also in der Zukunft.'],
+  [/^A sample of the file is of (\S+), which is still to come: .*$/, 'Ein Eintrag der Datei ist vom $1, und das kommt erst noch: nichts aus ihr wurde übernommen. Stell sein Datum richtig, oder die Uhr der Maschine des Dienstes.'],
+  [/^(?:Line (\d+): )?(?:The file is empty|The document has no element: the file is cut or not XML)\.$/, 'Die Datei ist leer oder abgeschnitten.'],
+  [/^(?:Line \d+: )?This is no health file: .*$/, 'Das ist keine Datei mit Getränken: sie beginnt weder mit <, [ oder {, noch mit einer Zeile, die ihre Spalten nennt.'],
+  [/^(?:This is not whole JSON|The JSON must be a list of drinks with startDate and value_ml|Entry \d+ of the list .*)\.?(?: Is the file cut\?)?$/, 'Das JSON ist keine ganze Liste von Getränken mit startDate und value_ml.'],
+  [/^This is a ZIP archive\. .*$/, 'Das ist ein ZIP-Archiv: pack es aus; in dem von Apple Health heißt die Datei apple_health_export/export.xml.'], [/^This is compressed by gzip: unpack it first\.$/, 'Das ist mit gzip gepackt: pack es erst aus.'], [/^This is a database, and no list of drinks\.$/, 'Das ist eine Datenbank und keine Liste von Getränken.'],
+  [/^Bottle not found: .*$/, 'Flasche nicht gefunden.'],
+
   // Waterline.
+  [/^The time must lie within the session\.$/, 'Die Zeit muss in den Abend fallen.'], [/^The estimate must be a number from 0\.1 to 10 standard drinks\.$/, 'Es müssen 0,1 bis 10 Standardgetränke sein.'],
   [/^There is no active session\. Start one first\.$/, 'Es läuft kein Abend. Beginne zuerst einen.'], [/^There was no session yet\.$/, 'Es gab noch keinen Abend.'], [/^There is no ended session\.$/, 'Kein Abend ist beendet.'],
   [/^There is no entry ".*"\.$/, 'Diesen Eintrag gibt es nicht mehr.'],
   [/^A water's volume must be more than 0 and at most 100 oz\.$/, 'Ein Wasser hat mehr als 0 und höchstens 100 oz.'],

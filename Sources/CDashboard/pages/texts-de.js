@@ -45,7 +45,7 @@ export default {
 
   streak: (tage) => (tage ? `${eins(tage, 'Tag', 'Tage')} in Folge` : 'Noch keine Serie'),
   week: 'Woche', month: 'Monat', previousWeek: 'Woche davor', nextWeek: 'Woche danach', previousMonth: 'Monat davor', nextMonth: 'Monat danach',
-  weekLabel: 'Tage der Woche', monthLabel: 'Tage des Monats', weekSum: (menge) => `${menge} in dieser Woche`, barsIn: { l: 'Säulen in Litern', oz: 'Säulen in Unzen' },
+  weekLabel: 'Tage der Woche', monthLabel: 'Tage des Monats', weekSum: (menge) => `${menge} in dieser Woche`, thatWeekSum: (menge) => `${menge} in jener Woche`, barsIn: { l: 'Säulen in Litern', oz: 'Säulen in Unzen' },
   ofGoal: (menge, ziel) => `${menge} von ${ziel}`, noDayYet: (tag) => `${tag}: kommt noch`,
   classes: { met: 'Ziel erreicht', partial: 'teilweise', none: 'nichts' },
 
@@ -221,8 +221,8 @@ export default {
     [/^Not this store's bottle$/, 'Nicht die Flasche dieses Tagebuchs'], [/^There is nothing to (?:undo|take back)\.$/, 'Es gibt nichts zurückzunehmen.'], [/^Nothing polls a bottle here\.$/, 'Hier fragt niemand eine Flasche ab.'],
     [/^Too many tries: wait (\d+) seconds\.$/, (_, sekunden) => `Zu viele Versuche: warte ${eins(Number(sekunden), 'Sekunde', 'Sekunden')}.`],
     [/^This code is not, or no longer, good\..*$/, 'Dieser Code gilt nicht, oder nicht mehr. Hol einen neuen, wo der Dienst läuft.'],
-    [/^This code has let somebody in already\..*$/, 'Mit diesem Code kam schon jemand herein. Warst du das und ging die Antwort verloren, dann hol einen neuen, wo der Dienst läuft, und nimm in der Liste der Tokens zurück, was niemand hat.'],
-    [/^This was done, and its answer held a secret.*$/, 'Es ist geschehen, und die Antwort enthielt ein Geheimnis, das nirgends aufgehoben wird. Ging sie verloren, dann versuch es noch einmal, und nimm in der Liste der Tokens zurück, was niemand hat.'],
+    [/^This code has let somebody in already\..*$/, 'Mit diesem Code kam schon jemand herein. Warst du das und ging die Antwort verloren, dann hol einen neuen, wo der Dienst läuft, und nimm in der Liste der Schlüssel zurück, was niemand hat.'],
+    [/^This was done, and its answer held a secret.*$/, 'Es ist geschehen, und die Antwort enthielt ein Geheimnis, das nirgends aufgehoben wird. Ging sie verloren, dann versuch es noch einmal, und nimm in der Liste der Schlüssel zurück, was niemand hat.'],
     // Warum: was gilt, und was es ändern würde.
     [/^Reminders are (on|off) \((.+)\)\.$/, (_, wort, name) => `Erinnerungen sind ${anAus(wort)} (${name}).`],
     [/^Switch (\S+) (on|off)\.$/, (_, name, wort) => `${name} ${wort === 'on' ? 'einschalten' : 'ausschalten'}.`],

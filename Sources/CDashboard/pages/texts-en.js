@@ -37,7 +37,7 @@ export default {
   // History
   streak: (days) => (days ? `${one(days, 'day', 'days')} in a row` : 'No streak yet'),
   week: 'Week', month: 'Month', previousWeek: 'Previous week', nextWeek: 'Next week', previousMonth: 'Previous month', nextMonth: 'Next month',
-  weekLabel: 'Days of the week', monthLabel: 'Days of the month', weekSum: (amount) => `${amount} this week`, barsIn: { l: 'Bars in litres', oz: 'Bars in ounces' },
+  weekLabel: 'Days of the week', monthLabel: 'Days of the month', weekSum: (amount) => `${amount} this week`, thatWeekSum: (amount) => `${amount} in that week`, barsIn: { l: 'Bars in litres', oz: 'Bars in ounces' },
   ofGoal: (amount, goal) => `${amount} of ${goal}`, noDayYet: (day) => `${day}: to come`,
   classes: { met: 'goal met', partial: 'partly', none: 'nothing' },
 

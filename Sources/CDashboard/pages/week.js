@@ -37,7 +37,8 @@ export function week(choose) {
     first = days[0].day;
     setText(title, `${dayShort(first)} – ${dayShort(days[6].day)}`);
     forward.disabled = days.some((each) => each.day >= today);
-    setText(total, t.weekSum(ml(answer.totalMl ?? days.reduce((sum, each) => sum + (each.totalMl ?? 0), 0))));
+    const words = days.some((each) => each.day === today) ? t.weekSum : t.thatWeekSum;
+    setText(total, words(ml(answer.totalMl ?? days.reduce((sum, each) => sum + (each.totalMl ?? 0), 0))));
     setText(unit, live.state?.units === 'oz' ? t.barsIn.oz : t.barsIn.l);
     // The highest bar or line leaves a little air above it.
     const top = Math.max(...days.map((each) => Math.max(each.totalMl ?? 0, each.goalMl ?? 0)), 1) * 1.08;

@@ -61,6 +61,8 @@ struct Door: RouterMiddleware {
                 .misdirectedRequest, "unknownHost",
                 "This machine does not go by the name \"\(authority.prefix(64))\" here. Use its address, or add the name to the configuration.")
         }
+        // A router reads over empty parts; a proxy's rule for a path does not.
+        guard !(request.head.path ?? "").prefix(while: { $0 != "?" }).contains("//") else { throw HTTPProblem.missing("There is nothing of that name.") }
         let origin = request.headers[.origin]
         let site = request.headers[.secFetchSite]
         let isSame = origin.map { HostRule.isSame(origin: $0, as: authority) }

@@ -48,6 +48,21 @@ extension DrinkReader {
         /// With nothing counted.
         public init() {}
 
+        /// Counts a drink that is delivered for the first time.
+        mutating func note(_ record: DrinkRecord) {
+            drinks += 1
+            if record.isSuspect { suspects += 1 } else { millilitres += record.amountMl }
+        }
+
+        /// What a batch brought.
+        mutating func add(_ batch: Tally) {
+            drinks += batch.drinks
+            millilitres += batch.millilitres
+            duplicates += batch.duplicates
+            suspects += batch.suspects
+            bookkeeping += batch.bookkeeping
+        }
+
         /// What was added since an earlier tally.
         public func since(_ earlier: Tally) -> Tally {
             var rest = self

@@ -64,56 +64,69 @@ public final class DrinkReader {
     ///   - isLast: no other follows; otherwise what is under way at its end may be continued, and is delivered later.
     ///   - see: called for each event before.
     public func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in }) throws {
-        let path = file.path
-        let skipped = tail.goOn(in: path)
-        file.skipped = skipped
-        var isBegun = false
-        var reassembler = ConversationReassembler.ofBottles()
+        var course = Course(path: file.path, skipped: tail.goOn(in: file.path))
+        file.skipped = course.skipped
         captures += 1
-        func begin(at time: Duration?, _ level: CaptureFormat.Level?) throws {
-            isBegun = true
-            if place.isContinued(at: time, level, isOverlap: skipped > 0) {
-                conversation?.continueInAnotherFile()
-                reassembler = place.reassembler
-            } else {
-                try finishCapture()
-            }
-            let open = reassembler
-            lookAhead = { Foresight(path, from: open, skipping: skipped) }
-            conversation?.lookAheadAnew(lookAhead)
-        }
-        file.onHead = { [self] in
-            // Text says whose it is before its first packet, and begins anew in each file.
-            if !isBegun { try? begin(at: nil, .text) }
-            learn($0)
-        }
-        var last: Duration?, level: CaptureFormat.Level?
-        func end() throws {
-            if isBegun { place = CapturePlace(reassembler, at: last, level) }
-            if isLast || !place.isOpen { try finishCapture() }
-        }
         do {
-            try file.forEachPacket { packet, bytes in
+            try file.forEachPacket { head in
+                // Text says whose it is before its first packet, and begins anew in each file.
+                if !course.isBegun { try? begin(&course, at: nil, .text) }
+                learn(head)
+                course.conversation = conversation
+            } _: { packet, bytes in
                 let time = packet.time?.sinceEpoch
                 if !isLast { tail.take(packet, bytes) }
-                if !isBegun { try begin(at: time, packet.content.level) }
+                if !course.isBegun { try begin(&course, at: time, packet.content.level) }
                 if let time {
-                    last = time
+                    course.last = time
                     if isGated { gate?.start(at: time) }
                 }
-                if level == nil { level = packet.content.level }
-                let conversation = conversation ?? makeConversation()
-                try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
+                if course.level == nil { course.level = packet.content.level }
+                let conversation = course.conversation ?? makeConversation()
+                course.conversation = conversation
+                try course.reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in
                     see(event)
                     if isGated, gate?.passes(event, pdu) == false { return }
                     try conversation.receive(event, pdu)
                 }
             }
         } catch {
-            try end()
+            try end(course, isLast: isLast)
             throw error
         }
-        try end()
+        try end(course, isLast: isLast)
+    }
+
+    /// How far the reading of a file is. Of `read` alone, and of no closure that outlives it: variables of such are looked up and checked at each packet.
+    private struct Course {
+        let path: String
+        /// Records at the beginning that were in the file before.
+        let skipped: Int
+        var isBegun = false
+        var reassembler = ConversationReassembler.ofBottles()
+        /// The reader's own, at hand.
+        var conversation: ConversationReader?
+        var last: Duration?
+        var level: CaptureFormat.Level?
+    }
+
+    private func begin(_ course: inout Course, at time: Duration?, _ level: CaptureFormat.Level?) throws {
+        course.isBegun = true
+        if place.isContinued(at: time, level, isOverlap: course.skipped > 0) {
+            conversation?.continueInAnotherFile()
+            course.reassembler = place.reassembler
+        } else {
+            try finishCapture()
+        }
+        let (path, open, skipped) = (course.path, course.reassembler, course.skipped)
+        lookAhead = { Foresight(path, from: open, skipping: skipped) }
+        conversation?.lookAheadAnew(lookAhead)
+        course.conversation = conversation
+    }
+
+    private func end(_ course: Course, isLast: Bool) throws {
+        if course.isBegun { place = CapturePlace(course.reassembler, at: course.last, course.level) }
+        if isLast || !place.isOpen { try finishCapture() }
     }
 
     /// Takes the next event of a capture.
@@ -221,11 +234,8 @@ public final class DrinkReader {
         let ledger = ledger, isRaw = options.isRaw, isStrict = options.dialect == .strict
         let mask: UInt64 = isStrict ? 0xFF : 0xFFFF
         var drinks = ledger.drinks(of: account)
-        var duplicates = 0, bookkeeping = 0
-        defer {
-            tally.duplicates += duplicates
-            tally.bookkeeping += bookkeeping
-        }
+        var counts = Tally()
+        defer { tally.add(counts) }
         try batch.forEachRecord { raw, source in
             if isStrict, try isRefused(raw, source, peer) { return }
             let head = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self))
@@ -239,20 +249,21 @@ public final class DrinkReader {
                     drinks = ledger.drinks(of: account)
                 }
                 if !isNew {
-                    duplicates += 1
+                    counts.duplicates += 1
                     if !isRaw { return }
                 }
             } else {
-                bookkeeping += 1
+                counts.bookkeeping += 1
                 guard isRaw else { return }
                 isNew = ledger.insertBookkeeping(account, wall: wall, amount: amount)
             }
-            try pass(raw, head, source, peer, account, isNew, route)
+            try pass(raw, head, source, peer, account, isNew, route, &counts)
         }
     }
 
     private func pass(
-        _ raw: UnsafeRawBufferPointer, _ head: UInt64, _ source: RecordBatch.Source, _ peer: BottlePeer, _ account: DrinkLedger.Account, _ isNew: Bool, _ route: Route
+        _ raw: UnsafeRawBufferPointer, _ head: UInt64, _ source: RecordBatch.Source, _ peer: BottlePeer, _ account: DrinkLedger.Account, _ isNew: Bool, _ route: Route,
+        _ counts: inout Tally
     ) throws {
         guard let record = try? DrinkRecord(decoding: raw, dialect: options.dialect) else { return }
         let delivery = Delivery(
@@ -261,7 +272,8 @@ public final class DrinkReader {
             tail: UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: 5, as: UInt64.self)) & 0xFF_FFFF_FFFF)
         switch route {
         case .direct:
-            try deliver(delivery)
+            if isNew, record.isDrink { counts.note(record) }
+            try sink(delivery)
         case .waiting:
             waiting.append(delivery)
             earliestWaiting = min(earliestWaiting, delivery.frame)
@@ -277,10 +289,7 @@ public final class DrinkReader {
     func holder(of peer: BottlePeer) -> DrinkLedger.Account? { peer.account.map { ledger.holder(of: $0) } }
 
     func deliver(_ delivery: borrowing Delivery) throws {
-        if delivery.record.isDrink, !delivery.isDuplicate {
-            tally.drinks += 1
-            if delivery.record.isSuspect { tally.suspects += 1 } else { tally.millilitres += delivery.record.amountMl }
-        }
+        if delivery.record.isDrink, !delivery.isDuplicate { tally.note(delivery.record) }
         try sink(delivery)
     }
 

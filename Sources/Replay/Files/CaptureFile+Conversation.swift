@@ -12,9 +12,12 @@ extension CaptureFile {
         from open: ConversationReassembler = ConversationReassembler.ofBottles(), onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
     ) throws -> [DropReason: Int] {
         var reassembler = open
+        let skips = open.skipsValues
         do {
             try forEachPacket { packet, bytes in
                 onPacket?(packet)
+                if skips, case .hci(.acl) = packet.content, let direction = packet.direction, !packet.isCut,
+                    reassembler.leavesOut(acl: bytes, adapter: packet.adapter, direction: direction == .sent ? .sent : .received) { return }
                 try reassembler.receive(ObservedPacket(packet), bytes, body)
             }
         } catch let error as CaptureError {

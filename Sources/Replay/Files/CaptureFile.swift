@@ -31,6 +31,13 @@ public struct CaptureFile {
     /// - Throws: `CaptureError` after everything before the trouble was delivered; `CaptureFileError` where the file
     ///   cannot be opened or read (missing, a directory, no permission); whatever `body` throws.
     public mutating func forEachPacket(_ body: (CapturePacket, RawSpan) throws -> Void) throws {
+        let onHead = onHead
+        try forEachPacket(tellsHead: onHead != nil, { onHead?($0) }, body)
+    }
+
+    /// The same with `onHead` as a closure that does not escape: variables that it shares with `body` stay where they are, and are not looked up and
+    /// checked at each packet.
+    mutating func forEachPacket(tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: (CapturePacket, RawSpan) throws -> Void) throws {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
@@ -55,7 +62,7 @@ public struct CaptureFile {
             isLast = count == 0
             filled += count
             total += count
-            if let onHead { readHead(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, onHead) }
+            if tellsHead { readHead(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, head) }
             let consumed: Int
             if skipped == 0 {
                 consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)

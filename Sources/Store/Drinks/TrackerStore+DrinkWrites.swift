@@ -33,7 +33,11 @@ extension TrackerStore {
         return try write { db in
             let old = try found(name, db)
             let place = (try? Zone(old.zone)) ?? context.zone
-            let moved = try time.map { try Self.moment($0, in: old, dayCalendar(place, db)) } ?? instant
+            let calendar = try dayCalendar(place, db)
+            let moved = time.map { Self.moment($0, in: old, calendar) } ?? instant
+            if let time, let moved, moved > context.now, time.hour < calendar.boundaryHour {
+                throw Refusal("notInTheFuture", "\(time) is before \(TimeOfDay(hour: calendar.boundaryHour)): on this day that is the morning after, and lies in the future.")
+            }
             if let moved { try Self.refuse(instant: moved, now: context.now, in: time == nil ? context.zone : place) }
             let newInstant = moved ?? old.at
             // An untouched time keeps its frozen day, whatever zone we are in by now; so does one that was put right within its day.

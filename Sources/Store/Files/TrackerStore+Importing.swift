@@ -58,10 +58,13 @@ extension TrackerStore {
         }
     }
 
-    /// Clocks differ, and so do zones: a day ahead is let pass, as a bottle's is. What is ours was dated when it was written, perhaps by a clock that was right.
+    /// Seconds that another device's clock may be ahead of this machine's.
+    static let sampleAheadSeconds: Double = 600
+
+    /// What is ours was dated when it was written, perhaps by a clock that was right.
     private static func refuseAhead(_ sample: HealthSample, _ context: WriteContext) throws {
-        guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > RecordResolver.aheadSeconds else { return }
-        throw Refusal("notInTheFuture", "A sample of the file is of \(sample.at), more than a day from now: nothing of the file was taken in. Put its date right, or this machine's clock.")
+        guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > sampleAheadSeconds else { return }
+        throw Refusal("notInTheFuture", "A sample of the file is of \(sample.at), which is still to come: nothing of the file was taken in. Put its date right, or this machine's clock.")
     }
 
     /// Imports samples that are at hand; the same as those that come one after the other.

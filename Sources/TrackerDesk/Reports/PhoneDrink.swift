@@ -10,6 +10,8 @@ public struct PhoneDrink: Hashable, Sendable, Encodable {
     public let ml: Int
 
     init(_ drink: Drink) {
-        (key, start, ml) = (drink.key, HealthFiles.dateText(drink.at, (try? Zone(drink.zone)) ?? .utc), drink.ml)
+        // A phone's own actions read no fractions.
+        let second = Instant(milliseconds: drink.at.wholeSeconds * 1000)
+        (key, start, ml) = (drink.key, HealthFiles.dateText(second, (try? Zone(drink.zone)) ?? .utc), drink.ml)
     }
 }
