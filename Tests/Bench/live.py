@@ -181,6 +181,13 @@ def the_bottle_shows_a_reminder():
             while not (seen := status()["light"] or "").startswith(light):
                 expect(time.monotonic() < end, f"the light is {seen!r}, not {light}: {service.said()}")
                 time.sleep(0.5)
+            say()
+
+        def say():
+            """What the bottle itself answers, beside what the day is."""
+            seen, day = status(), json.loads(tracker("status", "--json"))
+            night = ", quiet hours" if day["isQuiet"] else ""
+            print(f"{day['amountText']}, {day['statusText']}{night}: the bottle's light is {seen['light']}; its goal is {seen['goalMl']} ml; it blinked {seen['blinks']} times", flush=True)
 
         def poll_now():
             before = status()["connections"]
@@ -206,6 +213,7 @@ def the_bottle_shows_a_reminder():
         for _ in range(2):
             poll_now()
         expect((status()["light"], status()["blinks"]) == ("blue, colour 00 00 00", blinks), f"at night it is dark and left alone: {status()}")
+        print("two more polls at night, and nothing was written")
         tracker("settings", "set", "schedule.sleep", "22:00")
         poll_now()
         until("breathe, colour E5 39 35")

@@ -49,6 +49,9 @@ BOTTLE_COMMANDS = {
     "select.waterh_boost_24oz_bottle_reminder": (None, None, None),
 }
 ALL = DAY | DAY_COMMANDS | BOTTLE_OWN | BOTTLE_COMMANDS
+# What comes and goes: the goal without commands, and a second bottle, which is known by its address.
+GOAL = {"sensor.hydration_goal": ("mL", None, None)}
+SECOND_OWN = {entity.replace("waterh_boost_24oz", SECOND.lower().replace(":", "_")): kinds for entity, kinds in BOTTLE_OWN.items()}
 
 
 def free_port():
@@ -183,7 +186,7 @@ class Bench:
         return False
 
     def are(self, what, entities, fits, limit=LIMIT):
-        """Waits until every one of these entities fits; names those that do not."""
+        """Waits until every one of these entities fits, with its unit and classes; names those that do not, and what is too much. Prints the list."""
         end, found = time.monotonic() + limit, None
         while time.monotonic() < end:
             found = self.listed()
@@ -195,7 +198,20 @@ class Bench:
             if not fits(state):
                 self.failures.append(f"{what}: {entity} is {state}")
                 print("FAILED", self.failures[-1], flush=True)
+        self.judge(what, entities, found or {})
         self.show(what)
+
+    def judge(self, what, entities, found):
+        """Unit, device class and state class of each, whatever its state is; and nothing else of ours is there."""
+        for entity, one in sorted(found.items()):
+            said = (one["unit"], one["class"], one["kind"])
+            if entity not in entities:
+                self.failures.append(f"{what}: {entity} is too much")
+            elif said != (due := (ALL | GOAL | SECOND_OWN)[entity]):
+                self.failures.append(f"{what}: {entity} has {said}, not {due}")
+            else:
+                continue
+            print("FAILED", self.failures[-1], flush=True)
 
     def show(self, what):
         """Prints the list as Home Assistant has it now."""
@@ -276,7 +292,6 @@ automation:
         self.home()
         there = lambda state: state not in (None, "unavailable")
         self.are("after discovery", ALL, there, 180)
-        self.classes()
 
         print("sips, presses and settings", flush=True)
         self.sip(120)
@@ -341,7 +356,7 @@ automation:
         print("commands off, then everything", flush=True)
         self.tracker("settings", "set", "mqtt.commands", "false")
         self.until("commands are off", lambda: '"commands":[]' in (self.last("hydration/bridge/info") or ""))
-        left = set(DAY) | set(BOTTLE_OWN) | {"sensor.hydration_goal"}
+        left = set(DAY) | set(BOTTLE_OWN) | set(GOAL)
         self.until("the goal as a sensor, and nothing to press", lambda: set(self.listed() or ()) == left)
         self.stop("home", signal.SIGINT)
         if self.registry() != left:
@@ -357,13 +372,12 @@ automation:
             file.write(f'[mqtt]\nurl = "mqtt://127.0.0.1:{self.port}"\n')
         self.service()
         self.adopt(SECOND)
-        seconds = {entity.replace("waterh_boost_24oz", SECOND.lower().replace(":", "_")) for entity in BOTTLE_OWN}
-        self.are("with a second bottle", left | seconds, there)
+        self.are("with a second bottle", left | set(SECOND_OWN), there)
         self.adopt("--release", SECOND)
         self.until("the second bottle is gone", lambda: set(self.listed() or ()) == left)
         self.are("after a bottle was removed", left, there)
         self.adopt(SECOND)
-        self.are("with the second bottle again", left | seconds, there)
+        self.are("with the second bottle again", left | set(SECOND_OWN), there)
         self.tracker("purge", "--yes")
         self.until("the bottles are gone", lambda: set(self.listed() or ()) == left - set(BOTTLE_OWN))
         self.are("after the bottles were removed", left - set(BOTTLE_OWN), there)
@@ -382,14 +396,6 @@ automation:
         self.until("the emulator", (self.folder / "c.sock").exists)
         subprocess.run([f"{self.products}/waterh-emulator", "control", "--control", f"unix:{self.folder}/c.sock", "sip", str(ml)], check=True, capture_output=True)
         self.running["service"].send_signal(signal.SIGHUP)
-
-    def classes(self):
-        listed = self.listed() or {}
-        for entity, (unit, kind, state) in ALL.items():
-            said = listed.get(entity, {})
-            found = (said.get("unit"), said.get("class"), said.get("kind"))
-            if found != (unit, kind, state):
-                self.failures.append(f"{entity} has {found}, not {(unit, kind, state)}")
 
     def warnings(self):
         """What Home Assistant said about us, or about what we brought; connections that we broke ourselves are no finding."""
