@@ -200,7 +200,12 @@ class Air:
 
     def end(self, keep):
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(10)
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            # What the test found is not lost over it.
+            self.process.kill()
+            self.process.wait()
         if not keep and os.path.exists(self.path):
             os.unlink(self.path)
 
