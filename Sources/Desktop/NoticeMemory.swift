@@ -33,6 +33,8 @@ public final class NoticeMemory: Sendable {
     }
 
     private struct Contents: Hashable, Sendable, Codable {
+        /// Whose they are, where that is known (`day`).
+        var day: String?
         /// By the catalogue's id.
         var notices: [String: Notice] = [:]
         /// By the notification's own id.
@@ -46,13 +48,19 @@ public final class NoticeMemory: Sendable {
     /// So often the file is asked for while another program has it, and so long in between, microseconds.
     private static let (attempts, pause) = (100, UInt32(2000))
     private let file: String?
+    private let day: @Sendable () -> String?
     private let now: @Sendable () -> Double
     private let held = Mutex(Contents())
 
-    /// - Parameter file: `nil`: for this program alone.
-    public convenience init(file: String? = nil) { self.init(file: file, now: { Date().timeIntervalSince1970 }) }
+    /// - Parameters:
+    ///   - file: `nil`: for this program alone.
+    ///   - day: what the store calls its owner, which a purge gives another name; `nil` where that is not known. What another's day was shown is none of this one's.
+    public convenience init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) { self.init(file: file, day: day, now: { Date().timeIntervalSince1970 }) }
 
-    init(file: String?, now: @escaping @Sendable () -> Double) { (self.file, self.now) = (file, now) }
+    init(file: String?, day: @escaping @Sendable () -> String? = { nil }, now: @escaping @Sendable () -> Double) { (self.file, self.day, self.now) = (file, day, now) }
+
+    /// Everything was deleted: no word of it stays.
+    public func forgetAll() { change { $0 = Contents(day: $0.day) } }
 
     /// What is shown under that id by that server.
     func notice(_ id: String, owner: String) -> Notice? { all().notices[id].flatMap { $0.owner == owner ? $0 : nil } }
@@ -139,19 +147,39 @@ public final class NoticeMemory: Sendable {
 
     private static func words(_ announcement: Announcement) -> String { announcement.title + "\n" + announcement.body }
 
-    private func all() -> Contents { held.withLock { held in read() ?? held } }
+    private func all() -> Contents {
+        let day = day()
+        let known = held.withLock { held in read() ?? held }
+        guard let day, let noted = known.day, noted != day else { return known }
+        // The file, too: it is what the session's other programs go by.
+        change { _ in }
+        return Contents(day: day)
+    }
 
     private func change<Result: Sendable>(_ body: (inout Contents) -> Result) -> Result {
-        held.withLock { held in
+        let day = day()
+        return held.withLock { held in
             let lock = lock()
             defer { if lock >= 0 { close(lock) } }
             let before = read() ?? held
             held = before
+            if let day, held.day != day { held = held.day == nil ? Contents(day: day, notices: held.notices, showings: held.showings) : Contents(day: day) }
             let result = body(&held)
             guard let file, held != before, let data = try? JSONEncoder().encode(held) else { return result }
-            try? data.write(to: URL(fileURLWithPath: file), options: .atomic)
+            Self.write(data, to: file)
             return result
         }
+    }
+
+    /// Of nobody else's business: what stood on a person's screen.
+    private static func write(_ data: Data, to file: String) {
+        let new = "\(file).\(getpid())"
+        unlink(new)
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return }
+        let isWhole = data.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == data.count
+        close(descriptor)
+        if !isWhole || rename(new, file) != 0 { unlink(new) }
     }
 
     /// One program at a time changes the file. One that is stopped in the middle holds nobody up for long.

@@ -57,7 +57,7 @@ final class Resident: Sendable {
         self.onlookers = onlookers
         let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now)
         self.desk = desk
-        let shown = NoticeMemory(file: ServiceSocket.file(forStore: depot.store.path, "notices.json"))
+        let shown = NoticeMemory(file: ServiceSocket.file(forStore: depot.store.path, "notices.json"), day: { [store = depot.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
         // One desktop: what the service cannot show there itself, a program of the session may.
         let screens = LateSink(FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), desk: { await desk.desk() }, wasShown: { shown.hasJustShown($0.announcement) }) { log.notice("\($0)") }

@@ -105,6 +105,7 @@ struct Purge: WaitingCommand {
     func run(_ desk: Desk) async throws {
         try Confirmation.ask("Delete everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
         let report = try await desk.tracker.purge()
+        TrackerDesktop.memory(store: desk.tracker.path).forgetAll()
         let left = try desk.tracker.leftBehind()
         try desk.say(report) {
             ["Everything is deleted. Start anew with: waterh-tracker setup"]

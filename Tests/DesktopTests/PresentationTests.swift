@@ -2,6 +2,7 @@ import DBus
 import DBusSupport
 import Foundation
 import Support
+import Synchronization
 import Testing
 import TrackerCore
 import TrackerDesk
@@ -248,6 +249,34 @@ struct PresentationTests {
         let second = await fixture.desktop()
         #expect(await second.deliver(notification) && server.notified.items.count == 2)
         await second.stop()
+    }
+
+    /// An adversary's finding: after a purge the goal of the same day was reached and shown to nobody, and the file kept the words, for everybody to read.
+    @Test func aDayThatWasPurgedWasShownNothing() async throws {
+        let server = try await FakeNotificationServer(fixture.bus)
+        let file = fixture.folder.file("notices.json")
+        let day = Mutex("first")
+        let address = fixture.bus.address
+        func desktop(_ memory: NoticeMemory) async -> DesktopNotifications {
+            let desktop = DesktopNotifications(bus: { .address(address) }, memory: memory, limits: DesktopFixture.patient)
+            await desktop.attend(DesktopNotifications.Outlets())
+            return desktop
+        }
+        let service = await desktop(NoticeMemory(file: file, day: { day.withLock { $0 } })), agent = await desktop(NoticeMemory(file: file))
+        let notification = try TrackerNotification.test(.goal)
+        for each in [service, agent, service] { #expect(await each.deliver(notification)) }
+        #expect(server.notified.items.count == 1)
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        day.withLock { $0 = "second" }
+        #expect(await service.deliver(notification) && server.notified.items.count == 2)
+        // Whoever does not know whose day it is goes by the file.
+        #expect(await agent.deliver(notification) && server.notified.items.count == 2)
+        NoticeMemory(file: file).forgetAll()
+        #expect(try !String(contentsOfFile: file, encoding: .utf8).contains("Title"))
+        #expect(await agent.deliver(notification) && server.notified.items.count == 3)
+        await service.stop()
+        await agent.stop()
     }
 
     @Test func theRunningSessionIsShownAgainByTheNextServerUnlessItIsOver() async throws {

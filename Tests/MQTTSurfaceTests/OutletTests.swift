@@ -161,6 +161,23 @@ struct OutletTests {
         await rig.stop()
     }
 
+    /// An adversary's finding: the next service said "ok" to what a killed one had only begun; the bottle never heard of it.
+    @Test func whatAKilledServiceHadBegunIsNotAnsweredAsDone() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
+        // As it stands after SIGKILL between the note and the bottle's answer.
+        let payload = #"{"transaction": "f1"}"#
+        try rig.desk().store.begin(Errand(key: "mqtt/f1", asking: Array("flash \(payload)".utf8), at: rig.desk().now))
+        let ear = try await broker.listen("h/response/#")
+        rig.start()
+        try await rig.connected()
+        try await broker.publish("h/cmd/flash", payload)
+        let answer = try #require(await event { ear.payloads(at: "h/response/flash").first }, "\(ear.output)")
+        #expect(object(answer)["code"] as? String == "outcomeUnknown" && object(answer)["status"] as? String == "error", "\(answer)")
+        #expect(rig.sent.withLock { $0 }.isEmpty)
+        await rig.stop()
+    }
+
     static let commands: [(String, String, String)] = [
         ("goal", "2000.0", "ok"), ("goal", "9", "settingRule"), ("reminders", "OFF", "ok"), ("settings", #"{"hydration.cupMl": 330}"#, "ok"),
         ("settings", #"{"mqtt.url": "mqtt://evil"}"#, "notOverMQTT"), ("settings", #"{"health.inbox": "/etc"}"#, "notOverMQTT"), ("settings", "{}", "missingField"), ("settings", #"{"waterline.units": "ml"}"#, "waterlineNotShared"), ("log", "", "missingField"), ("log", "0", "amountRange"),

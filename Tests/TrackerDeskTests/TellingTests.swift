@@ -58,6 +58,25 @@ struct TellingTests {
         #expect(try fixture.store.notifications().isEmpty && fixture.desk().state().remindersSent == 0)
     }
 
+    /// An adversary's findings: the state that a broker got said "disabled" when a session's reminder came that it may not have, and counted the session's changes.
+    @Test("where sessions are nobody's business no number tells of one")
+    func nothingTellsOfASession() async throws {
+        _ = try fixture.desk().startSession()
+        for _ in 0..<2 { _ = try fixture.desk("12:01").drink() }
+        let blind = Sink("blind") { !$0.kind.isWaterline }
+        let report = try await fixture.desk("12:02").tell([blind])
+        #expect(report.unseen.contains { $0.kind.isWaterline } && report.unseen.allSatisfy { $0.kind.isWaterline }, "\(report.unseen)")
+        #expect(report.state.hasNotificationServer)
+        _ = try await fixture.desk("12:03").tell([Sink("desktop")])
+        let whole = try fixture.desk("12:04").state()
+        var counted = whole
+        counted.syncReport.waiting = 7
+        counted.sync = .pending(7)
+        let shared = counted.withoutWaterline
+        #expect(whole.unread > shared.unread && shared.waterline == nil && shared.syncReport.waiting == 0 && shared.sync == .idle)
+        #expect(try fixture.desk("12:04").seeing(waterline: false).state().unread == shared.unread)
+    }
+
     @Test("a sink that hangs is not waited for, and has shown nothing")
     func hangingSink() async throws {
         let stuck = Mutex<[CheckedContinuation<Void, Never>]>([])

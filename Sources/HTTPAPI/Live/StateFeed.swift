@@ -302,9 +302,7 @@ extension StateFeed.Text {
         self.tag = tag
         bytes = Wire.json(Whole(snapshot: snapshot, service: status, waterlineShown: true))
         frame = EventFrame.bytes("state", bytes)
-        var plain = snapshot
-        plain.waterline = nil
-        let sharedBytes = Wire.json(Whole(snapshot: plain, service: status, waterlineShown: false))
+        let sharedBytes = Wire.json(Whole(snapshot: snapshot.withoutWaterline, service: status, waterlineShown: false))
         shared = Shared(bytes: sharedBytes, frame: EventFrame.bytes("state", sharedBytes))
     }
 

@@ -122,6 +122,12 @@ struct Ask: Sendable {
         return changed(answer) { object in
             if var state = object["state"] as? [String: Any] {
                 state["waterline"] = NSNull()
+                // As `TrackerSnapshot.withoutWaterline`, for an answer that was kept while it was this caller's business.
+                if state["sync"] as? String == "pending" { state["sync"] = "idle" }
+                if var report = state["syncReport"] as? [String: Any] {
+                    report["waiting"] = 0
+                    (state["syncReport"], state["pendingSync"]) = (report, report["trouble"] is String)
+                }
                 object["state"] = state
             }
             object = object.filter { !SettingReach.isOfWaterline($0.key) && $0.key != "presets" }

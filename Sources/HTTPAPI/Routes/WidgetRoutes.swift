@@ -44,7 +44,7 @@ private struct Scene {
         let desk = try ask.person.desk()
         state = try desk.state()
         guard ask.seesWaterline else {
-            state.waterline = nil
+            state = state.withoutWaterline
             return
         }
         if state.waterline == nil {

@@ -1,4 +1,5 @@
 import Store
+import Synchronization
 import TrackerCore
 import TrackerDesk
 
@@ -39,11 +40,14 @@ struct CommandDesk: Sendable {
         do {
             let desk = try desk()
             guard let errand = errand(request, desk) else { return Done(answer: try await reach(request), hasChanged: false) }
-            if let known = try known(errand, desk, request) { return known }
+            let name = [desk.store.path, errand.key]
+            guard Self.underWay.withLock({ $0.insert(name).inserted }) else { throw Self.isUnderWay }
+            defer { Self.underWay.withLock { _ = $0.remove(name) } }
+            if let known = try known(errand, desk, request, isNotedBefore: true) { return known }
             do {
                 try desk.store.begin(errand)
             } catch is Errand.Repeated {
-                throw Refusal("underWay", "The same is under way.")
+                throw Self.isUnderWay
             }
             do {
                 let answer = try await reach(request)
@@ -74,15 +78,20 @@ struct CommandDesk: Sendable {
             return Done(answer: answer, hasChanged: true)
         } catch is Errand.Repeated {
             // Somebody else was doing the same a moment ago.
-            guard let known = try known(errand, desk, request) else { throw Refusal("underWay", "The same is under way.") }
+            guard let known = try known(errand, desk, request) else { throw Self.isUnderWay }
             return known
         }
     }
 
-    private func known(_ errand: Errand, _ desk: TrackerDesk, _ request: CommandRequest) throws -> Done? {
+    /// - Parameter isNotedBefore: the transaction is noted before it is done: without an answer nobody knows whether it was.
+    private func known(_ errand: Errand, _ desk: TrackerDesk, _ request: CommandRequest, isNotedBefore: Bool = false) throws -> Done? {
         guard let known = try desk.store.request(errand.key) else { return nil }
         guard known.fingerprint == errand.fingerprint else { throw Refusal("transactionReused", "This transaction was used for something else before.") }
         if let body = known.answer?.body { return Done(answer: CommandAnswer(text: String(decoding: body, as: UTF8.self)), hasChanged: false) }
+        guard !isNotedBefore else {
+            throw Refusal(
+                "outcomeUnknown", "This was begun, and the service ended before it could say whether it was done. Look how things stand; to have it done again, ask with another transaction.")
+        }
         // It was done, and the process ended before it could answer.
         let answer = try CommandAnswer(["state": try desk.state()], transaction: request.transaction, seesWaterline: sharesWaterline())
         return Done(answer: answer, hasChanged: false)
@@ -197,6 +206,10 @@ struct CommandDesk: Sendable {
         let seconds = Double(now.milliseconds) / 1000 - pressed
         return (60...7 * 86400).contains(seconds) ? seconds.rounded() : nil
     }
+
+    /// What this process is doing at this moment, by store and transaction.
+    private static let underWay = Mutex(Set<[String]>())
+    private static let isUnderWay = Refusal("underWay", "The same is under way.")
 
     private static let notShared = Refusal("waterlineNotShared", "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
 

@@ -204,7 +204,7 @@ struct MQTTVisit {
             dayStart: DayCalendar(zone: desk.zone, boundaryHour: settings.boundaryHour).start(of: try desk.today()),
             lifetimeMl: try desk.store.lifetime(for: outlet.name), remindersEnabled: settings.remindersEnabled, bottleLight: settings.bottle.light)
         let waterline = WaterlinePayload(session: state.snapshot.waterline)
-        if !sharesWaterline { state.snapshot.waterline = nil }
+        if !sharesWaterline { state.snapshot = state.snapshot.withoutWaterline }
 
         // Devices first: what stands below fills them. Whether anybody is here comes last.
         var pictures = try devices(desk, settings, sharesWaterline: sharesWaterline)

@@ -136,7 +136,7 @@ extension TrackerStore {
         // How the last poll went is worth no drink: where it cannot be read, all else is shown.
         facts.connection = (try? ConnectionTable.status(db)) ?? ConnectionStatus()
         facts.bottle = try? ConnectionTable.bottle(db)
-        facts.unread = try NotificationTable.unread(from: facts.calendar.start(of: today), through: context.now, db)
+        (facts.unread, facts.unreadOfSessions) = try NotificationTable.unread(from: facts.calendar.start(of: today), through: context.now, db)
         return facts
     }
 

@@ -41,12 +41,15 @@ enum NotificationTable {
     static let opened = "notification.opened"
 
     /// How many were told in that time that nobody has looked at since. What a person read where it was printed is none of them.
-    static func unread(from first: Instant, through last: Instant, _ db: Database) throws -> Int {
+    /// - Returns: all of them, and how many are about a session.
+    static func unread(from first: Instant, through last: Instant, _ db: Database) throws -> (all: Int, ofSessions: Int) {
         let opened = try Counter.value(opened, db)
         let statement = try db.cachedStatement(sql: """
-            SELECT count(*) FROM notification WHERE sentAt BETWEEN ? AND ? AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?
+            SELECT count(*) AS number, count(*) FILTER (WHERE kind LIKE 'waterline%') AS ofSessions
+            FROM notification WHERE sentAt BETWEEN ? AND ? AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?
             """)
-        return try Int.fetchOne(
-            statement, arguments: [max(first.milliseconds, Int64(opened) + 1), last.milliseconds, NotificationKind.waterlineLive.rawValue]) ?? 0
+        let row = try Row.fetchOne(
+            statement, arguments: [max(first.milliseconds, Int64(opened) + 1), last.milliseconds, NotificationKind.waterlineLive.rawValue])
+        return try row.map { (try $0.checked("number"), try $0.checked("ofSessions")) } ?? (0, 0)
     }
 }

@@ -23,6 +23,8 @@ public struct TrackerFacts: Sendable {
     public var hasNotificationServer: Bool
     /// Notifications not yet opened (the badge).
     public var unread: Int
+    /// So many of them are about a Waterline session.
+    public var unreadOfSessions = 0
 
     public init(
         settings: Settings = Settings(), zone: Zone, days: [LocalDay: DayIntake] = [:], engineDay: EngineDay? = nil,

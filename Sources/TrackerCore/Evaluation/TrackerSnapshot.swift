@@ -35,6 +35,8 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
     public var hasNotificationServer: Bool
     /// Notifications not yet opened.
     public var unread: Int
+    /// So many of them are about a session; not in the payload.
+    var unreadOfSessions: Int
     /// `Good morning!`, by the time of day.
     public var greeting: String
     /// The last drink in relative words; `nil` when there was none today.
@@ -70,7 +72,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         syncReport = facts.syncReport
         (cupMl, quickAddMl) = (settings.cupMl, settings.quickAddMl)
         hasNotificationServer = facts.hasNotificationServer
-        unread = facts.unread
+        (unread, unreadOfSessions) = (facts.unread, min(facts.unread, facts.unreadOfSessions))
         greeting = Greeting.text(at: calendar.timeOfDay(at: now))
         lastDrinkAge = intake.lastDrink.map { RelativeAge.text(from: $0, to: now) }
         units = settings.amountUnits
@@ -79,6 +81,17 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         behindText = StatusText.long(deficitMl: pace.deficitMl, totalMl: pace.dailyTotalMl, goalMl: pace.dailyGoalMl, in: units)
         targetProgress =
             StatusText.isBehind(pace.deficitMl) ? min(1, Double(pace.expectedMl) / Double(pace.dailyGoalMl)) : nil
+    }
+
+    /// As surfaces show it on which Waterline is nobody's business: without the session, and without what tells of one by its numbers: changes
+    /// that wait for the sync server are a session's, and so are some of the notifications that nobody has opened.
+    public var withoutWaterline: TrackerSnapshot {
+        var shared = self
+        shared.waterline = nil
+        if case .pending = sync { shared.sync = .idle }
+        shared.syncReport.waiting = 0
+        shared.unread = unread - unreadOfSessions
+        return shared
     }
 
     /// Equal but for the passing of time: nothing to publish (B8).

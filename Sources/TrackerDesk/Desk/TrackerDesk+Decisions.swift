@@ -108,7 +108,8 @@ public struct Telling: Sendable {
     public var report: CheckReport {
         let unseen = banners.filter(\.shownBy.isEmpty).map(\.notification)
         var state = offer.evaluation.snapshot
-        if !unseen.isEmpty { state.hasNotificationServer = false }
+        // A session's words may be meant for nobody who is here: that says nothing of the day's, and nothing where sessions are nobody's business.
+        if unseen.contains(where: { !$0.kind.isWaterline }) { state.hasNotificationServer = false }
         return CheckReport(
             notifications: banners.flatMap { banner in banner.offered.answers.map { NotificationReport($0, isShown: !banner.shownBy.isEmpty) } },
             state: state, unseen: unseen, nextChange: nextChange)

@@ -48,8 +48,11 @@ public struct TrackerDesk: Sendable {
     /// The day that runs now.
     public func today() throws -> LocalDay { DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now) }
 
-    /// How the day stands.
-    public func state() throws -> TrackerSnapshot { try store.look(context, canNotify: canNotify).snapshot }
+    /// How the day stands, as far as it is the caller's business.
+    public func state() throws -> TrackerSnapshot {
+        let state = try store.look(context, canNotify: canNotify).snapshot
+        return seesWaterline ? state : state.withoutWaterline
+    }
 
     /// A time as a person types it: `14:00`, `2026-06-15T14:00`, or with an offset.
     public func moment(_ text: String) throws -> Instant { try Moment.parse(text, now: now, zone: zone) }
