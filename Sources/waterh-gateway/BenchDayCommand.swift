@@ -46,7 +46,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let control = try rehearse.map(Self.path)
         try await BenchDayMachine.check(link)
         let now = Machine.now()
-        let zone = try Depot.choice(zone ?? Machine.variable("WATERH_ZONE") ?? file.zone).host
+        let zone = try Depot.choice(file.zone(flag: zone)).host
         let folder = try BenchDayFolder(folder ?? BenchDayFolder.usualName(zone.wall(at: now)))
         let place = StorePlace(path: store ?? folder.store)
         let recorders = try BenchDayRecorders(link, folder)

@@ -70,7 +70,7 @@ extension DoctorChecks {
         }
         findings += proxy(file) + (await links(places, link, file))
         let own = places.flatMap { OwnBottles.look($0) }
-        let wanted = (link.wantedBottle ?? file.bottle).map { [$0] } ?? places.flatMap { $0.person?.bottles ?? [] }
+        let wanted = file.bottle(flag: link.bottle).map { [$0] } ?? places.flatMap { $0.person?.bottles ?? [] }
         let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
         let facts = await BluetoothFacts.gather()
         var way = link
@@ -219,7 +219,7 @@ enum DoctorChecks {
             var link = options
             link.fill(file, for: place.person)
             guard seen.insert(link.link ?? "").inserted else { continue }
-            findings.append(await self.link(link, places.filter { ($0.person?.link ?? place.person?.link) == place.person?.link }.flatMap { OwnBottles.look($0) }))
+            findings.append(await self.link(link, places.filter { file.link(of: $0.person, flag: options.link) == link.link }.flatMap { OwnBottles.look($0) }))
         }
         return findings
     }

@@ -30,7 +30,7 @@ struct LinkOptions: ParsableArguments {
     var name: LinkName {
         get throws {
             do {
-                return try LinkName(link ?? Machine.variable("WATERH_LINK") ?? "bluez")
+                return try LinkName(Configuration().link(of: nil, flag: link))
             } catch {
                 throw CommandFailure(.wrongUse, "\(error).")
             }
@@ -72,7 +72,7 @@ struct LinkOptions: ParsableArguments {
             advice: "'waterh-replay info \(file)' tells what is in it.")
     }
 
-    var wantedBottle: String? { bottle ?? Machine.variable("WATERH_BOTTLE") }
+    var wantedBottle: String? { Configuration().bottle(flag: bottle) }
 }
 
 /// Which store, and how its records are read.
@@ -100,7 +100,7 @@ struct StoreOptions: ParsableArguments {
     var isOne: Bool { store != nil || person != nil }
 
     /// The zone that is named anywhere but in the settings.
-    func namedZone(_ file: Configuration) -> String? { zone ?? Machine.variable("WATERH_ZONE") ?? file.zone }
+    func namedZone(_ file: Configuration) -> String? { file.zone(flag: zone) }
 }
 
 extension LinkFactory.NotificationWay: ExpressibleByArgument {}
@@ -116,8 +116,8 @@ func sentence(_ text: String) -> String {
 extension LinkOptions {
     /// Fills in from the file what neither a flag nor the environment says.
     mutating func fill(_ file: Configuration, for person: PersonEntry? = nil) {
-        link = link ?? Machine.variable("WATERH_LINK") ?? person?.link ?? file.link
-        bottle = bottle ?? Machine.variable("WATERH_BOTTLE") ?? file.bottle
+        link = file.link(of: person, flag: link)
+        bottle = file.bottle(flag: bottle)
         allowPowerCycle = allowPowerCycle || file.allowPowerCycle == true
     }
 }

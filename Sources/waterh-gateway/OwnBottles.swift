@@ -21,8 +21,9 @@ enum OwnBottles {
 
     /// One person's part of the household, as the list and the store tell it.
     static func share(_ person: PersonEntry, _ file: Configuration, own: [OwnBottle]? = nil) -> HouseholdBottles.Share {
-        HouseholdBottles.Share(
-            person: person.name, link: person.link ?? Machine.variable("WATERH_LINK") ?? file.link ?? "bluez", listed: person.bottles,
+        let link = file.link(of: person)
+        return HouseholdBottles.Share(
+            person: person.name, link: (try? LinkName(link)).map { "\($0)" } ?? link, listed: person.bottles,
             own: own ?? look(StorePlace(path: person.store, origin: .configuration)))
     }
 }

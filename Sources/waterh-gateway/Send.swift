@@ -36,7 +36,7 @@ struct Send: AsyncParsableCommand {
         var link = link
         link.fill(file, for: place.person)
         // Whoever names a zone here means this clock; otherwise it is the one by which polls set it.
-        let zone = try zone.map { try Depot.choice($0).host } ?? Depot.zones(Machine.variable("WATERH_ZONE") ?? file.zone, place).bottle
+        let zone = try zone.map { try Depot.choice($0).host } ?? Depot.zones(file.zone(flag: nil), place).bottle
         let command = try CommandWords.command(command, zone: zone, now: Machine.now())
         let central = try link.open()
         var options = PollOptions(zone: zone)

@@ -16,7 +16,7 @@ struct DeskOpening {
         let configuration = try Configuration.load(options.config)
         self.place = try place ?? StorePlace.find(options.store, person: options.person, configuration)
         self.options = options
-        let named = options.zone ?? Machine.variable("WATERH_ZONE") ?? configuration.zone
+        let named = configuration.zone(flag: options.zone)
         choice = try ZoneChoice(named: named, machine: named == nil ? Machine.zone() : .utc)
     }
 

@@ -106,4 +106,17 @@ import Testing
         #expect(failure?.sentence.contains(isMissing ? "does not exist" : "anna and ben have one store") == true, "\(failure?.sentence ?? "")")
         #expect(failure?.advice?.contains(isMissing ? "mkdir" : "file of their own") == true)
     }
+
+    /// Which link is a person's is said in one order, whoever asks: the flag, the environment, the person, everybody.
+    @Test func everyCommandMeansOneLinkAndOneZone() throws {
+        let file = try Configuration(text: "link = \"bluez:hci1\"\nzone = \"Europe/Berlin\"\n" + Self.anna + "link = \"bluez:hci2\"\n[[person]]\nname = \"ben\"\nstore = \"/s/b\"\n", name: "waterh.toml")
+        let (anna, ben) = (file.people[0], file.people[1])
+        let named = ["WATERH_LINK": "unix:/e", "WATERH_ZONE": "Asia/Tokyo", "WATERH_BOTTLE": "Blue"], empty = ["WATERH_LINK": "", "WATERH_ZONE": "", "WATERH_BOTTLE": ""]
+        #expect(file.link(of: anna, flag: "unix:/f", environment: named) == "unix:/f")
+        #expect([anna, ben, nil].map { file.link(of: $0, environment: named) } == ["unix:/e", "unix:/e", "unix:/e"])
+        #expect([anna, ben, nil].map { file.link(of: $0, environment: empty) } == ["bluez:hci2", "bluez:hci1", "bluez:hci1"])
+        #expect(Configuration().link(of: nil, environment: [:]) == "bluez")
+        #expect([file.zone(flag: "UTC", environment: named), file.zone(flag: nil, environment: named), file.zone(flag: nil, environment: empty)] == ["UTC", "Asia/Tokyo", "Europe/Berlin"])
+        #expect(file.bottle(flag: "Red", environment: named) == "Red" && file.bottle(flag: nil, environment: named) == "Blue" && file.bottle(flag: nil, environment: empty) == nil)
+    }
 }

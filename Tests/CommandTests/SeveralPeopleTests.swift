@@ -204,4 +204,20 @@ import Testing
             ["poll", "--json", "--person", "ben", "--link", house.ben.socket, "--config", house.config], environment: house.environment)
         #expect(bens.exitCode == 0 && bens.output.contains("\"new\":1"), "\(bens.error)")
     }
+
+    /// The environment names one link for all, whatever stands at each: who waits there for a first bottle is a rival, served here or not.
+    @Test func aNeighbourUnderTheEnvironmentsLinkWaitsForTheSameBottle() async throws {
+        let house = try await HouseOfPairs()
+        try house.list([("anna", house.anna, ""), ("ben", house.ben, "")])
+        try await house.anna.sip(110)
+        var environment = house.environment
+        environment["WATERH_LINK"] = house.anna.socket
+        let service = try Program("waterh-gateway").start(["run", "--person", "anna", "--config", house.config, "--listen", "off"], environment: environment)
+        #expect(await event { service.error.contains("anna has no bottle yet, and neither has ben: none is polled") ? true : nil } == true, "\(service.error)")
+        #expect(try await house.gateway("nudge", "--person", "anna").exitCode == 0)
+        service.send(signal: SIGTERM)
+        let said = try await service.finish(limit: 20).error
+        #expect(!said.contains("own bottle from now on"), "\(said)")
+        #expect(try await house.total("anna") == 0, "the bottle is not emptied into a store that nobody said it belongs to")
+    }
 }

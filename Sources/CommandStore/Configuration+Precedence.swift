@@ -1,0 +1,29 @@
+import Foundation
+
+// Who says by which link and in which zone, where several could: the same order for every command. Which store: `StorePlace`.
+extension Configuration {
+    /// The link where nobody names one: bluetoothd's.
+    public static let usualLink = "bluez"
+
+    /// By which link a person's bottles are met: the flag, `WATERH_LINK`, what stands at the person, what stands for everybody, and else bluetoothd's.
+    ///
+    /// - Parameters:
+    ///   - person: `nil` where nobody is listed, or no one of them is meant.
+    ///   - flag: what `--link` says, to whoever is served by this command. It says nothing of others on the list.
+    public func link(of person: PersonEntry?, flag: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
+        flag ?? Self.said("WATERH_LINK", environment) ?? person?.link ?? link ?? Self.usualLink
+    }
+
+    /// Which bottle is meant: the flag, `WATERH_BOTTLE`, the file; `nil` where nobody says.
+    public func bottle(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        flag ?? Self.said("WATERH_BOTTLE", environment) ?? bottle
+    }
+
+    /// The zone that is named anywhere but in the settings: the flag, `WATERH_ZONE`, the file; `nil` where nobody says.
+    public func zone(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        flag ?? Self.said("WATERH_ZONE", environment) ?? zone
+    }
+
+    /// An empty variable says nothing.
+    private static func said(_ name: String, _ environment: [String: String]) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+}
