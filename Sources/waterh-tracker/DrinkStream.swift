@@ -77,7 +77,7 @@ struct DrinkStream: Sendable {
         let last = try store.lastDrinkPlace()
         let isAnother = reader.file != nil && file != nil && reader.file != file
         if try reader.position > 0 && (isAnother || !store.isDrinkPlace(reader.position)) {
-            Diagnostics.warning("Another store has taken its place, or it was purged: all of it is told anew.")
+            Diagnostics.warning("Another store has taken its place, or it was purged or restored: all of it is told anew.")
             (reader.position, reader.known) = (0, 0)
         }
         if file != nil { reader.file = file }

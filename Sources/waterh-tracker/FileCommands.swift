@@ -39,7 +39,7 @@ struct Export: WaitingCommand {
         guard try desk.tracker.isChange(after ?? 0) else {
             throw CommandFailure(
                 .badInput, "The position \(after ?? 0) is none of this store's: its last change has \(try desk.tracker.lastChange()).",
-                advice: "It is another store than before, or it was purged since: begin anew without --after, and all drinks are told.")
+                advice: "It is another store than before, or it was purged or restored since: begin anew without --after, and all drinks are told.")
         }
         do {
             try await DrinkStream(options: options, place: desk.place, format: format?.lines ?? .jsonl).run(after: after, isFollowing: follow)

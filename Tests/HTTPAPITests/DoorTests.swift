@@ -112,6 +112,17 @@ import TrackerDesk
         }
     }
 
+    /// An adversary's finding: with the public address as a setting every button of a notification led to "this machine does not go by that name".
+    @Test func byThePublicAddressOfTheSettingsTheMachineIsCalledToo() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let named = ["X-Forwarded-For": "203.0.113.9"]
+            #expect(try await house.ask("GET", "/healthz", headers: named, host: "water.example").code == "unknownHost")
+            _ = try house.person.desk().set([("http.publicUrl", "https://water.example/")])
+            #expect(try await house.ask("GET", "/healthz", headers: named, host: "water.example").status == 200)
+            #expect(try await house.ask("GET", "/healthz", host: "other.example").code == "unknownHost")
+        }
+    }
+
     /// The first of them used to count, whatever a proxy before us had believed.
     @Test(arguments: [("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", "")])
     func aRequestNamesItsHostOnce(first: String, second: String) async throws {

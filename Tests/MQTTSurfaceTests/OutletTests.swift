@@ -254,10 +254,18 @@ struct OutletTests {
         _ = try #require(await event { ear.payloads(at: "h/response/log").first })
         let drink = try #require(try rig.store.lastDrink())
         #expect(drink.ml == 130 && abs(drink.at.milliseconds / 1000 - Int64(pressed)) <= 1)
+        // An adversary's finding: an undo that had waited took back what somebody else had logged since.
+        try await broker.publish("h/cmd/log", #"{"ml": 500, "transaction": "somebody-else"}"#)
+        try await broker.publish("h/cmd/undo", "{\"transaction\": \"undo-old\", \"pressed\": \(pressed)}")
+        let undone = object(await event { ear.payloads(at: "h/response/undo").first })
+        #expect(undone["code"] as? String == "changedSince", "\(undone)")
+        try await broker.publish("h/cmd/undo", #"{"transaction": "undo-now"}"#)
+        #expect(await event { ear.payloads(at: "h/response/undo").count == 2 ? true : nil } == true)
+        let logged = ear.payloads(at: "h/response/log").count
         // Two clocks are never quite alike, and one that is years off says nothing.
         for (number, seconds) in [Int(Date().timeIntervalSince1970) + 30, 1, Int(Date().timeIntervalSince1970) - 5].enumerated() {
             try await broker.publish("h/cmd/log", "{\"ml\": 20, \"pressed\": \(seconds), \"transaction\": \"now-\(number)\"}")
-            _ = await event { ear.payloads(at: "h/response/log").count == number + 2 ? true : nil }
+            _ = await event { ear.payloads(at: "h/response/log").count == logged + number + 1 ? true : nil }
             let last = try #require(try rig.store.lastDrink())
             #expect(last.ml == 20 && last.at.seconds(to: OutletRig.now()).magnitude < 30)
         }

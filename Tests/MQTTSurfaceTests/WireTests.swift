@@ -10,6 +10,15 @@ import TrackerDesk
 
 @Suite("Topics, payloads and commands")
 struct WireTests {
+    /// An adversary's finding: a repeated transaction brought the session's state, which was not shared any more.
+    @Test func whatIsKeptOfAnAnswerHidesTheSessionThatIsSharedNoMore() throws {
+        let kept = #"{"data":{"drink":{"ml":250},"state":{"dailyTotalMl":250,"waterline":{"drinks":3}}},"status":"ok","transaction":"t1"}"#
+        #expect(CommandAnswer(kept: Array(kept.utf8), seesWaterline: true).text == kept)
+        let hidden = CommandAnswer(kept: Array(kept.utf8), seesWaterline: false).text
+        #expect(hidden == kept.replacing(#"{"drinks":3}"#, with: "null"))
+        for text in ["", "[]", "{}", #"{"data":[]}"#] { #expect(CommandAnswer(kept: Array(text.utf8), seesWaterline: false).text == text) }
+    }
+
     @Test(arguments: [
         ("h/cmd/log", "log"), ("h/cmd/bottle-reminder", "bottle-reminder"), ("h/cmd/", nil), ("h/cmd", nil), ("h/cmd/log/more", nil), ("h/cmd/LOG", nil), ("x/cmd/log", nil),
         ("h/cmd/" + String(repeating: "a", count: 41), nil), ("h/cmd/l\u{e9}g", nil), ("h/response/log", nil),

@@ -65,6 +65,7 @@ export default [
   [/^The same is under way\.$/, 'Das geschieht gerade schon.'],
   [/^This was begun, and the service ended before it could say whether it was done\..*$/, 'Das war begonnen, und der Dienst endete, bevor er sagen konnte, ob es geschehen ist. Sieh nach, und versuch es sonst noch einmal.'],
   [/^This Idempotency-Key was used for something else before\.$/, 'Unter diesem Namen wurde schon um etwas anderes gebeten.'],
+  [/^This notification is of a session that is over: its buttons do nothing any more\.$/, 'Diese Mitteilung gehört zu einem Abend, der vorbei ist: ihre Knöpfe tun nichts mehr.'],
   [/^This notification is more than a day old: its buttons do nothing any more\.$/, 'Diese Mitteilung ist mehr als einen Tag alt: ihre Knöpfe tun nichts mehr.'], [/^There is no such notification here any more: nothing was done\.$/, 'Diese Mitteilung gibt es hier nicht mehr: nichts ist geschehen.'],
   [/^(?:No service polls this day's bottles|Nothing polls a bottle here)\.$/, 'Hier fragt niemand eine Flasche ab.'], [/^No bottle is known as "(.+)"\.$/, 'Eine Flasche „$1“ ist nicht bekannt.'],
   [/^"(.+)" already is another bottle with a history of its own\.(?: Choose another name\.)?$/, '„$1“ heißt schon eine andere Flasche mit eigenen Einträgen.'],

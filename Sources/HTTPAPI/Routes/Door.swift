@@ -1,3 +1,4 @@
+import Foundation
 import HTTPListening
 import HTTPTypes
 import Hummingbird
@@ -56,7 +57,7 @@ struct Door: RouterMiddleware {
         // A proxy that says nothing is a program of this machine, too; but one that hands on the name by which it was asked gives itself away.
         let isLoopback = isOwn && !isHandedOn && (isPrivate || (!isBehindProxy() && HostRule.isLoopback(authority)))
         visit.peer = Self.peer(request, visit, isOwn)
-        if !isPrivate, !HostRule(names: names()).allows(authority) {
+        if !isPrivate, !HostRule(names: names()).allows(authority), !HostRule(names: publicNames()).allows(authority) {
             throw HTTPProblem(
                 .misdirectedRequest, "unknownHost",
                 "This machine does not go by the name \"\(authority.prefix(64))\" here. Use its address, or add the name to the configuration.")
@@ -90,6 +91,11 @@ struct Door: RouterMiddleware {
         // brings a token.
         let isOwnPage = isSame == true || (!isWrite && origin == nil && site == "same-origin")
         visit.rights.otherwise = isOwnPage ? .admin : .read
+    }
+
+    /// By their public addresses, where the settings of somebody say one, this machine is called, too: the buttons of notifications lead there.
+    private func publicNames() -> [String] {
+        household.people.compactMap { (try? $0.desk().store.settings())?.service.publicURL.flatMap { URLComponents(string: $0)?.host } }
     }
 
     private static func bearer(_ request: Request) throws -> String? {

@@ -70,10 +70,6 @@ extension HomeDevice {
         func instant(_ key: String) -> HomeComponent.Value {
             .text("{% set at = (value_json | default({})).get('\(key)') %}{{ at | as_datetime if at is number else none }}")
         }
-        // Each press is an id of its own, so that a press that arrives twice counts once; and says when it was, should we be away.
-        func press(_ fields: String) -> HomeComponent.Value {
-            .text(#"{"transaction": "{{ now().timestamp() }}", "pressed": {{ now().timestamp() }}\#(fields)}"#)
-        }
         let components: [HomeComponent] = [
             HomeComponent("sensor", "today", "Today", [
                 "device_class": .text("volume"), "unit_of_measurement": .text("mL"), "state_class": .text("total"), "value_template": value("dailyTotalMl"),
@@ -147,6 +143,11 @@ extension HomeDevice {
             id: "waterh_\(id)", name: name(topics), model: "Day", version: version, slug: slug, topics: topics, stateTopic: topics.state, components: components)
     }
 
+    /// Each press is an id of its own, so that a press that arrives twice counts once; and says when it was, should we be away.
+    private static func press(_ fields: String) -> HomeComponent.Value {
+        .text(#"{"transaction": "{{ now().timestamp() }}", "pressed": {{ now().timestamp() }}\#(fields)}"#)
+    }
+
     /// A bottle.
     /// - Parameter isOnly: commands go to the one bottle that there is; of several none is meant.
     static func bottle(_ bottle: BottleReport, id: String, version: String, topics: Topics, commands: Bool, isOnly: Bool) -> HomeDevice {
@@ -172,17 +173,17 @@ extension HomeDevice {
                 "value_template": value("clockDriftSeconds"),
             ]),
             HomeComponent("button", "check", "Check now", isOffered: commands, [
-                "command_topic": .text(topics.command("check")), "payload_press": .text(""), "icon": .text("mdi:bluetooth-connect"),
+                "command_topic": .text(topics.command("check")), "command_template": press(""), "icon": .text("mdi:bluetooth-connect"),
             ]),
             HomeComponent("button", "flash", "Flash", isOffered: offered, [
-                "command_topic": .text(topics.command("flash")), "payload_press": .text(""), "icon": .text("mdi:flash"),
+                "command_topic": .text(topics.command("flash")), "command_template": press(""), "icon": .text("mdi:flash"),
             ]),
             HomeComponent("select", "light", "Light", isOffered: offered, [
-                "command_topic": .text(topics.command("light")), "options": .texts(CommandRequest.lights), "optimistic": .flag(true), "icon": .text("mdi:led-on"),
+                "command_topic": .text(topics.command("light")), "command_template": press(#", "mode": "{{ value }}""#), "options": .texts(CommandRequest.lights), "optimistic": .flag(true), "icon": .text("mdi:led-on"),
                 "entity_category": .text("config"),
             ]),
             HomeComponent("select", "bottle_reminder", "Reminder of its own", isOffered: offered, [
-                "command_topic": .text(topics.command("bottle-reminder")), "options": .texts(CommandRequest.bottleReminders), "optimistic": .flag(true),
+                "command_topic": .text(topics.command("bottle-reminder")), "command_template": press(#", "mode": "{{ value }}""#), "options": .texts(CommandRequest.bottleReminders), "optimistic": .flag(true),
                 "icon": .text("mdi:bell-cog"), "entity_category": .text("config"),
             ]),
         ]

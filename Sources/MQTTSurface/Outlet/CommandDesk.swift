@@ -86,8 +86,10 @@ struct CommandDesk: Sendable {
     /// - Parameter isNotedBefore: the transaction is noted before it is done: without an answer nobody knows whether it was.
     private func known(_ errand: Errand, _ desk: TrackerDesk, _ request: CommandRequest, isNotedBefore: Bool = false) throws -> Done? {
         guard let known = try desk.store.request(errand.key) else { return nil }
+        // What was answered while sessions were shared is nobody's business any more.
+        if Self.waterline.contains(request.name), !sharesWaterline() { throw Self.notShared }
         guard known.fingerprint == errand.fingerprint else { throw Refusal("transactionReused", "This transaction was used for something else before.") }
-        if let body = known.answer?.body { return Done(answer: CommandAnswer(text: String(decoding: body, as: UTF8.self)), hasChanged: false) }
+        if let body = known.answer?.body { return Done(answer: CommandAnswer(kept: body, seesWaterline: sharesWaterline()), hasChanged: false) }
         guard !isNotedBefore else {
             throw Refusal(
                 "outcomeUnknown", "This was begun, and the service ended before it could say whether it was done. Look how things stand; to have it done again, ask with another transaction.")
@@ -112,7 +114,10 @@ struct CommandDesk: Sendable {
             guard let amount = Amount(word) else { throw WrongInput("notAnAmount", "\"\(word.prefix(64))\" is not an amount: a whole number of ml, cup, quick1 …") }
             let at = try Self.moment(&request, desk)
             return try finished(request) { try desk.logDrink(amount, at: at) }
-        case "undo": return try finished(request) { try desk.undo() }
+        case "undo":
+            // What was changed after the press is not what was meant.
+            let pressed = Self.lateness(of: request, desk.now).map { desk.now.advanced(seconds: -$0) }
+            return try finished(request) { try desk.undo(asOf: pressed) }
         case "edit":
             guard let name = try request.fields.text("drink") else { throw Self.missing("drink", "which one, as d12") }
             let change = EntryChange(

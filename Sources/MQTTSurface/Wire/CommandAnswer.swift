@@ -35,6 +35,15 @@ struct CommandAnswer: Hashable {
         return data.map { String(decoding: $0, as: UTF8.self) } ?? #"{"status":"error"}"#
     }
 
-    /// As it was kept.
-    init(text: String) { self.text = text }
+    /// As it was kept, but for the session in it, where that is nobody's business by now.
+    init(kept body: [UInt8], seesWaterline: Bool) {
+        text = String(decoding: body, as: UTF8.self)
+        guard !seesWaterline, var object = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any], var data = object["data"] as? [String: Any],
+            var state = data["state"] as? [String: Any]
+        else { return }
+        state["waterline"] = NSNull()
+        data["state"] = state
+        object["data"] = data
+        text = Self.json(object, nil)
+    }
 }

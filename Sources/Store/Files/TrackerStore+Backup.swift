@@ -88,7 +88,9 @@ extension TrackerStore {
         for table in try tables(db) where !own.contains(table) {
             try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
         }
-        // Whoever reads changes from a position on is told all of them: they stand behind everything that this store ever told.
+        // Drinks that were told may be gone, and nobody says of which: who reads by position begins anew, as after a purge.
+        try db.execute(sql: "DELETE FROM main.drink_sequence")
+        try DrinkPlaces.begin(db)
         try db.execute(sql: """
             UPDATE main.drink SET born = last + n, place = last + n
                 FROM (SELECT id AS found, row_number() OVER (ORDER BY id) AS n FROM main.drink), (SELECT coalesce(max(last), 0) AS last FROM main.drink_sequence)

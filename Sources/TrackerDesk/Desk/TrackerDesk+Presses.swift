@@ -39,6 +39,10 @@ extension TrackerDesk {
             throw Refusal("notMeantAnyMore", "This notification is more than a day old: its buttons do nothing any more.")
         }
         guard message.announcement.kind.actions.contains(action) else { throw Refusal("otherNotification", "This notification has no such button.") }
+        // Of a session that is over by now a phone may still show what was asked of it.
+        if message.announcement.kind.isWaterline, let session = try store.activeSession(at: now)?.session, session.startTime > message.since {
+            throw Refusal("notMeantAnyMore", "This notification is of a session that is over: its buttons do nothing any more.")
+        }
         return try press(action, key: "pocket \(message.announcement.id) \(action.rawValue)")
     }
 }
