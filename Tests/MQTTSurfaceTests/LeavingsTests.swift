@@ -67,6 +67,21 @@ import TrackerDesk
         await rig.stop()
     }
 
+    /// The purge came while the day was looked at: the bottle's device went by that look, and once more as something that was left. Home Assistant complains of a device that it does not know.
+    @Test func whatGoesInTheMomentOfThePurgeGoesOnce() async throws {
+        let broker = try await Broker()
+        let rig = try await published(broker, isInFile: true)
+        let ear = try await broker.listen("#", more: ["-R"])
+        let store = rig.store
+        rig.whileItLooks.withLock { $0 = { try? store.purge() } }
+        await rig.outlet.poke()
+        try await rig.connected(2)
+        #expect(await event(within: 60) { (try? rig.desk().leftBehind()) == 0 ? true : nil } == true, "\(rig.words.withLock { $0 })")
+        #expect(!rig.words.withLock { $0.contains { if case .takenBack = $0 { true } else { false } } }, "\(rig.words.withLock { $0 })")
+        #expect(ear.payloads(at: "h/bottle/a4c138010203").count { $0.isEmpty } == 1, "\(ear.output)")
+        await rig.stop()
+    }
+
     /// The old broker kept the day of the moment in which the settings began to name another one.
     @Test(arguments: ["old broker away", "no service"]) func whatABrokerKeepsThatIsNotNamedAnyMoreIsTakenBack(_ what: String) async throws {
         let (old, new) = (try await Broker(), try await Broker())

@@ -20,6 +20,8 @@ final class OutletRig: Sendable {
     let polls = Mutex(0)
     /// How often the outlet asked how the service does: once for each look at the day.
     let looks = Mutex(0)
+    /// Once, in the middle of the next look at the day.
+    let whileItLooks = Mutex<(@Sendable () async -> Void)?>(nil)
     let sharesWaterline = Mutex(false)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
@@ -46,6 +48,11 @@ final class OutletRig: Sendable {
         let door = ServiceDoor(
             status: {
                 boxed.rig?.looks.withLock { $0 += 1 }
+                let happening = boxed.rig?.whileItLooks.withLock { happening in
+                    defer { happening = nil }
+                    return happening
+                }
+                await happening?()
                 return ServiceStatus(version: "test")
             }, pollNow: { boxed.rig?.polls.withLock { $0 += 1 } }, recentPolls: { [] },
             send: { words in

@@ -342,6 +342,11 @@ struct OutletTests {
         }
         for hours in [4.0, 7] { try await desk(hours * 3600).tell([rig.sink, Screen()]) }
         #expect(try rig.store.notifications().map(\.sinks) == [["screen"], ["screen"]])
+        // The outlet itself brings nothing meanwhile: it is held in the middle of a look.
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        rig.whileItLooks.withLock { $0 = { for await _ in held {} } }
+        await rig.outlet.poke()
+        #expect(await event { rig.whileItLooks.withLock { $0 == nil } ? true : nil } == true)
         let ear = try await listens(broker)
         // Something new: what came before it goes before it.
         for _ in 0..<2 { _ = try desk(8 * 3600).logDrink(.ml(1500)) }
@@ -350,6 +355,7 @@ struct OutletTests {
         #expect(told.count == 3)
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
         #expect(await event { heard() == told ? true : nil } == true, "\(heard()) of \(told)")
+        release.finish()
         await rig.stop()
     }
 

@@ -37,6 +37,8 @@ struct MQTTVisit {
     private var told: StatePayload?
     /// Topics at which the broker keeps something of ours.
     private var kept: Set<String> = []
+    /// What was taken back since this began, and stands there no more.
+    private var emptied: Set<String> = []
     private var seen: Seen?
     private var lastTick = ContinuousClock.now
     private var lastBeat = ContinuousClock.now
@@ -125,7 +127,8 @@ struct MQTTVisit {
         try store.forgetKept(all, of: outlet.name)
         for left in try store.leavings() where left.id == outlet.id {
             var mine = left
-            mine.topics = left.topics.filter(kept.contains)
+            // A purge may have come between the look and what was taken back by it.
+            mine.topics = left.topics.filter { kept.contains($0) || emptied.contains($0) }
             try store.forget(mine)
         }
         kept = []
@@ -243,6 +246,7 @@ struct MQTTVisit {
         }
         // Before: what is emptied while it is on its way is heard, too.
         own.stand(wanted)
+        emptied.subtract(wanted)
         let fresh = pictures.filter { said[$0.topic] != $0.text || (again && $0.topic.hasPrefix(topics.prefix + "/")) }
         try await publish(fresh.map { MQTTMessage($0.topic, $0.text, isRetained: true) })
         for (topic, text) in fresh { said[topic] = text }
@@ -251,6 +255,7 @@ struct MQTTVisit {
         try await publish(stale.map { MQTTMessage($0, [], isRetained: true) })
         try store.forgetKept(stale, of: outlet.name)
         kept.subtract(stale)
+        emptied.formUnion(stale)
         for topic in stale { said[topic] = nil }
     }
 
