@@ -272,6 +272,25 @@ import TrackerDesk
         await rig.stop()
     }
 
+    /// An adversary's finding: "End Now" of a session that was over ended the next one.
+    @Test func aButtonOfASessionThatIsOverDoesNothingToTheNext() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
+        rig.shares.withLock { $0 = true }
+        _ = try rig.desk().startSession()
+        rig.start()
+        #expect(await rig.tells(notice(1, .waterlineAbandoned, "Session", "End it?")))
+        let actions = try #require(try await peer.seen().first?.json["actions"] as? [[String: Any]])
+        let keys = actions.compactMap { (($0["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: String])?["key"] }
+        let key = try #require(keys.first)
+        _ = try rig.desk().endSession()
+        rig.lead.withLock { $0 = 60 }
+        _ = try rig.desk().startSession()
+        #expect(throws: Refusal.self) { try rig.desk().press(.endSession, withKey: key) }
+        #expect(try rig.store.activeSession(at: rig.desk().now) != nil)
+        await rig.stop()
+    }
+
     /// A program is told everything, in its order, also what came while it was away; a repetition has the same id.
     @Test func aWebhookGetsEverythingAtLeastOnce() async throws {
         let peer = try await WebPeer()
