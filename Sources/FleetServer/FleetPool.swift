@@ -11,7 +11,7 @@ final class FleetPool: Sendable {
         let connection: FleetConnection
     }
 
-    private let state = Mutex<(idle: [Line], used: Int)>(([], 0))
+    private let state = Mutex<(idle: [Line], used: Int, shares: [String: Int])>(([], 0, [:]))
     private let queue = DispatchQueue(label: "postgresql", attributes: .concurrent)
 
     init(_ database: String, limit: Int) { (self.database, self.limit) = (database, limit) }
@@ -28,6 +28,23 @@ final class FleetPool: Sendable {
         }
         guard isFree else { throw Busy() }
         defer { state.withLock { $0.used -= 1 } }
+        return try await body()
+    }
+
+    /// To be called by who holds a place: a quarter of all are for one holder at most, so that nobody who is slow is in the way of all others.
+    func withShare<Result: Sendable>(of holder: String, _ body: () async throws -> Result) async throws -> Result {
+        let isFree = state.withLock { state in
+            guard state.shares[holder, default: 0] < max(1, limit / 4) else { return false }
+            state.shares[holder, default: 0] += 1
+            return true
+        }
+        guard isFree else { throw Busy() }
+        defer {
+            state.withLock { state in
+                let rest = state.shares[holder, default: 1] - 1
+                state.shares[holder] = rest > 0 ? rest : nil
+            }
+        }
         return try await body()
     }
 

@@ -188,8 +188,10 @@ public struct FleetServer: Sendable {
         // The place is taken before the body: what waits in memory is bounded, too.
         let batch = try await writers.withPlace {
             let visitor = try await visitor(credential, writers) { $0.role == .gateway }
-            let lines = try FleetLines(await Self.body(request))
-            return try await writers.use { try $0.take(lines, from: visitor, standing: standing) }
+            return try await writers.withShare(of: visitor.id) {
+                let lines = try FleetLines(await Self.body(request))
+                return try await writers.use { try $0.take(lines, from: visitor, standing: standing) }
+            }
         }
         counts.stored(batch)
         if batch.taken > 0 { stored.continuation.yield() }
@@ -201,13 +203,16 @@ public struct FleetServer: Sendable {
         let fields = request.uri.queryParameters
         func field(_ name: Substring) -> String? { fields[name].flatMap { String($0).removingPercentEncoding } }
         let (store, person) = (field("store") ?? "", field("person"))
+        let boundary = field("boundary").flatMap(Int.init).flatMap { (0...6).contains($0) ? $0 : nil }
         guard (1...64).contains(store.unicodeScalars.count), !store.utf8.contains(0), person.map({ (1...64).contains($0.unicodeScalars.count) && !$0.utf8.contains(0) }) ?? true else {
             throw FleetProblem(.badRequest, "noStore", "Say of which store these are: /v1/doubts?store=NAME, and person=NAME where there are several.")
         }
         try await writers.withPlace {
             let visitor = try await visitor(credential, writers) { $0.role == .gateway }
-            let doubts = try FleetLines.doubts(await Self.body(request))
-            try await writers.use { try $0.take(doubts, of: person, in: store, from: visitor) }
+            try await writers.withShare(of: visitor.id) {
+                let doubts = try FleetLines.doubts(await Self.body(request))
+                try await writers.use { try $0.take(doubts, of: person, in: store, from: visitor, boundary: boundary) }
+            }
         }
         return Self.answer("application/json", Array("{}".utf8))
     }

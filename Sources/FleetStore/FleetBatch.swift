@@ -43,12 +43,12 @@ extension FleetStore {
     /// - Parameter standing: how far a store in it believes that it is known here; `nil`: it does not say.
     /// - Throws: `FleetFailure`, `FleetBatch.Revoked`, `FleetBatch.NotAllowed`, `FleetBatch.Repeats`.
     public func take(_ lines: FleetLines, from visitor: FleetVisitor, standing: FleetStanding? = nil) throws -> FleetBatch {
-        var tries = 1, isCareful = false
+        var tries = 1, manner = lines.entries.count < Self.asNewFrom ? Manner.whole : .asNew
         while true {
-            do { return try takeOnce(lines, visitor, standing, isCareful) } catch let failure as FleetFailure where failure.kind == .collision && tries < 4 {
+            do { return try takeOnce(lines, visitor, standing, manner) } catch let failure as FleetFailure where failure.kind == .collision && tries < 4 {
                 tries += 1
-            } catch let failure as FleetFailure where failure.kind == .badData && !isCareful {
-                isCareful = true
+            } catch let failure as FleetFailure where failure.kind == .badData && manner != .inPieces {
+                manner = manner == .asNew ? .whole : .inPieces
             } catch let refusal as FleetBatch.NotAllowed {
                 // It is there, and somebody has to know what it waits for.
                 try connection.run("UPDATE gateway SET last_seen = now(), wants = $2 WHERE id = $1", [visitor.id, refusal.person])
@@ -57,7 +57,21 @@ extension FleetStore {
         }
     }
 
-    private func takeOnce(_ lines: FleetLines, _ visitor: FleetVisitor, _ standing: FleetStanding?, _ isCareful: Bool) throws -> FleetBatch {
+    /// Smaller batches gain nothing by being taken for new, and lose where a correction is among them.
+    private static let asNewFrom = 100
+
+    /// How a batch is stored; each where the one before it was refused.
+    private enum Manner {
+        /// Where all of it lies beyond what is known of its stores: as rows that are not there yet, which is cheapest. Only batches of the same gateway
+        /// could store the same rows meanwhile, and these wait for each other.
+        case asNew
+        /// New rows, and those that are there already.
+        case whole
+        /// Until what PostgreSQL refuses stands alone.
+        case inPieces
+    }
+
+    private func takeOnce(_ lines: FleetLines, _ visitor: FleetVisitor, _ standing: FleetStanding?, _ manner: Manner) throws -> FleetBatch {
         // Of one drink the greatest place, and all in one order: two servers that write the same wait for each other, and never both.
         var newest: [Identity: FleetEntry] = [:]
         for entry in lines.entries {
@@ -68,16 +82,17 @@ extension FleetStore {
         let told = newest.sorted { $0.key < $1.key }.map { Told(person: $0.key.person, entry: $0.value) }
         return try connection.committing {
             let people = Set(told.map(\.person)).sorted()
-            let forgotten = try letIn(visitor, people, latest: told.compactMap { $0.entry.drink?.at.milliseconds }.max())
+            let (forgotten, tellers) = try letIn(visitor, people, latest: told.compactMap { $0.entry.drink?.at.milliseconds }.max(), stores: Set(told.map(\.entry.store)).sorted(), begins: true)
             if let standing { try check(standing, people, visitor) }
             let all = forgotten.isEmpty ? told[...] : told.filter { !forgotten.contains($0.person) }[...]
             var poison = lines.poison
             var batch = FleetBatch()
-            if isCareful {
+            if manner == .inPieces {
                 batch.taken = try store(all, visitor, &poison)
                 _ = try connection.commit(introduction(all, visitor) + parking(poison, visitor))
             } else {
-                let statements = (all.isEmpty ? [] : [insertion(all, visitor)]) + introduction(all, visitor) + parking(poison, visitor)
+                let isNew = manner == .asNew && all.allSatisfy { told in told.entry.drink != nil && tellers[told.entry.store].map { $0 < (told.entry.generation, told.entry.place) } ?? true }
+                let statements = (all.isEmpty ? [] : [insertion(all, visitor, isNew: isNew)]) + introduction(all, visitor) + parking(poison, visitor)
                 let results = try connection.commit(statements)
                 batch.taken = all.isEmpty ? 0 : Int((results[0].rows.first?.first ?? nil) ?? "") ?? 0
             }
@@ -100,20 +115,32 @@ extension FleetStore {
     }
 
     /// Within a transaction: the credential still counts, and whom it tells of it may.
-    /// - Returns: who of them is forgotten.
-    func letIn(_ visitor: FleetVisitor, _ people: [String], latest: Int64?) throws -> Set<String> {
+    /// - Parameters:
+    ///   - latest: the latest moment of a drink that it tells, ms UTC.
+    ///   - stores: of which stores it tells.
+    ///   - begins: it begins the transaction, too.
+    /// - Returns: who of them is forgotten; and how far the stores are known, by generation and place.
+    func letIn(
+        _ visitor: FleetVisitor, _ people: [String], latest: Int64?, stores: [String] = [], begins: Bool = false
+    ) throws -> (forgotten: Set<String>, tellers: [String: (Int, Int64)]) {
         let names = Self.array(people)
-        let found = try connection.pipeline([
+        var found = try connection.pipeline((begins ? [.init("BEGIN")] : []) + [
             .init("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))"),
             .init("""
                 UPDATE gateway SET last_seen = now(), last_entry = greatest(last_entry, $2::bigint) WHERE id = $1 AND revoked IS NULL
                 RETURNING (SELECT min(person) FROM unnest($3::text[]) AS told (person) WHERE people IS NOT NULL AND person <> gateway.name AND NOT person = ANY (people))
                 """, [visitor.id, latest.map(String.init), names]),
             .init("SELECT name FROM unnest($1::text[]) AS told (name) WHERE \(Self.digest("name")) IN (SELECT digest FROM forgotten)", [names]),
+            .init("SELECT store, generation, place FROM teller WHERE gateway = $1 AND store = ANY ($2::text[])", [visitor.id, Self.array(stores)]),
         ])
+        if begins { found.removeFirst() }
         guard let stranger = found[1].rows.first?.first else { throw FleetBatch.Revoked() }
         if let stranger { throw FleetBatch.NotAllowed(gateway: visitor.name, person: stranger) }
-        return Set(found[2].rows.compactMap { $0.first ?? nil })
+        let tellers = found[3].rows.compactMap { row -> (String, (Int, Int64))? in
+            guard let store = row[0], let generation = row[1].flatMap(Int.init), let place = row[2].flatMap(Int64.init) else { return nil }
+            return (store, (generation, place))
+        }
+        return (Set(found[2].rows.compactMap { $0.first ?? nil }), Dictionary(tellers) { $1 })
     }
 
     private func check(_ standing: FleetStanding, _ people: [String], _ visitor: FleetVisitor) throws {
@@ -145,15 +172,16 @@ extension FleetStore {
     }
 
     private func storePart(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) throws -> Int {
-        let insertion = insertion(all, visitor)
-        let count = try connection.run(insertion.sql, insertion.values)
+        let count = try connection.run(insertion(all, visitor, isNew: false))
         try connection.script("RELEASE part")
         return Int((count.first?.first ?? nil) ?? "") ?? 0
     }
 
     /// Its one row says how many were new or other.
-    private func insertion(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) -> FleetConnection.Statement {
-        func column(_ value: (Told) -> String?) -> String { Self.array(all.map(value)) }
+    /// - Parameter isNew: where one of them is there already it is refused.
+    private func insertion(_ all: ArraySlice<Told>, _ visitor: FleetVisitor, isNew: Bool) -> FleetConnection.Statement {
+        func texts(_ value: (Told) -> String?) -> FleetConnection.Statement.Value { .column(FleetColumn(all.map(value))) }
+        func numbers(_ value: (Told) -> Int64?) -> FleetConnection.Statement.Value { .column(FleetColumn(all.map(value))) }
         let people = Set(all.map(\.person)).sorted()
         return .init("""
             WITH put AS (
@@ -161,10 +189,7 @@ extension FleetStore {
                 SELECT person, key, $1, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received
                 FROM unnest($2::text[], $3::text[], $4::text[], $15::integer[], $5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::date[], $10::integer[], $11::boolean[], $12::bigint[], $13::text[], $14::bigint[])
                     AS told (person, key, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received)
-                ON CONFLICT (person, key, gateway, store) DO UPDATE SET
-                    generation = excluded.generation, place = excluded.place, bottle = excluded.bottle, at = excluded.at, zone = excluded.zone, day = excluded.day, ml = excluded.ml,
-                    deleted = excluded.deleted, changed = excluded.changed, raw = coalesce(excluded.raw, entry.raw), received = coalesce(excluded.received, entry.received)
-                WHERE (entry.generation, entry.place) < (excluded.generation, excluded.place)
+                \(isNew ? "" : Self.overtaking)
                 RETURNING 1
             ), taken AS (SELECT count(*) AS number FROM put), sum AS (
                 UPDATE gateway SET entries = entries + taken.number FROM taken WHERE id = $1 AND taken.number > 0
@@ -172,14 +197,23 @@ extension FleetStore {
                 INSERT INTO audit (id, who, what, kind) SELECT gen_random_uuid()::text, $16, 'told ' || number || ' of ' || $17, 'batch' FROM taken WHERE number > 0
             )
             SELECT number FROM taken
-            """, [
-                visitor.id, column { $0.person }, column { $0.entry.key }, column { $0.entry.store }, column { "\($0.entry.place)" }, column { $0.entry.bottle },
-                column { $0.entry.drink.map { "\($0.at.milliseconds)" } }, column { $0.entry.drink?.zone }, column { $0.entry.drink?.day.description },
-                column { $0.entry.drink.map { "\($0.ml)" } }, column { $0.entry.drink?.isDeleted ?? true ? "t" : "f" },
-                column { "\($0.entry.drink?.changed.milliseconds ?? 0)" }, column { $0.entry.record?.raw }, column { ($0.entry.record?.received.milliseconds).map { "\($0)" } },
-                column { "\($0.entry.generation)" }, visitor.name, people.prefix(5).joined(separator: ", ") + (people.count > 5 ? " and \(people.count - 5) more" : ""),
+            """, values: [
+                .text(visitor.id), texts { $0.person }, texts { $0.entry.key }, texts { $0.entry.store }, numbers { $0.entry.place }, texts { $0.entry.bottle },
+                numbers { $0.entry.drink?.at.milliseconds }, texts { $0.entry.drink?.zone }, .column(FleetColumn(days: all.map { $0.entry.drink?.day.daysSince1970 })),
+                .column(FleetColumn(all.map { $0.entry.drink.map { Int32(clamping: $0.ml) } })), .column(FleetColumn(all.map { $0.entry.drink?.isDeleted ?? true })),
+                numbers { $0.entry.drink?.changed.milliseconds ?? 0 }, texts { $0.entry.record?.raw }, numbers { $0.entry.record?.received.milliseconds },
+                .column(FleetColumn(all.map { Int32?(Int32(clamping: $0.entry.generation)) })), .text(visitor.name),
+                .text(people.prefix(5).joined(separator: ", ") + (people.count > 5 ? " and \(people.count - 5) more" : "")),
             ])
     }
+
+    /// Of what one store says of a drink the greatest place counts.
+    private static let overtaking = """
+        ON CONFLICT (person, key, gateway, store) DO UPDATE SET
+            generation = excluded.generation, place = excluded.place, bottle = excluded.bottle, at = excluded.at, zone = excluded.zone, day = excluded.day, ml = excluded.ml,
+            deleted = excluded.deleted, changed = excluded.changed, raw = coalesce(excluded.raw, entry.raw), received = coalesce(excluded.received, entry.received)
+            WHERE (entry.generation, entry.place) < (excluded.generation, excluded.place)
+        """
 
     /// Who they are, which bottles, and how far their stores are known now.
     private func introduction(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) -> [FleetConnection.Statement] {

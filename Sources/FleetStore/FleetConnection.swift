@@ -49,9 +49,11 @@ public final class FleetConnection {
         guard PQstatus(handle) == CONNECTION_OK else { throw Self.refusal(handle, place) }
         guard PQsetnonblocking(handle, 1) == 0 else { throw FleetFailure(.broken, "The connection to PostgreSQL at \(place) cannot be used without blocking.") }
         let milliseconds = statementLimit.components.seconds * 1000 + statementLimit.components.attoseconds / 1_000_000_000_000_000
+        // Compiling a statement takes longer than any of ours: PostgreSQL did it for each piece of the days that it added up, because it took them for many.
         try script("""
             SET statement_timeout = \(milliseconds); SET lock_timeout = \(milliseconds); SET idle_in_transaction_session_timeout = \(3 * milliseconds);
-            SET TIME ZONE 'UTC'; SET client_min_messages = warning
+            SET TIME ZONE 'UTC'; SET client_min_messages = warning;
+            SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'
             """)
     }
 
@@ -61,20 +63,62 @@ public final class FleetConnection {
     /// - Parameter values: as texts, for `$1` and so on.
     /// - Returns: rows of columns as texts.
     @discardableResult
-    public func run(_ sql: String, _ values: [String?] = []) throws(FleetFailure) -> [[String?]] {
+    public func run(_ sql: String, _ values: [String?] = []) throws(FleetFailure) -> [[String?]] { try run(Statement(sql, values)) }
+
+    /// The same with values that are columns.
+    func run(_ statement: Statement) throws(FleetFailure) -> [[String?]] {
+        let name = try prepare(statement.sql)
+        return try finish(send(name, statement)).rows
+    }
+
+    /// The same for many rows, each made into something where it lies.
+    func run<Item>(_ sql: String, _ values: [String?], _ item: (FleetRow) -> Item?) throws(FleetFailure) -> [Item] {
         let name = try prepare(sql)
-        let texts = Self.copies(values)
-        defer { Self.free(texts) }
-        let sent = PQsendQueryPrepared(handle, name, Int32(texts.count), texts, nil, nil, 0)
-        return try finish(sent).rows
+        var items: [Item] = []
+        _ = try finish(send(name, Statement(sql, values))) { result in
+            let count = PQntuples(result)
+            items.reserveCapacity(Int(count))
+            for row in 0..<count { if let made = item(FleetRow(result, row)) { items.append(made) } }
+            return true
+        }
+        return items
     }
 
     /// A statement with its values.
     struct Statement {
         var sql: String
-        var values: [String?] = []
+        var values: [Value] = []
 
-        init(_ sql: String, _ values: [String?] = []) { (self.sql, self.values) = (sql, values) }
+        /// For `$1` and so on.
+        enum Value {
+            case text(String?)
+            case column(FleetColumn)
+        }
+
+        init(_ sql: String, _ values: [String?] = []) { (self.sql, self.values) = (sql, values.map { .text($0) }) }
+
+        init(_ sql: String, values: [Value]) { (self.sql, self.values) = (sql, values) }
+    }
+
+    /// - Returns: what libpq says of it.
+    private func send(_ name: String, _ statement: Statement) -> Int32 {
+        var copies: [UnsafePointer<CChar>?] = [], lengths: [Int32] = [], formats: [Int32] = []
+        defer { Self.free(copies) }
+        for value in statement.values {
+            switch value {
+            case .text(let text):
+                copies += Self.copies([text])
+                lengths.append(0)
+                formats.append(0)
+            case .column(let column):
+                let copy = malloc(column.bytes.count)
+                column.bytes.withUnsafeBytes { bytes in if let copy, let base = bytes.baseAddress { memcpy(copy, base, bytes.count) } }
+                copies.append(copy.map { UnsafePointer($0.assumingMemoryBound(to: CChar.self)) })
+                lengths.append(Int32(column.bytes.count))
+                formats.append(1)
+            }
+        }
+        return PQsendQueryPrepared(handle, name, Int32(copies.count), copies, lengths, formats, 0)
     }
 
     /// Does several statements on one way there and back (libpq's pipeline mode). The first that fails ends it: of those behind it nothing is done.
@@ -84,9 +128,7 @@ public final class FleetConnection {
         for statement in statements { names.append(try prepare(statement.sql)) }
         guard PQenterPipelineMode(handle) == 1 else { throw lost() }
         for (name, statement) in zip(names, statements) {
-            let texts = Self.copies(statement.values)
-            defer { Self.free(texts) }
-            guard PQsendQueryPrepared(handle, name, Int32(texts.count), texts, nil, nil, 0) == 1 else { throw lost() }
+            guard send(name, statement) == 1 else { throw lost() }
         }
         guard PQpipelineSync(handle) == 1 else { throw lost() }
         let deadline = ContinuousClock.now + statementLimit * statements.count + .seconds(2)
@@ -194,9 +236,8 @@ public final class FleetConnection {
         return result
     }
 
-    /// A transaction whose last word is a `commit` in the body itself.
+    /// A transaction whose first word is a `BEGIN` in the body itself, and whose last a `commit`.
     func committing<Result>(_ body: () throws -> Result) throws -> Result {
-        try script("BEGIN")
         do { return try body() } catch {
             if !isBroken { try? script("ROLLBACK") }
             throw error
@@ -226,7 +267,8 @@ public final class FleetConnection {
 
     // MARK: - Waiting
 
-    private func finish(_ sent: Int32) throws(FleetFailure) -> (rows: [[String?]], command: String) {
+    /// - Parameter take: takes what was found, and says so; otherwise it is returned.
+    private func finish(_ sent: Int32, _ take: (OpaquePointer) -> Bool = { _ in false }) throws(FleetFailure) -> (rows: [[String?]], command: String) {
         guard sent == 1 else { throw lost() }
         // The server ends a statement itself; this is for a server that says nothing any more.
         let deadline = ContinuousClock.now + statementLimit + .seconds(2)
@@ -234,6 +276,7 @@ public final class FleetConnection {
         var rows: [[String?]] = [], command = "", failure: FleetFailure?
         while let result = try next(deadline) {
             defer { PQclear(result) }
+            if PQresultStatus(result) == PGRES_TUPLES_OK, take(result) { continue }
             let (read, name, trouble) = read(result)
             if PQresultStatus(result) == PGRES_TUPLES_OK { rows = read }
             failure = failure ?? trouble

@@ -20,7 +20,7 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
     public struct Person: Hashable, Sendable, Encodable {
         /// What a gateway calls the person.
         public var name: String
-        /// Theirs, in the zone of their newest drink; UTC's where there is none around now.
+        /// Theirs, in the zone of their newest drink, from the hour on that they chose; UTC's where there is none around now.
         public var day: String
         /// Sum of today's drinks.
         public var todayMl: Int
@@ -74,28 +74,21 @@ extension FleetStore {
         let utc = LocalDay(daysSince1970: Int(now.milliseconds / 86_400_000))
         // Somewhere it is tomorrow already, and somewhere still yesterday.
         let around = [utc.adding(days: -1).description, utc.adding(days: 1).description]
-        let zones = try connection.run("SELECT DISTINCT zone FROM day_roll WHERE day BETWEEN $1::date AND $2::date", around).compactMap { $0.first ?? nil }
-        // As the stores count: after midnight it is still the evening before.
-        let today = zones.map { DayCalendar(zone: (try? Zone($0)) ?? .utc).day(of: now).description }
-        let utcToday = DayCalendar(zone: .utc).day(of: now).description
+        let others = try connection.run("SELECT DISTINCT zone FROM day_roll WHERE day BETWEEN $1::date AND $2::date AND zone <> 'UTC' ORDER BY zone LIMIT \(Self.mostZones - 1)", around)
+        let zones = ["UTC"] + others.compactMap { $0.first ?? nil }
+        // As the stores count: after midnight it is still the evening before, until the hour that each person chose.
+        let days = zones.flatMap { zone in Self.boundaries.map { DayCalendar(zone: (try? Zone(zone)) ?? .utc, boundaryHour: $0).day(of: now).description } }
         let mine = visitor?.role == .carer ? visitor?.people : nil
-        let people = try connection.run("""
-            SELECT p.name, coalesce(z.today, $5::date), coalesce(t.ml, 0), coalesce(t.drinks, 0), l.last, coalesce(d.number, 0)
-            FROM person p
-            LEFT JOIN (SELECT DISTINCT ON (person) person, last, zone FROM day_roll WHERE day BETWEEN $1::date AND $2::date ORDER BY person, last DESC) l ON l.person = p.name
-            LEFT JOIN unnest($3::text[], $4::date[]) AS z (zone, today) ON z.zone = l.zone
-            LEFT JOIN day_roll t ON t.person = p.name AND t.day = z.today AND t.day BETWEEN $1::date AND $2::date
-            LEFT JOIN (SELECT person, count(DISTINCT (bottle, raw)) AS number FROM doubt GROUP BY person) d ON d.person = p.name
-            WHERE $6::text[] IS NULL OR p.name = ANY ($6::text[])
-            ORDER BY coalesce(t.ml, 0), p.name LIMIT \(FleetOverview.limit + 1)
-            """, around + [Self.array(zones), Self.array(today), utcToday, mine.map(Self.array)])
-        overview.people = people.prefix(FleetOverview.limit).compactMap { row in
-            guard let name = row[0], let day = row[1] else { return nil }
-            let last = row[4].flatMap(Int64.init)
+        let doubts = try connection.run("SELECT person, count(DISTINCT (bottle, raw)) FROM doubt WHERE $1::text[] IS NULL OR person = ANY ($1::text[]) GROUP BY person", [mine.map(Self.array)])
+        let doubtful = Dictionary(doubts.compactMap { row in row[0].map { ($0, row[1].flatMap(Int.init) ?? 0) } }) { $1 }
+        let people = try connection.run(Self.peopleOfToday, around + [Self.array(zones), Self.array(days), mine.map(Self.array)]) { row -> FleetOverview.Person? in
+            guard let name = row.text(0), let day = row.text(1) else { return nil }
+            let last = row.number(4)
             return .init(
-                name: name, day: day, todayMl: row[2].flatMap(Int.init) ?? 0, drinks: row[3].flatMap(Int.init) ?? 0, lastDrink: last,
-                lastDrinkSecondsAgo: last.map { max(0, (now.milliseconds - $0) / 1000) }, doubts: row[5].flatMap(Int.init) ?? 0)
+                name: name, day: day, todayMl: Int(row.number(2) ?? 0), drinks: Int(row.number(3) ?? 0), lastDrink: last, lastDrinkSecondsAgo: last.map { max(0, (now.milliseconds - $0) / 1000) },
+                doubts: doubtful.isEmpty ? 0 : doubtful[name] ?? 0)
         }
+        overview.people = Array(people.prefix(FleetOverview.limit))
         let bottles = try connection.run("""
             SELECT name, person, gateway, greatest(0, extract(epoch FROM now() - told))::bigint FROM bottle WHERE $1::text[] IS NULL OR person = ANY ($1::text[])
             ORDER BY name LIMIT \(FleetOverview.limit + 1)
@@ -118,6 +111,28 @@ extension FleetStore {
         overview.isCut = [people.count, bottles.count, gateways.count].contains { $0 > FleetOverview.limit }
         return overview
     }
+
+    /// As long as nobody chooses another, a day begins at this hour.
+    private static let usualBoundary = 4
+    private static let boundaries = 0...6
+    /// There are some 600 zones; a person's newest drink and its zone's number are found as one number.
+    private static let zoneBits = 10
+    private static let mostZones = 1 << zoneBits
+
+    /// $1, $2: the days around now; $3: zones, UTC first; $4: today in each of them, for each hour at which it may have begun; $5: whom to show.
+    private static let peopleOfToday = """
+        WITH recent AS MATERIALIZED (
+            SELECT r.person, r.day, r.ml, r.drinks, (r.last << \(zoneBits)) + z.number - 1 AS mark
+            FROM day_roll r JOIN unnest($3::text[]) WITH ORDINALITY AS z (zone, number) ON z.zone = r.zone WHERE r.day BETWEEN $1::date AND $2::date
+        ), dated AS (
+            SELECT p.name, n.mark, ($4::date[])[coalesce(n.mark & \(mostZones - 1), 0) * \(boundaries.count) + coalesce(p.boundary, \(usualBoundary)) + 1] AS today
+            FROM person p LEFT JOIN (SELECT person, max(mark) AS mark FROM recent GROUP BY person) n ON n.person = p.name
+            WHERE $5::text[] IS NULL OR p.name = ANY ($5::text[])
+        )
+        SELECT dated.name, dated.today, coalesce(t.ml, 0) AS ml, coalesce(t.drinks, 0), dated.mark >> \(zoneBits)
+        FROM dated LEFT JOIN recent t ON t.person = dated.name AND t.day = dated.today
+        ORDER BY ml, dated.name LIMIT \(FleetOverview.limit + 1)
+        """
 
     /// - Returns: `false` where the database may only be read: then what is there is shown as it was added up last.
     func refreshUnlessReadOnly() throws -> Bool {

@@ -3,7 +3,7 @@ enum FleetSchema {
     /// Tells this program's lock from others'.
     static let lock = 0x7761_7465
 
-    static let steps = [first, second, third]
+    static let steps = [first, second, third, fourth]
 
     /// What is told lies in `entry`: of each drink one row for each store that told of it, so that two gateways that carry the same bottle never write over
     /// each other. `drink` is the fold of them: who took a drink out anywhere took it out; of what is left the newest counts. `day_total` is the fold of that.
@@ -136,5 +136,10 @@ enum FleetSchema {
         CREATE TRIGGER fleet_changed AFTER UPDATE ON entry REFERENCING OLD TABLE AS went FOR EACH STATEMENT EXECUTE FUNCTION fleet_mark_changed();
         CREATE TRIGGER fleet_gone AFTER DELETE ON entry REFERENCING OLD TABLE AS went FOR EACH STATEMENT EXECUTE FUNCTION fleet_mark_changed();
         INSERT INTO stale SELECT DISTINCT person, day FROM entry WHERE day IS NOT NULL;
+        """
+
+    /// From which hour on it is somebody's next day.
+    private static let fourth = """
+        ALTER TABLE person ADD COLUMN boundary smallint CHECK (boundary BETWEEN 0 AND 6); -- NULL: nobody told; it is 4
         """
 }

@@ -3,13 +3,18 @@ import TrackerCore
 
 extension FleetStore {
     /// All that lies in doubt in a store of a person's, in the place of what lay there before.
+    /// - Parameter boundary: the hour at which that person's days begin, 0–6; `nil`: the store does not say.
     /// - Throws: `FleetFailure`, `FleetBatch.Revoked`, `FleetBatch.NotAllowed`.
-    public func take(_ doubts: [FleetDoubt], of person: String?, in store: String, from visitor: FleetVisitor) throws {
+    public func take(_ doubts: [FleetDoubt], of person: String?, in store: String, from visitor: FleetVisitor, boundary: Int? = nil) throws {
         let person = person ?? visitor.name
         try connection.transaction {
-            let isForgotten = try letIn(visitor, [person], latest: nil).contains(person)
+            let isForgotten = try letIn(visitor, [person], latest: nil).forgotten.contains(person)
             try connection.run("DELETE FROM doubt WHERE person = $1 AND gateway = $2 AND store = $3", [person, visitor.id, store])
-            guard !isForgotten, !doubts.isEmpty else { return }
+            guard !isForgotten else { return }
+            if let boundary {
+                try connection.run("INSERT INTO person (name, boundary) VALUES ($1, $2::smallint) ON CONFLICT (name) DO UPDATE SET boundary = excluded.boundary", [person, "\(boundary)"])
+            }
+            guard !doubts.isEmpty else { return }
             func column(_ value: (FleetDoubt) -> String?) -> String { Self.array(doubts.map(value)) }
             try connection.run("INSERT INTO person (name) VALUES ($1) ON CONFLICT DO NOTHING", [person])
             try connection.run("""

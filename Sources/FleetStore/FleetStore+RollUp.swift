@@ -67,21 +67,27 @@ extension FleetStore {
     static let rollLock = FleetSchema.lock + 1
 
     /// Of the marked days, and of the other days on which any entry of their drinks lies: a drink may have moved from one to the other.
-    private static let makeAnew = """
+    ///
+    /// Each day and each drink is looked up by itself (LATERAL, with what keeps the planner from making a join of it): how long it takes hangs on what is marked, and not
+    /// on how much is there, or on what the planner knows of it.
+    static let makeAnew = """
         WITH marked AS (SELECT DISTINCT * FROM unnest($1::text[], $2::date[]) AS mark (person, day)),
         days AS MATERIALIZED (
             SELECT person, day FROM marked
-            UNION SELECT other.person, other.day FROM marked JOIN entry e ON e.person = marked.person AND e.day = marked.day
-                JOIN entry other ON other.person = e.person AND other.key = e.key WHERE other.day IS NOT NULL AND other.day <> e.day
+            UNION SELECT marked.person, other.day FROM marked
+                CROSS JOIN LATERAL (SELECT e.key FROM entry e WHERE e.person = marked.person AND e.day = marked.day OFFSET 0) AS known
+                CROSS JOIN LATERAL (SELECT e.day FROM entry e WHERE e.person = marked.person AND e.key = known.key AND e.day <> marked.day OFFSET 0) AS other
         ),
-        keys AS MATERIALIZED (SELECT DISTINCT e.person, e.key FROM days JOIN entry e ON e.person = days.person AND e.day = days.day),
-        folded AS (
-            SELECT DISTINCT ON (e.person, e.key) e.person, e.key, e.day, e.ml, e.deleted, e.at, e.zone FROM keys JOIN entry e ON e.person = keys.person AND e.key = keys.key
-            ORDER BY e.person, e.key, e.deleted DESC, e.changed DESC, e.gateway, e.store
+        keys AS MATERIALIZED (
+            SELECT DISTINCT days.person, known.key FROM days CROSS JOIN LATERAL (SELECT e.key FROM entry e WHERE e.person = days.person AND e.day = days.day OFFSET 0) AS known
         ),
         totals AS MATERIALIZED (
-            SELECT folded.person, folded.day, sum(ml) AS ml, count(*) AS drinks, max(at) AS last, (array_agg(zone ORDER BY at DESC, key DESC))[1] AS zone
-            FROM folded JOIN days ON days.person = folded.person AND days.day = folded.day WHERE NOT deleted AND ml > 0 GROUP BY folded.person, folded.day
+            SELECT keys.person, folded.day, sum(ml) AS ml, count(*) AS drinks, max(at) AS last, (array_agg(zone ORDER BY at DESC, keys.key DESC))[1] AS zone
+            FROM keys CROSS JOIN LATERAL (
+                SELECT e.day, e.ml, e.deleted, e.at, e.zone FROM entry e WHERE e.person = keys.person AND e.key = keys.key
+                ORDER BY e.deleted DESC, e.changed DESC, e.gateway, e.store LIMIT 1
+            ) AS folded JOIN days ON days.person = keys.person AND days.day = folded.day
+            WHERE NOT deleted AND ml > 0 GROUP BY keys.person, folded.day
         ),
         gone AS (
             DELETE FROM day_roll r USING days WHERE r.person = days.person AND r.day = days.day

@@ -187,7 +187,7 @@ public actor FleetOutlet {
         try around.store.keptTopics(of: Self.name).compactMap { $0.hasPrefix(Self.generationMark) ? Int($0.dropFirst(Self.generationMark.count)) : nil }.max() ?? 0
     }
 
-    /// All that lie in doubt, where they are others than the fleet was told.
+    /// All that lie in doubt, and when the person's days begin, where that is other than the fleet was told.
     private func tellDoubts() async throws {
         guard let plan, takesDoubts, looksForDoubts <= .now else { return }
         looksForDoubts = .now + Self.doubtsEvery
@@ -195,11 +195,14 @@ public actor FleetOutlet {
             FleetDoubt(bottle: row.bottle, raw: Self.hex(row.raw), wall: row.wall, ml: row.amountMl, reason: row.reason ?? "unknown", received: row.received)
         }
         let body = try FleetLines.bytes(doubts.filter { $0.raw.count == 26 })
+        // The hour at which days begin as long as nobody chose another need not be told.
+        let boundary = try around.store.settings().boundaryHour
+        let whole = boundary == Settings().boundaryHour ? body : body + Array("boundary \(boundary)".utf8)
         // Fowler, Noll and Vo's FNV-1a: whether it is the same as before, not whether somebody forged it.
-        let mark = Self.doubtsMark + String(body.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
+        let mark = Self.doubtsMark + String(whole.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
         let known = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.doubtsMark) }
-        guard known != [mark], !(known.isEmpty && body.isEmpty) else { return }
-        guard let answer = await post(plan.doubts(of: around.person, in: try open().id), body, plan, nil) else { return }
+        guard known != [mark], !(known.isEmpty && whole.isEmpty) else { return }
+        guard let answer = await post(plan.doubts(of: around.person, in: try open().id, boundary: boundary), body, plan, nil) else { return }
         switch answer.status {
         case 200:
             try around.store.noteKept([mark], of: Self.name)

@@ -15,9 +15,10 @@ public struct FleetPlan: Hashable, Sendable, CustomStringConvertible {
 
     var address: String { base + "/v1/entries" }
 
-    func doubts(of person: String?, in store: String) -> String {
+    /// - Parameter boundary: the hour at which the person's days begin.
+    func doubts(of person: String?, in store: String, boundary: Int) -> String {
         let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~")
-        let fields = [("store", store)] + (person.map { [("person", $0)] } ?? [])
+        let fields = [("store", store), ("boundary", "\(boundary)")] + (person.map { [("person", $0)] } ?? [])
         return base + "/v1/doubts?" + fields.map { "\($0.0)=\($0.1.addingPercentEncoding(withAllowedCharacters: plain) ?? "")" }.joined(separator: "&")
     }
 

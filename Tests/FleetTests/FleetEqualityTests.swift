@@ -43,6 +43,47 @@ struct FleetEqualityTests {
         #expect(try fleet.connection.run(rolls) == kept, "seed \(seed)")
     }
 
+    /// The fleet's day began at four for everybody: whoever has it begin at midnight or at six was shown another day's water for hours.
+    @Test(arguments: [1, 2, 3] as [UInt64]) func todayBeginsWhenEachPersonSaysSo(number: UInt64) async throws {
+        let seed = ProcessInfo.processInfo.environment["WATERH_FLEET_SEED"].flatMap(UInt64.init) ?? number
+        print("fleet days: seed \(seed)")
+        var chance = SeededGenerator(seed: seed)
+        let fleet = FleetStore(try FleetConnection(try await PostgreSQL.database()))
+        let gateway = try FleetStoreTests.gateway(fleet, "one")
+        let folder = try TemporaryFolder()
+        // 2026-03-27: two days before Berlin's clocks change.
+        let first = Int64(1_774_569_600), last = first + 4 * 86_400
+        var people: [(name: String, zone: Zone, store: TrackerStore)] = []
+        for number in 0..<8 {
+            let name = "person-\(number)"
+            let store = try TrackerStore(path: folder.file("\(name).sqlite"), hostZone: "UTC")
+            let outlet = try store.openOutlet("fleet") { "store-\(name)" }
+            let zone = try Zone(#require(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Auckland"].randomElement(using: &chance)))
+            let boundary = number == 7 ? 4 : Int.random(in: 0...6, using: &chance)
+            try store.changeSettings([("day.boundaryHour", "\(boundary)")], WriteContext(now: Instant(seconds: first), zone: zone, source: "cli", makeID: { "x" }))
+            var told: [FleetEntry] = [], now = first
+            while now < last {
+                let id = "\(name)-\(chance.next())"
+                _ = try store.logDrink(ml: Int.random(in: 1...600, using: &chance), WriteContext(now: Instant(seconds: now), zone: zone, source: "cli", makeID: { id }))
+                now += Int64.random(in: 600..<7200, using: &chance)
+            }
+            try tell(store, outlet.id, name, &told, gateway, fleet, &chance)
+            // Nobody tells what is so as long as nobody chose.
+            if boundary != 4 { try fleet.take([], of: name, in: outlet.id, from: gateway, boundary: boundary) }
+            people.append((name, zone, store))
+        }
+        for _ in 0..<40 {
+            let now = Instant(seconds: Int64.random(in: first + 86_400..<last, using: &chance))
+            let overview = try fleet.overview(now: now)
+            for (name, zone, store) in people {
+                let today = DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now)
+                let own = try store.totals(from: today, through: today).map { "\($0.day) \($0.totalMl) \($0.count)" }.first ?? "\(today) 0 0"
+                let there = overview.people.first { $0.name == name }
+                #expect(there.map { "\($0.day) \($0.todayMl) \($0.drinks)" } == own, "seed \(seed), \(name) in \(zone.id) at \(now)")
+            }
+        }
+    }
+
     /// What waits, cut anywhere, now and then with what was told before, in any order.
     private func tell(
         _ store: TrackerStore, _ id: String, _ person: String, _ told: inout [FleetEntry], _ gateway: FleetVisitor, _ fleet: FleetStore, _ chance: inout SeededGenerator

@@ -91,6 +91,26 @@ struct FleetOutletTests {
         }
     }
 
+    /// It is told with what lies in doubt, also where nothing does; four o'clock, which is usual, need not be told.
+    @Test func theHourAtWhichDaysBeginIsToldWhereItIsNotTheUsualOne() async throws {
+        let peer = try await WebPeer()
+        try await with(peer) { outlet in
+            _ = try store.logDrink(ml: 250, context())
+            await outlet.poke()
+            _ = try await told(peer, 1)
+            let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
+            #expect(isDelivered == true)
+            for (hour, number) in [("6", 2), ("0", 3), ("4", 4)] {
+                try store.changeSettings([("day.boundaryHour", hour)], context())
+                await outlet.poke()
+                let seen = try await peer.seen(number)
+                #expect(seen[number - 1].path.hasPrefix("/v1/doubts?") && seen[number - 1].path.contains("boundary=\(hour)"), "\(seen.map(\.path))")
+            }
+        }
+        let paths = try await peer.seen().map(\.path)
+        #expect(paths.count == 4, "\(paths)")
+    }
+
     @Test(arguments: [("token", ""), ("nothing", nil), (nil, nil)] as [(String?, String?)]) func withoutACredentialNobodyIsAsked(file: String?, text: String?) async throws {
         let peer = try await WebPeer()
         if let file, let text { try Data(text.utf8).write(to: folder.url(file)) }

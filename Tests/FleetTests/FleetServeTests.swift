@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Outgoing
 import Packing
 import Support
@@ -19,7 +20,7 @@ struct FleetServeTests {
         init(_ database: String? = nil) async throws {
             if let database { words = database } else { words = try await PostgreSQL.database(migrated: false) }
             environment = ["WATERH_FLEET_DATABASE": words]
-            #expect(try await run("migrate") == "The tables are of version 3 now.\n")
+            #expect(try await run("migrate") == "The tables are of version \(FleetStore.version) now.\n")
         }
 
         @discardableResult
@@ -143,6 +144,32 @@ struct FleetServeTests {
         #expect(revoked.status == 403 && Self.code(revoked) == "credentialRevoked" && String(decoding: revoked.body, as: UTF8.self).contains("taken back"))
         server.program.send(signal: SIGTERM)
         #expect(try await server.program.finish().exitCode == 0)
+    }
+
+    /// One gateway that began as many batches as there are places, and sent no more, kept everybody out for half a minute.
+    @Test func aGatewayThatSendsHalfBatchesLeavesRoomForTheOthers() async throws {
+        let fleet = try await Fleet()
+        let slow = try await fleet.credential("ward-1"), other = try await fleet.credential("ward-2")
+        let server = try await fleet.serve("--batches", "4")
+        let port = try #require(UInt16(server.url.split(separator: ":").last ?? ""))
+        var sockets: [Int32] = []
+        defer { for socket in sockets { close(socket) } }
+        for _ in 0..<8 {
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            sockets.append(socket)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            (address.sin_addr.s_addr, address.sin_port) = (UInt32(0x7F00_0001).bigEndian, port.bigEndian)
+            let isThere = withUnsafePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 } }
+            #expect(isThere)
+            let half = "POST /v1/entries HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(slow)\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000\r\n\r\n{\"version\""
+            #expect(send(socket, half, half.utf8.count, 0) == half.utf8.count)
+        }
+        // Its share is in use as soon as it is told to come again.
+        let isFull = try await event { try await Self.post(server.url, slow, FleetLines.bytes([FleetEntryTests.entry(person: nil)])).status == 429 ? true : nil }
+        #expect(isFull == true)
+        #expect(try await Self.post(server.url, other, FleetLines.bytes([FleetEntryTests.entry(person: nil)])).status == 200)
+        server.program.send(signal: SIGTERM)
     }
 
     /// An enrolled gateway could tell drinks of any person.
