@@ -10,7 +10,7 @@ import TrackerCore
 @testable import FleetWire
 
 /// Debian's nginx with the configuration that ships, before two servers.
-@Suite("A fleet behind a load balancer", .enabled(if: PostgreSQL.isInstalled && FleetBalancerTests.nginx != nil, "PostgreSQL 15 or nginx is not installed: apt-get install postgresql-15 nginx-light"))
+@Suite("A fleet behind a load balancer", .enabled(if: PostgreSQL.isInstalled && Program(system: "nginx") != nil, "PostgreSQL 15 or nginx is not installed: apt-get install postgresql-15 nginx-light"))
 struct FleetBalancerTests {
     static let nginx = Program(system: "nginx")
 
@@ -36,7 +36,7 @@ struct FleetBalancerTests {
             """.utf8).write(to: folder.url("nginx.conf"))
         let program = try #require(nginx).start(["-c", folder.file("nginx.conf"), "-e", folder.file("error")])
         let url = "http://127.0.0.1:\(port)"
-        let answers = try await event(within: 20) { try? await FleetServeTests.get(url + "/healthz", nil).status == 200 ? true : nil }
+        let answers = await event(within: 20) { try? await FleetServeTests.get(url + "/healthz", nil).status == 200 ? true : nil }
         #expect(answers == true, "\(program.error) \((try? String(contentsOfFile: folder.file("error"), encoding: .utf8)) ?? "")")
         return (program, url)
     }
