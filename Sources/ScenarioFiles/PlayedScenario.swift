@@ -1,5 +1,6 @@
 import CommandKit
 import Scenarios
+import TrackerCore
 
 /// A scenario that was played with the engine and the store of the product, and what came of it.
 public struct PlayedScenario: Sendable {

@@ -1,3 +1,4 @@
+import Bluetooth
 import BottleProtocol
 import Gateway
 import TrackerCore

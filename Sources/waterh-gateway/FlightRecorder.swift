@@ -5,6 +5,7 @@ import Gateway
 import Links
 import Store
 import Synchronization
+import TrackerCore
 
 /// Keeps what the last polls said and heard, in memory, and writes it down when one of them failed or was odd. Several people's bottles may be polled
 /// over one adapter: what is written for one of them is of that store's polls of that bottle alone.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandKit
 import Foundation
+import Store
 import TrackerCore
 import TrackerDesk
 

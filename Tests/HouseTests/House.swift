@@ -132,7 +132,7 @@ struct House {
     func misnamed(except exceptions: Set<String>) -> [String] {
         var unused = exceptions
         var broken: [String] = []
-        for target in manifest.targets where target.folder.hasPrefix("Sources/") {
+        for target in manifest.targets {
             for file in sources[target.name] ?? [] {
                 let parts = file.stem.split(separator: "+", maxSplits: 1).map(String.init)
                 let isRight = parts.count == 1 ? file.declared.subtracting(file.aliases).contains(parts[0]) : file.extended.union(file.declared).contains(parts[0])
@@ -181,7 +181,7 @@ struct House {
         var unused = allowed
         var broken: Set<String> = []
         for target in manifest.targets where target.folder.hasPrefix("Sources/") && !target.isCommand {
-            for file in try Repository.files(in: [target.folder], root: root) where [".js", ".html", ".svg", ".webmanifest", ".c"].contains(where: file.path.hasSuffix) {
+            for file in try Repository.files(in: [target.folder], root: root) where [".js", ".mjs", ".css", ".json", ".html", ".svg", ".webmanifest", ".c"].contains(where: file.path.hasSuffix) {
                 for line in file.text.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") && !line.drop(while: { $0 == " " }).hasPrefix("*") {
                     for word in CommandWords.commands(in: String(line)) {
                         let use = "\(target.name)/\(file.path.dropFirst(target.folder.count + 1)): \(word)"
@@ -217,7 +217,7 @@ struct House {
         return broken + unused.sorted().map { "\($0) names no command any more: take it from the list" }
     }
 
-    private static func folder(_ file: SwiftSource) -> String {
+    static func folder(_ file: SwiftSource) -> String {
         file.path.contains("/") ? (file.path as NSString).deletingLastPathComponent : ""
     }
 }

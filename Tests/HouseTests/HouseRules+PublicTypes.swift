@@ -80,7 +80,6 @@ extension HouseRules {
         "TrackerCore/Waterline/BottleWater.swift": 1,
         "TrackerCore/Waterline/LogEntry.swift": 3,
         "TrackerCore/Waterline/WaterlineSession.swift": 1,
-        "TrackerCore/Waterline/WaterlineUser.swift": 1,
         "TrackerDesk/Desk/TrackerDesk+Decisions.swift": 1,
         "TrackerDesk/Desk/TrackerDesk+Wire.swift": 2,
         "TrackerDesk/Reports/DayReport.swift": 4,

@@ -42,6 +42,18 @@ struct HouseTests {
         #expect(broken == [])
     }
 
+    @Test("what an extension adds and what stands at the top level is used from the floors above")
+    func members() throws {
+        let broken = try Self.house.get().brokenMembers(HouseRules.floors, known: HouseRules.upwardArrows)
+        #expect(broken == [])
+    }
+
+    @Test("no module hands on what it imports")
+    func reexports() throws {
+        let broken = try Self.house.get().reexports()
+        #expect(broken == [])
+    }
+
     @Test("a file is called like its type")
     func names() throws {
         // Outside of the macro, which prints no value of what may throw.
@@ -95,14 +107,14 @@ struct HouseTests {
     /// Who makes a list longer changes it here as well, and says why in the commit.
     @Test("the lists of exceptions are no longer than they were")
     func lists() {
-        #expect(HouseRules.namedBySubject.count <= 27)
+        #expect(HouseRules.namedBySubject.count <= 38)
         #expect(HouseRules.withFoundation.count <= 1)
         #expect(HouseRules.impure.count <= 22)
         #expect(HouseRules.reached.count <= 17)
         #expect(HouseRules.commandLine.count <= 12)
-        #expect(HouseRules.pageCommands.count <= 6)
+        #expect(HouseRules.pageCommands.count <= 8)
         #expect(HouseRules.upwardArrows.isEmpty && HouseRules.speaksCommandLine.isEmpty && HouseRules.doublesByHand.isEmpty)
-        #expect(HouseRules.publicTypes.count <= 93 && HouseRules.publicTypes.values.reduce(0, +) <= 207)
+        #expect(HouseRules.publicTypes.count <= 92 && HouseRules.publicTypes.values.reduce(0, +) <= 206)
     }
 
     @Test("the words of a library name no flag and no command")
@@ -213,7 +225,8 @@ struct HouseTests {
     /// What all checks say of the small tree, after a change.
     private static func said(_ changes: [String: String]) throws -> [String] {
         try tree(changes) { house, root in
-            house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.impure(in: ["Ground"]) + house.doubledPauses() + house.brokenFloors(floors) + house.misnamed(except: [])
+            house.brokenArrows() + house.imports(of: "Foundation", in: ["Ground"]) + house.reexports() + house.impure(in: ["Ground"]) + house.doubledPauses() + house.brokenFloors(floors)
+                + house.brokenMembers(floors) + house.misnamed(except: [])
                 + house.commandWords(surfaces: [], except: []) + house.moreTypes(known: [:]) + house.wordless() + (try house.strayFolders(root: root)) + (try house.pageWords(root: root, allowed: []))
         }
     }
@@ -239,7 +252,7 @@ struct HouseTests {
             (["Sources/House/Cellar/Wine.swift": "import Ground\nstruct Wine {}"], ["House names Heavy in the manifest and imports it nowhere"]),
             (["Sources/door/Door.swift": "import House\nstruct Door {}"], ["door names Bell in the manifest and imports it nowhere"]),
             (["Sources/Ground/Stone.swift": "import FoundationEssentials\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
-            (["Sources/Ground/Stone.swift": "@_exported import Foundation\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
+            (["Sources/Ground/Stone.swift": "@_exported import Foundation\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation", "Ground/Stone.swift hands on what it imports (@_exported)"]),
             (["Sources/Ground/Stone.swift": "@_spi(Cut) import Foundation\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
             (["Sources/Ground/Stone.swift": "@_implementationOnly\nimport Foundation\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
             (["Sources/Ground/Stone.swift": "#if os(Linux)\n    import Foundation\n#endif\nstruct Stone {}"], ["Ground/Stone.swift imports Foundation"]),
@@ -262,6 +275,16 @@ struct HouseTests {
                 ["Sources/Ground/Stone.swift": "struct Stone { func wait() { pause = min(pause * 2, Self.longest) } }"],
                 ["Ground/Stone.swift doubles a pause by hand: see Pauses/Backoff.swift"]
             ),
+            (["Sources/Ground/Stone.swift": "struct Stone { func wait() { pause = min(64, pause * 2) } }"], ["Ground/Stone.swift doubles a pause by hand: see Pauses/Backoff.swift"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { func wait() { nextPause *= 2 } }"], ["Ground/Stone.swift doubles a pause by hand: see Pauses/Backoff.swift"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let seed = \"x\".hashValue }"], ["Ground/Stone.swift uses hashValue, and takes it from nobody"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { let clock: any Clock = .continuous }"], ["Ground/Stone.swift uses continuous, and takes it from nobody"]),
+            (["Sources/Ground/Stone.swift": "struct Stone { func odd() -> Regex<Substring> { return /\"\"\"/ } }\nimport House\nlet text = \"\"\"\n    \"\"\""], ["Ground/Stone.swift imports House, which the manifest does not name"]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "--" + key }"#], [#"Ground/Stone.swift:1 says "--…""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "service waterh restart" }"#], [#"Ground/Stone.swift:1 says "service waterh restart""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "Use -v for more" }"#], [#"Ground/Stone.swift:1 says "Use -v""#]),
+            (["Sources/Ground/Stone.swift": #"struct Stone { let text = "btmgmt power on, or dbus-send" }"#], [#"Ground/Stone.swift:1 says "btmgmt""#]),
+            (["Sources/House/page.json": "{\"a\": \"systemctl restart\"}"], ["House/page.json: systemctl is said to whoever has the page"]),
             (["Sources/Ground/Stone.swift": "@MainActor struct Stone {}"], []),
             (["Sources/Ground/Stone.swift": "#if DEBUG\n    /// Hard.\n    @frozen public struct Stone {}\n#endif"], []),
             (
@@ -306,6 +329,33 @@ struct HouseTests {
             (
                 ["Sources/House/Attic/Roof+Tiles.swift": "extension Roof {}\nfunc tiled() {}", "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { func pour() { tiled(); self.roofed() } }"],
                 ["House: Cellar -> Attic: Cellar/Wine.swift calls tiled"]
+            ),
+            (
+                ["Sources/House/Attic/Wine+Tiles.swift": "extension Wine {\n    static func tiled() {}\n    private func hidden() {}\n}", "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { func pour() { Self.tiled(); hidden() } }"],
+                ["House: Cellar -> Attic: Cellar/Wine.swift uses .tiled"]
+            ),
+            (
+                ["Sources/House/Attic/Wine+Tiles.swift": "extension Wine {\n    var shape: Int { 1 }\n}", "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { var cask: Int { shape } }"],
+                ["House: Cellar -> Attic: Cellar/Wine.swift uses .shape"]
+            ),
+            (
+                ["Sources/House/Attic/Wine+Tiles.swift": "extension Wine {\n    typealias Tiles = [Int]\n}", "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { let cask: Tiles }"],
+                ["House: Cellar -> Attic: Cellar/Wine.swift uses .Tiles"]
+            ),
+            (
+                ["Sources/House/Attic/Roof+Tiles.swift": "extension Roof {}\nlet slope = 30", "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { func pour() -> Int { slope } }"],
+                ["House: Cellar -> Attic: Cellar/Wine.swift uses slope"]
+            ),
+            (
+                ["Sources/House/Attic/Roof+Tiles.swift": "extension Roof {}\nfunc tiled(_ a: () -> Int) {}\nfunc round(_ a: Int) -> Int { a }", "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nstruct Wine { func pour() { tiled { 1 }; [1].map(round) } }"],
+                ["House: Cellar -> Attic: Cellar/Wine.swift uses round", "House: Cellar -> Attic: Cellar/Wine.swift uses tiled"]
+            ),
+            // What is called so elsewhere, too, is not known to be that one.
+            (
+                [
+                    "Sources/House/Attic/Wine+Tiles.swift": "extension Wine {\n    static func tiled() {}\n    var shape: Int { 1 }\n    var cork: Int { 1 }\n}",
+                    "Sources/House/Cellar/Wine.swift": "import Ground\nimport Heavy\nenum Drink { case tea, tiled }\nstruct Wine { func pour(shape: Int) -> Int { [1].map { cork in cork + shape }.count } }",
+                ], []
             ),
             (["Sources/House/Attic/Wine+Tiles.swift": "extension Roof {}"], ["House/Attic/Wine+Tiles.swift declares no Wine"]),
         ] as [([String: String], [String])])

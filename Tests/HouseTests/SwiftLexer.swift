@@ -8,6 +8,8 @@ struct SwiftLexer {
         let line: Int
         /// Without its quotes, escapes as the characters that they stand for, and `interpolation` for each `\(…)`.
         var value: String
+        /// What a test or a suite of tests is called.
+        var isTitle = false
     }
 
     /// Stands in a text for what is only known at run time.
@@ -18,6 +20,8 @@ struct SwiftLexer {
     private(set) var code: [UInt8] = []
     /// In the order of their beginnings; those that are put together with `+` are one.
     private(set) var texts: [Text] = []
+    /// Without their marks, in the order of the file.
+    private(set) var comments: [Text] = []
 
     private let bytes: [UInt8]
     private var index = 0
@@ -45,7 +49,9 @@ struct SwiftLexer {
         while index < bytes.count {
             switch byte() {
             case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "/"):
+                let begin = index + 2
                 while index < bytes.count, byte() != 0x0A { index += 1 }
+                comments.append(Text(line: line, value: String(decoding: bytes[begin..<index], as: UTF8.self)))
                 code.append(0x20)
             case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "*"):
                 readBlockComment()
@@ -84,6 +90,7 @@ struct SwiftLexer {
 
     private mutating func readBlockComment() {
         var depth = 0
+        let (begin, first) = (index + 2, line)
         repeat {
             if starts("/*") {
                 depth += 1
@@ -96,7 +103,14 @@ struct SwiftLexer {
                 index += 1
             }
         } while depth > 0 && index < bytes.count
+        comments.append(Text(line: first, value: String(decoding: bytes[min(begin, index)..<max(begin, depth == 0 ? index - 2 : index)], as: UTF8.self)))
         code.append(0x20)
+    }
+
+    /// Whether the word before can be followed by a value, and not by a sign that divides it: `return /a/`.
+    private var isBehindKeyword: Bool {
+        let word = code.suffix(12).reversed().drop { $0 == 0x20 || $0 == 0x0A }.prefix { $0 >= 0x61 && $0 <= 0x7A || $0 == 0x5F || $0 >= 0x30 && $0 <= 0x39 || $0 >= 0x41 && $0 <= 0x5A || $0 == UInt8(ascii: ".") }
+        return ["return", "in", "case", "else", "try", "await", "where", "is", "throw"].contains(String(decoding: word.reversed(), as: UTF8.self))
     }
 
     /// A regular expression literal, which ends on its line; otherwise the slash divides.
@@ -105,7 +119,7 @@ struct SwiftLexer {
         if hashes == 0 {
             guard ![0x20, 0x09, 0x0A, 0x29, 0x2C].contains(byte(1)) else { return false }
             let before = code.last { $0 != 0x20 && $0 != 0x0A }
-            guard before.map({ "(,=:[{;!&|?".utf8.contains($0) }) ?? true else { return false }
+            guard before.map({ "(,=:[{;!&|?".utf8.contains($0) }) ?? true || isBehindKeyword else { return false }
         }
         while at < bytes.count {
             if bytes[at] == 0x5C {
@@ -157,6 +171,11 @@ struct SwiftLexer {
         }
         code.append(0x22)
         texts[place].value += String(decoding: value, as: UTF8.self)
+        // `"--" + key`: what follows is only known at run time.
+        let rest = bytes[index...].prefix(80).drop { $0 == 0x20 || $0 == 0x0A }
+        if rest.first == UInt8(ascii: "+"), let next = rest.dropFirst().first(where: { $0 != 0x20 && $0 != 0x0A }), next != 0x22, next != UInt8(ascii: "="), next != UInt8(ascii: "#") {
+            texts[place].value.append(Self.interpolation)
+        }
         lastText = (place, code.count)
     }
 
@@ -167,7 +186,8 @@ struct SwiftLexer {
             if between == [UInt8(ascii: "+")] { return last.index }
         }
         lastText = nil
-        texts.append(Text(line: line, value: ""))
+        let before = code.suffix(40).filter { $0 != 0x20 && $0 != 0x0A }
+        texts.append(Text(line: line, value: "", isTitle: before.suffix(6).elementsEqual("@Test(".utf8) || before.suffix(7).elementsEqual("@Suite(".utf8)))
         return texts.count - 1
     }
 

@@ -28,6 +28,10 @@ struct SwiftSource {
     let texts: [SwiftLexer.Text]
     /// What is public and has doc words, or has none.
     let docWords: DocWords
+    /// Names in small letters: what is declared, and what is used.
+    let names: MemberNames
+    /// An import of it is handed on to whoever imports the module.
+    let reexports: Bool
 
     /// Without its ending: `BottleSession+Log`.
     var stem: String { String((path as NSString).lastPathComponent.dropLast(".swift".count)) }
@@ -37,7 +41,10 @@ struct SwiftSource {
         let lexer = SwiftLexer(text)
         texts = lexer.texts
         docWords = DocWords(text)
+        names = MemberNames(lexer.code)
+        reexports = text.contains("@_exported") && String(decoding: lexer.code, as: UTF8.self).contains("@_exported")
         read(lexer.code)
+        if text.contains("*= 2"), String(decoding: lexer.code, as: UTF8.self).firstMatch(of: /(?:pause|wait|delay|interval|backoff) \*= 2\b/.ignoresCase()) != nil { doublesByHand = true }
     }
 
     /// Word by word, with the braces, brackets and parentheses around it counted: what is declared stands outside of all.
@@ -77,7 +84,7 @@ struct SwiftSource {
                 if depth == 1, keyword != nil, keyword != "typealias", let host { inner[word] = host }
             }
             if isCall, before != "func", before != "case" { called.insert(word) }
-            if word == "min", isCall, String(decoding: code[index...].prefix(60), as: UTF8.self).prefixMatch(of: /\([A-Za-z.]+ \* 2,/) != nil { doublesByHand = true }
+            if word == "min", isCall, String(decoding: code[index...].prefix(60), as: UTF8.self).prefixMatch(of: /\((?:[A-Za-z.]+ \* 2,|[A-Za-z0-9_.]+, [A-Za-z.]*(?:[Pp]ause|[Ww]ait|[Dd]elay|[Bb]ackoff)[A-Za-z]* \* 2\))/) != nil { doublesByHand = true }
             if before == "func", depth == 0, !modifiers.contains("private"), !modifiers.contains("fileprivate") { functions.insert(word) }
             before = word
             if depth > 0, word == "import", let module = Self.module(code, start, index) { imports.insert(module) }
@@ -119,7 +126,7 @@ struct SwiftSource {
     }
 
     /// First letters of what is looked for below the top level: what `impurity` finds, `import`, and the kinds of types.
-    private static func tells(_ first: UInt8) -> Bool { "acefiprstv".utf8.contains(first) }
+    private static func tells(_ first: UInt8) -> Bool { "acefhiprstv".utf8.contains(first) }
 
     /// What takes time, chance or a pause from the machine where it stands.
     private static func impurity(_ word: String, _ code: [UInt8], _ start: Int, _ end: Int) -> String? {
@@ -127,6 +134,12 @@ struct SwiftSource {
         let isMember = start > 0 && code[start - 1] == UInt8(ascii: ".")
         switch word {
         case "SystemRandomNumberGenerator", "ContinuousClock", "SuspendingClock": return word
+        // Drawn anew at each start.
+        case "hashValue" where isMember: return word
+        // A clock that is asked for without its name: `clock: .continuous`, `any Clock = .continuous`.
+        case "continuous", "suspending":
+            let before = String(decoding: code[max(0, start - 30)..<start], as: UTF8.self)
+            return isMember && before.contains(/[Cc]lock(?:<[A-Za-z]+>)?\??\s*[:=]\s*\.$/) ? word : nil
         case "Date" where follows("()") || follows(".now") || follows("(timeIntervalSinceNow"), "UUID" where follows("()"): return word
         case "sleep" where isMember && ["(for:", "(until:", "(nanoseconds:"].contains(where: follows): return word
         case "random", "randomElement", "shuffled", "shuffle":

@@ -1,5 +1,3 @@
-import DBus
-
 /// Names that bluetoothd gives to things (BlueZ doc/*-api.txt, doc/org.bluez.*.rst).
 enum BlueZName {
     static let service = "org.bluez"

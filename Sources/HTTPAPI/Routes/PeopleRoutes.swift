@@ -1,5 +1,7 @@
 import HTTPTypes
 import Hummingbird
+import Store
+import TrackerDesk
 
 /// Who lives here, for the page's choice and for programs that show several days.
 enum PeopleRoutes {

@@ -1,4 +1,3 @@
-import Bluetooth
 import VirtualGadget
 
 /// A peripheral of a capture: who it is, and what can be made of it.

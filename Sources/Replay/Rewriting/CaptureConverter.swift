@@ -1,4 +1,5 @@
 import Bluetooth
+import BottleProtocol
 import Captures
 
 /// Rewrites a capture in another format.

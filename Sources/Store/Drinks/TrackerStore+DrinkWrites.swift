@@ -75,11 +75,6 @@ extension TrackerStore {
         }
     }
 
-    /// The day calendar that the settings ask for, in the given zone.
-    func dayCalendar(_ zone: Zone, _ db: Database) throws -> DayCalendar {
-        DayCalendar(zone: zone, boundaryHour: try SettingTable.settings(db).boundaryHour)
-    }
-
     // MARK: - Parts
 
     private func bury(

@@ -101,24 +101,7 @@ extension TrackerStore {
     /// that records delivered again under either are duplicates.
     /// - Throws: `Refusal` when no bottle goes by `old`, or `new` already is another bottle.
     public func renameBottle(_ old: String, to new: String) throws {
-        try write { db in try renameBottle(old, to: new, db) }
-    }
-
-    func renameBottle(_ old: String, to new: String, _ db: Database) throws {
-        let id = try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [old])
-        guard let id else {
-            throw Refusal(
-                "unknownBottle",
-                "No bottle is known as \"\(old)\".", category: .notFound)
-        }
-        let taken = try Int64.fetchOne(db, sql: "SELECT bottle FROM bottle_name WHERE name = ?", arguments: [new])
-        guard !new.isEmpty, taken == nil || taken == id else {
-            throw Refusal(
-                "bottleNameTaken",
-                "\"\(new)\" already is another bottle with a history of its own. Choose another name.")
-        }
-        try db.execute(sql: "INSERT OR IGNORE INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [new, id])
-        try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])
+        try write { db in try BottleTable.rename(old, to: new, db) }
     }
 }
 

@@ -38,7 +38,7 @@ extension TrackerStore {
                             name: name, given: "", rule: "A bottle that was given a name keeps it until it gets another.", kept: bottle)
                     }
                     try settings.set(name, to: alias)
-                    try renameBottle(bottle, to: settings.bottle.alias ?? alias, db)
+                    try BottleTable.rename(bottle, to: settings.bottle.alias ?? alias, db)
                     continue
                 }
                 if let text = change.text {

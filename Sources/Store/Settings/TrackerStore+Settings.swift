@@ -34,7 +34,7 @@ extension TrackerStore {
             try restartGrid(from: old, to: new, at: context.now, db)
             if let alias = new.bottle.alias, alias != old.bottle.alias {
                 let names = try String.fetchAll(db, sql: "SELECT name FROM bottle WHERE isOwn LIMIT 2")
-                if names.count == 1, names[0] != alias { try renameBottle(names[0], to: alias, db) }
+                if names.count == 1, names[0] != alias { try BottleTable.rename(names[0], to: alias, db) }
             } else if new.bottle.alias == nil, let alias = old.bottle.alias {
                 try BottleTable.takeAliasBack(alias, db)
             }

@@ -19,6 +19,20 @@ enum BottleTable {
         try Int64.fetchOne(try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ?"), arguments: [name])
     }
 
+    /// Gives a bottle another identity; the old one stays known and means the same bottle.
+    /// - Throws: `Refusal` when no bottle goes by `old`, or `new` already is another bottle.
+    static func rename(_ old: String, to new: String, _ db: Database) throws {
+        guard let id = try known(old, db) else {
+            throw Refusal("unknownBottle", "No bottle is known as \"\(old)\".", category: .notFound)
+        }
+        let taken = try known(new, db)
+        guard !new.isEmpty, taken == nil || taken == id else {
+            throw Refusal("bottleNameTaken", "\"\(new)\" already is another bottle with a history of its own. Choose another name.")
+        }
+        try db.execute(sql: "INSERT OR IGNORE INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [new, id])
+        try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])
+    }
+
     /// What it is known by without anybody having given it that name: addresses, serial numbers.
     static func identities(of bottle: Int64, _ db: Database) throws -> [String] {
         try String.fetchAll(db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [bottle])
@@ -33,7 +47,7 @@ enum BottleTable {
     }
 
     /// Makes a bottle known. Its identity is always stored, beside any alias. An alias belongs to the first bottle that
-    /// bore it; a bottle that has one keeps it (`renameBottle` changes it).
+    /// bore it; a bottle that has one keeps it (`rename` changes it).
     static func introduce(_ names: BottleNames, _ db: Database) throws {
         if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db), try !hasIdentity(bottle, db) {
             // Its history was kept under the alias alone: this is who it is.

@@ -149,7 +149,7 @@ extension Settings {
     }
 
     @Sendable static func isURL(_ text: String, _ schemes: [String]) -> Bool {
-        guard let colon = text.range(of: "://"), schemes.contains(text[..<colon.lowerBound].lowercased()) else { return false }
+        guard let colon = text.firstRange(of: "://"), schemes.contains(text[..<colon.lowerBound].lowercased()) else { return false }
         let host = text[colon.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         // A user and a password have settings of their own, which are shown nowhere.
         return !host.isEmpty && !host.contains("@") && text.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 }

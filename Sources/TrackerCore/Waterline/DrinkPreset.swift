@@ -39,29 +39,4 @@ public struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
                 id: makeID(), userID: userID, name: name, drinkType: type, sizeOz: size, standardDrinkEstimate: estimate)
         }
     }
-
-    /// The picker's sizes: label, ounces where there are any, standard drinks (at 5, 12 and 40 percent).
-    public struct PickerSize: Hashable, Sendable {
-        /// What kind of drink it is.
-        public var drinkType: DrinkType
-        /// What the picker calls it.
-        public var label: String
-        /// Its volume in US fluid ounces, where it has one.
-        public var sizeOz: Double?
-        /// How many standard drinks it is.
-        public var standardDrinkEstimate: Double
-    }
-
-    /// In the order of the picker; every estimate can be adjusted before it is logged.
-    public static let pickerSizes: [PickerSize] = [
-        PickerSize(drinkType: .beer, label: "12 oz", sizeOz: 12, standardDrinkEstimate: 1),
-        PickerSize(drinkType: .beer, label: "16 oz", sizeOz: 16, standardDrinkEstimate: 1.333),
-        PickerSize(drinkType: .beer, label: "pint", sizeOz: 19.2, standardDrinkEstimate: 1.6),
-        PickerSize(drinkType: .wine, label: "5 oz", sizeOz: 5, standardDrinkEstimate: 1),
-        PickerSize(drinkType: .wine, label: "glass", sizeOz: 6, standardDrinkEstimate: 1.2),
-        PickerSize(drinkType: .liquor, label: "1.5 oz", sizeOz: 1.5, standardDrinkEstimate: 1),
-        PickerSize(drinkType: .liquor, label: "double", sizeOz: 3, standardDrinkEstimate: 2),
-        PickerSize(drinkType: .cocktail, label: "standard", sizeOz: nil, standardDrinkEstimate: 1),
-        PickerSize(drinkType: .cocktail, label: "strong", sizeOz: nil, standardDrinkEstimate: 2),
-    ]
 }

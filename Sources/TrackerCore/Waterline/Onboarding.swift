@@ -1,19 +1,3 @@
-/// The one local user (tracker law E2, E8): made on first run.
-public struct WaterlineUser: Hashable, Sendable, Codable, Identifiable {
-    /// Made once.
-    public var id: String
-    /// When it was made.
-    public var createdAt: Instant
-    /// Only where an import brought one.
-    public var appleUserId: String?
-
-    public init(id: String, createdAt: Instant, appleUserId: String? = nil) {
-        self.id = id
-        self.createdAt = createdAt
-        self.appleUserId = appleUserId
-    }
-}
-
 /// What setup says to a new user (E8).
 public enum Onboarding {
     /// Setup's first words.
