@@ -18,21 +18,11 @@ struct Citation: Hashable, CustomStringConvertible {
         var seen: Set<Citation> = []
         func add(_ citations: [Citation]) { for citation in citations where seen.insert(citation).inserted { found.append(citation) } }
         if text.contains("aw") { add(try ofLaws(joined(text))) }
-        add(try bare(joined(prose ?? text)))
+        let read = joined(prose ?? text)
+        add(try bare(read))
+        add(try turned(read))
         add(try vectors(text))
         return found
-    }
-
-    /// What people read of a file: all of a page; else comments, and what a test is called.
-    static func prose(of file: Repository.File) -> String {
-        if file.path.hasSuffix(".md") { return file.text }
-        let isSwift = file.path.hasSuffix(".swift")
-        return file.text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> Substring in
-            guard isSwift else { return line.drop { $0 == " " }.first == "#" ? line : "" }
-            if line.contains("@Test(") || line.contains("@Suite(") { return line }
-            guard let comment = line.firstRange(of: "//"), !line[..<comment.lowerBound].hasSuffix(":") else { return "" }
-            return line[comment.upperBound...]
-        }.joined(separator: "\n")
     }
 
     /// Where a line ended: a blank to whoever reads, and countable.
@@ -43,9 +33,12 @@ struct Citation: Hashable, CustomStringConvertible {
 
     private static let blank = #"[ \x{2028}]+"#
     private static let and = #"(?:,\#(blank)(?:and|or)\#(blank)|[,;]\#(blank)|\#(blank)(?:and|or|to)\#(blank)|[ ]?&[ ]?|–|\/)"#
-    private static let rules = #"rules?\#(blank)[0-9]+(?:\#(and)[0-9]+\b)*"#
-    private static let place = #"(?:Section\#(blank)[0-9]+(?:\.[0-9]+)?|K-[A-Z][0-9]+|[A-Z][0-9]*(?:\.[0-9]+)?)\b(?!-)"#
-    private static let reference = #"\#(place)(?:[,;]?\#(blank)\(?\#(rules))?"#
+    /// A hyphen or a dash, however it was typed.
+    private static let dash = #"[\-\x{2010}-\x{2015}]"#
+    private static let numbers = #"[0-9]+(?:(?:\#(and)|\#(dash))[0-9]+\b)*"#
+    private static let rules = #"[Rr]ules?\#(blank)\#(numbers)"#
+    private static let place = #"(?:[Ss]ection\#(blank)[0-9]+(?:\.[0-9]+)?|K-[A-Z][0-9]+|[A-Z][0-9]*(?:\.[0-9]+)?)\b(?!-)"#
+    private static let reference = #"\#(place)(?:'s)?(?:[,;]?\#(blank)\(?\#(rules))?"#
 
     /// "tracker law A5, K-B11 and A7", "the tracker's law: A5", "law A5 of the tracker"; a book that there is not goes by the letter.
     private static func ofLaws(_ text: String) throws -> [Citation] {
@@ -59,11 +52,28 @@ struct Citation: Hashable, CustomStringConvertible {
         }
     }
 
+    /// "Section 9 of the tracker's law", "command rule C2", "rule 3 of A2": what is cited stands on the other side.
+    private static func turned(_ text: String) throws -> [Citation] {
+        var found: [Citation] = []
+        let books = Law.books.keys.sorted().joined(separator: "|")
+        let sections = try Regex(#"\b([Ss]ection\#(blank)[0-9]+(?:\.[0-9]+)?)\#(blank)of\#(blank)(?:the\#(blank))?(\#(books))(?:'s)?\#(blank)law\b"#, as: (Substring, Substring, Substring).self)
+        for match in text.matches(of: sections) { found += items(of: match.1, in: text, book: String(match.2)) }
+        guard text.contains("ule") else { return found }
+        let named = try Regex(#"\b(\#(books))(?:'s)?\#(blank)[Rr]ules?\#(blank)(\#(reference)(?:\#(and)\#(reference))*)"#, as: (Substring, Substring, Substring).self)
+        for match in text.matches(of: named) where match.2.contains(where: \.isLetter) { found += items(of: match.2, in: text, book: String(match.1)) }
+        let ruled = try Regex(#"\b[Rr]ules?\#(blank)(\#(numbers))\#(blank)of\#(blank)(K-[A-Z][0-9]+|[ABDEX][1-9][0-9]?(?:\.[0-9]{1,2})?|P[1-9](?:\.[0-9]{1,2})?|C[1-9][0-9]?)\b"#, as: (Substring, Substring, Substring).self)
+        for match in text.matches(of: ruled) {
+            let (place, line) = (String(match.2), Self.line(of: match.2.startIndex, in: text))
+            for number in match.1.matches(of: /[0-9]+/) { found.append(Citation(book: book(of: place), place: place, rule: Int(number.output), line: line)) }
+        }
+        return found
+    }
+
     /// Ids and the numbers of rules, in their order; a number belongs to the id before it.
     private static func items(of list: Substring, in text: String, book: String?) -> [Citation] {
         var found: [Citation] = []
-        for match in list.matches(of: /Section[ \u{2028}]+[0-9]+(?:\.[0-9]+)?|K-[A-Z][0-9]+|[A-Z][0-9]*(?:\.[0-9]+)?|[0-9]+/) {
-            let word = String(match.output).replacing(String(lineEnd), with: " ")
+        for match in list.matches(of: /[Ss]ection[ \u{2028}]+[0-9]+(?:\.[0-9]+)?|K-[A-Z][0-9]+|[A-Z][0-9]*(?:\.[0-9]+)?\b|[0-9]+/) {
+            let word = String(match.output).replacing(String(lineEnd), with: " ").replacing("section", with: "Section")
             let line = Self.line(of: match.range.lowerBound, in: text)
             if let number = Int(word) {
                 guard let last = found.indices.last else { continue }
@@ -80,7 +90,7 @@ struct Citation: Hashable, CustomStringConvertible {
     /// An id alone: "(A6)", "A2.5", "B4 rule 3". Not those among bytes in hexadecimal.
     private static func bare(_ text: String) throws -> [Citation] {
         let expression = try Regex(
-            #"(?:^|[^A-Za-z0-9_.:\-])((?:[ABDEX][1-9][0-9]?|P[1-9])(?:\.[0-9]{1,2})?)(?![A-Za-z0-9_\-])((?:[,;]?\#(blank)\(?\#(rules))?)"#,
+            #"(?:^|[^A-Za-z0-9_.:\-])((?:[ABDEX][1-9][0-9]?|P[1-9])(?:\.[0-9]{1,2})?)(?![A-Za-z0-9_\-])((?:'s)?(?:[,;]?\#(blank)\(?\#(rules))?)"#,
             as: (Substring, Substring, Substring).self)
         return text.matches(of: expression).flatMap { match -> [Citation] in
             let (before, after) = (text[..<match.1.startIndex].suffix(3), text[match.1.endIndex...].prefix(3))
@@ -93,10 +103,11 @@ struct Citation: Hashable, CustomStringConvertible {
     /// K-A5, A5-03, US-037, and A5_03 in a name.
     private static func vectors(_ text: String) throws -> [Citation] {
         var found: [Citation] = []
+        let text = text.utf8.contains(0xE2) ? text.replacing(/([A-Z][0-9]{0,2})[\u{2010}-\u{2015}]([A-Z]?[0-9]{2})/, with: { "\($0.1)-\($0.2)" }) : text
         guard text.contains("-") || text.contains("_") else { return [] }
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             for word in Words.all(in: String(line)) where word.contains("-") {
-                if word.wholeMatch(of: /K-[A-Z][0-9]+/) != nil {
+                if word.wholeMatch(of: /K-[A-Za-z][0-9]+/) != nil {
                     let rule = line.firstMatch(of: try Regex(#"\#(word)[,;]?\#(blank)\(?rules?\#(blank)([0-9]+)"#, as: (Substring, Substring).self)).flatMap { Int($0.1) }
                     found.append(Citation(book: "tracker", place: word, rule: rule, line: number + 1))
                 }

@@ -68,6 +68,22 @@ struct DocumentationLinks {
         }
     }
 
+    /// What documentation comments of a Swift file say: `///` and `/** */`.
+    static func words(ofComments text: String) -> String {
+        SwiftLexer(text).comments.filter { $0.value.hasPrefix("/") || $0.value.hasPrefix("*") }.map { String($0.value.dropFirst()) }.joined(separator: "\n")
+    }
+
+    /// Links of a page that no check follows, and the site does not show: by reference, and in HTML. What is fenced or in backticks is no link.
+    static func unusualLinks(in page: String) -> [String] {
+        var isFenced = false
+        return page.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line -> [String] in
+            if line.drop(while: { $0 == " " }).hasPrefix("```") { isFenced.toggle() }
+            guard !isFenced, line.contains("[") || line.contains("<") else { return [] }
+            let plain = line.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 0 }.map { String($0.element) }.joined(separator: "``")
+            return plain.matches(of: /^\s{0,3}\[[^\]]+\]:\s*\S+|<(?:a|img)\s[^>]*>/.ignoresCase()).map { String($0.output) }
+        }
+    }
+
     private static func anchors(of page: String) -> Set<String> {
         Set(page.split(separator: "\n").filter { $0.hasPrefix("#") }.map { plain(String($0.drop { $0 == "#" })) })
     }

@@ -12,22 +12,29 @@ struct LinkTests {
     @Test("every symbol and page that a catalog links to is there", arguments: catalogs)
     func symbols(target: String) throws {
         let links = try DocumentationLinks(target: target, root: Repository.root)
-        let all = try Repository.files(in: ["Sources/\(target)/\(target).docc"]).filter { $0.path.hasSuffix(".md") }
-        let pages = Dictionary(all.map { (($0.path as NSString).lastPathComponent.replacing(".md", with: ""), $0.text) }, uniquingKeysWith: { first, _ in first })
-        for page in all {
+        let pages = try Self.pages(of: target)
+        for page in try Repository.files(in: ["Sources/\(target)/\(target).docc"]) where page.path.hasSuffix(".md") {
             #expect(links.danglingSymbols(in: page.text) == [], "linked by \(page.path)")
             #expect(DocumentationLinks.danglingPages(in: page.text, pages: pages) == [], "linked by \(page.path)")
         }
+    }
+
+    /// The pages of a target's catalog, by name without ending.
+    private static func pages(of target: String) throws -> [String: String] {
+        let all = try Repository.files(in: ["Sources/\(target)/\(target).docc"]).filter { $0.path.hasSuffix(".md") }
+        return Dictionary(all.map { (($0.path as NSString).lastPathComponent.replacing(".md", with: ""), $0.text) }, uniquingKeysWith: { first, _ in first })
     }
 
     @Test("every symbol that a comment links to is declared in its target")
     func symbolsOfComments() throws {
         #expect(Self.catalogs.count >= Law.books.count)
         for file in try Repository.files(in: ["Sources"]) where file.path.hasSuffix(".swift") {
-            let comments = file.text.split(separator: "\n").filter { $0.drop { $0 == " " }.hasPrefix("///") && $0.contains("``") }
-            guard !comments.isEmpty else { continue }
-            let links = try DocumentationLinks(target: String(file.path.split(separator: "/")[1]), root: Repository.root)
-            #expect(links.danglingSymbols(in: comments.joined(separator: "\n")) == [], "linked by \(file.path)")
+            guard file.text.contains("``") || file.text.contains("doc:") else { continue }
+            let comments = DocumentationLinks.words(ofComments: file.text)
+            guard comments.contains("``") || comments.contains("doc:") else { continue }
+            let target = String(file.path.split(separator: "/")[1])
+            #expect(try DocumentationLinks(target: target, root: Repository.root).danglingSymbols(in: comments) == [], "linked by \(file.path)")
+            #expect(DocumentationLinks.danglingPages(in: comments, pages: try Self.pages(of: target)) == [], "linked by \(file.path)")
         }
     }
 
@@ -38,11 +45,22 @@ struct LinkTests {
         for page in pages {
             let folder = Repository.root.appending(path: page.path).deletingLastPathComponent()
             let dangling = DocumentationLinks.danglingFiles(in: page.text) { link in
-                let path = folder.appending(path: link.removingPercentEncoding ?? link).path
+                let path = folder.appending(path: link.removingPercentEncoding ?? link).standardizedFileURL.path
+                // What is outside of the tree, or hidden, is on this disk and nowhere else.
+                guard path.hasPrefix(Repository.root.path + "/") || path == Repository.root.path, !path.dropFirst(Repository.root.path.count).contains("/.") else { return nil }
                 return FileManager.default.fileExists(atPath: path) ? (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" : nil
             }
             #expect(dangling == [], "linked by \(page.path)")
+            #expect(DocumentationLinks.unusualLinks(in: page.text) == [], "in \(page.path)")
         }
+    }
+
+    @Test("a link that nobody follows is found out, and one in a comment of any kind")
+    func unusualLinks() {
+        let page = "[z][nope]\n[nope]: nope.txt\n<a href=\"nope6.txt\">a</a> <IMG src=x> `<a href=x>`\n```\n[a]: b\n```\n- [ ] a task: b"
+        #expect(DocumentationLinks.unusualLinks(in: page) == ["[nope]: nope.txt", "<a href=\"nope6.txt\">", "<IMG src=x>"])
+        let words = DocumentationLinks.words(ofComments: "/// <doc:Nope14>, [x](doc:Nope15)\n/** ``Nope17``\n more */ let a = \"``A``\" // ``B``")
+        #expect(words.contains("<doc:Nope14>") && words.contains("``Nope17``\n more") && !words.contains("``A``") && !words.contains("``B``"))
     }
 
     @Test(
