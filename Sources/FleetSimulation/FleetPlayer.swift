@@ -23,12 +23,15 @@ public struct FleetPlayer: Sendable {
     /// So many hours lie between two looks of a gateway at its fleet.
     static let stepHours = 4
     private static let workers = 16
+    /// After an outage all of them come at once.
+    private static let workersAfterOutage = 256
 
     private let world: FleetWorld
     private let servers: [String]
     private let credentials: [String]
     private let seed: UInt64
     private let dayLength: Duration
+    private let isOutage: Bool
     private let limit: Duration
     private let say: @Sendable (Word) -> Void
 
@@ -36,10 +39,11 @@ public struct FleetPlayer: Sendable {
     ///   - servers: `http://…`, one and more.
     ///   - credentials: one for each gateway, in their order.
     ///   - dayLength: a simulated day takes so long at least.
+    ///   - isOutage: nobody is reached on any of the days, and afterwards all of them tell everything, in batches of 1,000 as gateways do.
     ///   - limit: how long the whole may take.
-    public init(_ world: FleetWorld, servers: [String], credentials: [String], seed: UInt64, dayLength: Duration = .zero, limit: Duration, say: @escaping @Sendable (Word) -> Void) {
+    public init(_ world: FleetWorld, servers: [String], credentials: [String], seed: UInt64, dayLength: Duration = .zero, isOutage: Bool = false, limit: Duration, say: @escaping @Sendable (Word) -> Void) {
         (self.world, self.servers, self.credentials) = (world, servers.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }, credentials)
-        (self.seed, self.dayLength, self.limit, self.say) = (seed, dayLength, limit, say)
+        (self.seed, self.dayLength, self.isOutage, self.limit, self.say) = (seed, dayLength, isOutage, limit, say)
     }
 
     /// Ends when everything is told and committed, or when the limit is reached.
@@ -47,10 +51,11 @@ public struct FleetPlayer: Sendable {
     public func run() async throws -> (tally: FleetTally, waiting: Int) {
         let deadline = ContinuousClock.now + limit
         let count = world.gateways.count
-        var parts = (0..<min(Self.workers, count)).map { worker in
-            Part(lines: stride(from: worker, to: count, by: Self.workers).map { Line(gateway: $0, chance: FleetChance(seed: seed &+ UInt64($0) &* 7919)) })
+        let workers = min(isOutage ? Self.workersAfterOutage : Self.workers, count)
+        var parts = (0..<workers).map { worker in
+            Part(lines: stride(from: worker, to: count, by: workers).map { Line(gateway: $0, chance: FleetChance(seed: seed &+ UInt64($0) &* 7919)) })
         }
-        for hour in stride(from: 0, to: world.days * 24, by: Self.stepHours) where ContinuousClock.now < deadline {
+        for hour in stride(from: 0, to: isOutage ? 0 : world.days * 24, by: Self.stepHours) where ContinuousClock.now < deadline {
             if hour % 24 == 0 { say(.day(hour / 24 + 1)) }
             let end = ContinuousClock.now + dayLength * Self.stepHours / 24
             parts = try await step(parts, before: hour + Self.stepHours, isLast: false, deadline)
@@ -102,7 +107,7 @@ public struct FleetPlayer: Sendable {
     private func tell(_ line: inout Line, before hour: Int, _ tally: inout FleetTally) async throws -> Bool {
         let changes = world.gateways[line.gateway].changes
         while line.position < changes.count, changes[line.position].hour < hour {
-            let most = min(changes.count, line.position + Int.random(in: 1...400, using: &line.chance))
+            let most = min(changes.count, line.position + (isOutage ? 1000 : Int.random(in: 1...400, using: &line.chance)))
             let end = changes[line.position..<most].firstIndex { $0.hour >= hour } ?? most
             let isReplay = line.position > 0 && Int.random(in: 0..<10, using: &line.chance) == 0
             let first = isReplay ? Int.random(in: max(0, line.position - 60)..<line.position, using: &line.chance) : line.position

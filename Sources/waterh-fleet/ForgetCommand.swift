@@ -5,8 +5,7 @@ struct ForgetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Takes everything out that is known of a person.",
         discussion: """
-            What gateways tell of them later is passed over, until waterh-fleet allow names them again. Of backups that this program made, what they hold of a person can be read
-            only with a key that goes, too: see waterh-fleet backup.
+            What gateways tell of them later is passed over, until waterh-fleet allow names them again. Dumps of the database that were made before still hold all of it.
             """)
 
     @Argument(help: "The person, as the overview names them.")

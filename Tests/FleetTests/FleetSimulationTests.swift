@@ -52,6 +52,18 @@ struct FleetSimulationTests {
         #expect(try await fleet.run("simulate", "--server", servers[0].url, code: 3).contains("This database is in use"))
     }
 
+    /// The issue's own words are a command that needs nothing but Debian's PostgreSQL: it asked for servers that nobody had started.
+    @Test(.enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
+    func aRehearsalWithoutServersStartsAndKillsItsOwn() async throws {
+        let folder = try TemporaryFolder()
+        let simulation = try Program("waterh-fleet").start(
+            ["simulate", "--gateways", "4", "--bottles", "2", "--days", "4", "--seed", "11"], environment: ["TMPDIR": folder.path, "WATERH_FLEET_DATABASE": ""])
+        let result = try await simulation.finish(limit: 200)
+        #expect(result.exitCode == 0 && result.output.contains("Every drink is there once"), "\(result.output) \(result.error)")
+        #expect(result.output.contains("The primary is killed, and its standby promoted.\n") && result.lines.filter { $0.hasSuffix("is killed, and started again.") }.count == 2)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, "it leaves nothing behind")
+    }
+
     /// A larger one, or one seed again: `WATERH_FLEET_GATEWAYS=500 WATERH_FLEET_BOTTLES=3 WATERH_FLEET_DAYS=30 WATERH_FLEET_SEED=4`.
     private static func wish<Number: FixedWidthInteger>(_ name: String) -> Number? { ProcessInfo.processInfo.environment["WATERH_FLEET_\(name)"].flatMap { Number($0) } }
 
