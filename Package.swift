@@ -139,12 +139,12 @@ let package = Package(
         target("PocketSurface", ["TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses", crypto]),
 
         // What a service says of itself, for a person, a program or systemd's journal.
-        target("ServiceLog", ["CommandKit", logging]),
+        target("ServiceLog", ["CommandKit", argumentParser, logging]),
 
         // The bottle's surroundings: flash file, control socket, records from captures.
         target("Emulation", ["VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
 
-        command("waterh-emulator", ["Emulation", "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links", "TrackerCore"]),
+        command("waterh-emulator", ["Emulation", "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links", "ServiceLog", "TrackerCore"]),
         command(
             "waterh-gateway",
             [
@@ -155,7 +155,7 @@ let package = Package(
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
         command("waterh-replay", ["Archives", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),
-        command("waterh-tracker", ["Desktop", "Pauses", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
+        command("waterh-tracker", ["Desktop", "Pauses", "ServiceLog", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(

@@ -92,21 +92,37 @@ public enum Diagnostics {
     /// Whether colour and progress lines are welcome: a terminal, and no `NO_COLOR`.
     public static let isLively = isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
+    /// How much a line matters.
+    public enum Weight: Sendable { case line, warning, error }
+
+    private static let voice = Mutex<(@Sendable (Weight, String) -> Void)?>(nil)
+
+    /// From here on somebody else says it all: the log of a service.
+    public static func hand(to voice: @escaping @Sendable (Weight, String) -> Void) { Self.voice.withLock { $0 = voice } }
+
+    /// Whether somebody else has said it.
+    private static func isSaid(_ weight: Weight, _ text: String) -> Bool {
+        guard let voice = voice.withLock({ $0 }) else { return false }
+        voice(weight, text)
+        return true
+    }
+
     /// One line for a person, on standard error.
-    public static func line(_ text: String) { put("", text) }
+    public static func line(_ text: String) { if !isSaid(.line, text) { put("", text) } }
 
     /// A text of several lines, whose line breaks are meant.
-    public static func block(_ text: String) { put("", text, keepsLines: true) }
+    public static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
 
     /// `error: WHAT` and, on a line of its own, what to try.
     public static func error(_ sentence: String, advice: String? = nil) {
+        if isSaid(.error, advice.map { "\(sentence) \($0)" } ?? sentence) { return }
         put(label("error:", .red), sentence)
         if let advice { line("  " + advice) }
     }
 
     /// `warning: WHAT`, on standard error.
     public static func warning(_ sentence: String) {
-        put(label("warning:", .amber), sentence)
+        if !isSaid(.warning, sentence) { put(label("warning:", .amber), sentence) }
     }
 
     private static func label(_ word: String, _ colour: TextColour) -> String { (isLively ? colour.paint(word) : word) + " " }

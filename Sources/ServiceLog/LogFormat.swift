@@ -2,7 +2,7 @@ import Foundation
 
 /// How the lines of a service look (`--log-format`).
 public enum LogFormat: String, CaseIterable, Sendable {
-    /// For a person: `warning: What happened. [bottle=A4:C1:38:01:02:03]`.
+    /// For a person: `warning: What happened. [bottle=A4:C1:38:01:02:03]`; where no terminal shows it, behind the time (UTC).
     case text
     /// One JSON object a line: `time`, `level`, `message`, and the metadata by name.
     case json

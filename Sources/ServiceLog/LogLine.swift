@@ -8,10 +8,12 @@ struct LogLine {
     /// By name, in the order of names.
     var metadata: [(name: String, value: String)]
 
-    /// - Parameter time: when it happened, as RFC 3339 text.
-    func text(_ format: LogFormat, time: @autoclosure () -> String) -> String {
+    /// - Parameters:
+    ///   - isTimed: whether a line of text begins with its time.
+    ///   - time: when it happened, as RFC 3339 text.
+    func text(_ format: LogFormat, isTimed: Bool = false, time: @autoclosure () -> String) -> String {
         switch format {
-        case .text: word + message + remarks
+        case .text: (isTimed ? time() + " " : "") + word + message + remarks
         case .journal: "<\(priority)>" + message + remarks
         case .json:
             JSONValue.object(

@@ -9,12 +9,16 @@ public struct ServiceLogHandler: LogHandler {
     /// What stands on every line.
     public var metadata: Logger.Metadata = [:]
     private let format: LogFormat
+    private let isTimed: Bool
     private let output: TextOutput
     private let time: @Sendable () -> Date
 
-    /// - Parameter time: when an event is said to have happened.
-    public init(_ format: LogFormat, level: Logger.Level = .info, output: TextOutput, time: @escaping @Sendable () -> Date) {
+    /// - Parameters:
+    ///   - isTimed: whether a line of text begins with its time: in a file, say. JSON has it always, and the journal has its own.
+    ///   - time: when an event is said to have happened.
+    public init(_ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, output: TextOutput, time: @escaping @Sendable () -> Date) {
         self.format = format
+        self.isTimed = isTimed
         self.output = output
         self.time = time
         logLevel = level
@@ -30,7 +34,7 @@ public struct ServiceLogHandler: LogHandler {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let message = PrintedCommands.current.completed("\(event.message)")
         let line = LogLine(level: event.level, message: message, metadata: all.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 })
-        output.line(line.text(format, time: time().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
+        output.line(line.text(format, isTimed: isTimed, time: time().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
         output.flush()
     }
 }

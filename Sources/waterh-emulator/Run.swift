@@ -5,6 +5,7 @@ import CommandKit
 import Emulation
 import Foundation
 import Links
+import ServiceLog
 import VirtualBottle
 import VirtualGadget
 
@@ -71,6 +72,8 @@ struct Run: AsyncParsableCommand {
     @Flag(help: "Say nothing of what happens on the link.")
     var quiet = false
 
+    @OptionGroup var speech: ServiceLogOptions
+
     func validate() throws {
         if case .capture = link { throw ValidationError("capture:FILE answers a gateway; an emulator takes its drinks with --capture FILE") }
         if gadget == nil, gadgetMode != nil { throw ValidationError("--gadget-mode is for a --gadget FILE") }
@@ -90,6 +93,7 @@ struct Run: AsyncParsableCommand {
     }
 
     func run() async throws {
+        speech.takeOver("waterh-emulator")
         if let gadget { return try await run(gadget) }
         let signals = StopSignals.stream()
         let words = try FaultWords(faults)

@@ -23,6 +23,7 @@ struct ServeCommand: AsyncParsableCommand {
     var batches = 8
 
     @OptionGroup var database: DatabaseOptions
+    @OptionGroup var speech: ServiceLogOptions
 
     func validate() throws {
         guard (1...256).contains(batches) else { throw ValidationError("--batches is 1 to 256.") }
@@ -32,9 +33,9 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         guard let endpoint = HTTPListener.Endpoint(listen) else { return }
         let signals = StopSignals.stream()
+        speech.takeOver("waterh-fleet")
         try database.use { _ in }
-        let handler = ServiceLogHandler(.usual(), level: .info, output: TextOutput(descriptor: STDERR_FILENO), time: { Date() })
-        let log = Logger(label: "waterh-fleet") { _ in handler }
+        let log = speech.logger("waterh-fleet")
         let server = FleetServer(database.words, batches: batches, log: log) { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
         // Only what is certainly a socket that nobody answers at any more is in the way.
         if case .unix(let path) = endpoint { try Self.clear(path) }
@@ -52,7 +53,10 @@ struct ServeCommand: AsyncParsableCommand {
                 }
             }
             group.addTask {
-                for await signal in signals { return StopSignals.status(for: signal) }
+                for await signal in signals {
+                    log.notice("The fleet's server stops, as it was asked to.")
+                    return StopSignals.status(for: signal)
+                }
                 return nil
             }
             defer { group.cancelAll() }

@@ -4,6 +4,7 @@ import CommandStore
 import Gateway
 import HTTPAPI
 import Logging
+import ServiceLog
 import Store
 import TrackerDesk
 
@@ -222,7 +223,7 @@ actor House {
     }
 
     private func letIn(_ plan: PersonPlan, _ depot: Depot, _ adapter: Adapter, hasDesktop: Bool) async -> Entry {
-        var log = speech?.logger(link: (try? Self.key(plan)) ?? "", isTalkative: plan.link.verbose || Diagnostics.isLively) ?? log
+        var log = speech?.logger("waterh-gateway", link: (try? "\(plan.link.name)") ?? "", isTalkative: plan.link.verbose || Diagnostics.isLively) ?? log
         if let listed = plan.listed {
             log[metadataKey: "person"] = "\(listed)"
             log.handler = PersonLog(log.handler, person: listed)

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandKit
 import Foundation
 import Logging
+import ServiceLog
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,10 +30,11 @@ struct Run: AsyncParsableCommand {
     func run() async throws {
         // First of all: what comes while the store and the link are opened is heard, too.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
+        speech.takeOver("waterh-gateway")
         let plan = try ServicePlan(link, place, keep: keep, listen: listen)
         FileLimit.raise()
         let supervisor = Supervisor()
-        let log = speech.logger(link: try plan.people.first.map { "\(try $0.link.name)" } ?? "", isTalkative: link.verbose || Diagnostics.isLively)
+        let log = speech.logger("waterh-gateway", link: plan.links, isTalkative: link.verbose || Diagnostics.isLively)
         for remark in plan.remarks { log.warning("\(remark)") }
         let house = House(speech, supervisor, log: log)
         try await house.take(plan)
@@ -78,6 +80,7 @@ struct Run: AsyncParsableCommand {
                 continue
             }
             stopped = StopSignals.status(for: signal)
+            log.notice("\(ProgramVersion.text) stops, as it was asked to.")
             break
         }
         supervisor.tell("STOPPING=1")

@@ -164,17 +164,16 @@ actor ServiceDesk {
         case .failed(let bottle, let failure, let isNew):
             tell(status: failure.kind.text)
             guard isNew else { return }
-            var metadata = mark.metadata
-            if let name = bottle.name { metadata["bottle"] = "\(name)" }
+            var metadata = mark.metadata(bottle: bottle.name)
             metadata["code"] = "\(failure.kind.rawValue)"
             log.error("\(failure.kind.text): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
         case .answersAgain(let bottle):
-            log.notice("The bottle answers again.", metadata: bottle.name.map { ["bottle": "\($0)"] })
+            log.notice("The bottle answers again.", metadata: mark.metadata(bottle: bottle.name))
         case .adopted(_, let report):
-            if let line = PollText.adoption(report) { log.notice("\(line)") }
+            if let line = PollText.adoption(report) { log.notice("\(line)", metadata: mark.metadata(bottle: report.identity ?? report.bottle)) }
         case .brought(_, let report):
             let lines = PollText.lines(report, state: try? depot.desk().state())
-            log.notice("\(lines.joined(separator: " "))", metadata: mark.metadata)
+            log.notice("\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))", metadata: mark.metadata(of: report))
             tell(status: "\(counted(report.received, "record")) at the last poll that brought some")
         }
     }

@@ -86,11 +86,13 @@ struct ServicePlan: Sendable {
         }
     }
 
+    /// The links of all, each once.
+    var links: String { Set(people.compactMap { try? "\($0.link.name)" }).sorted().joined(separator: ", ") }
+
     /// What the service does, in one line: whose days, over which links, in which stores.
     var words: String {
-        let links = Set(people.compactMap { try? "\($0.link.name)" }).sorted()
         let days = people.map { one in "\(one.listed.map { "\($0)'s day" } ?? "the day") in \(one.store.path)" }
-        return "\(days.joined(separator: ", ")); bottles over \(links.joined(separator: ", "))\(people.contains(where: \.keep) ? "; nothing is acknowledged" : "")"
+        return "\(days.joined(separator: ", ")); bottles over \(links)\(people.contains(where: \.keep) ? "; nothing is acknowledged" : "")"
     }
 
     /// The part of one who is not listed any more: the bottles of that store are nobody else's for it.

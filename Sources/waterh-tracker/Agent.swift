@@ -3,6 +3,7 @@ import CommandKit
 import CommandStore
 import Desktop
 import Foundation
+import ServiceLog
 
 struct Agent: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,9 +14,11 @@ struct Agent: AsyncParsableCommand {
             for a service or a notification server that is not there. What the service shows on the desktop itself is not shown again.
             """)
     @OptionGroup var options: StoreOptions
+    @OptionGroup var speech: ServiceLogOptions
 
     func run() async throws {
         let signals = StopSignals.stream()
+        speech.takeOver("waterh-tracker")
         let file = try Configuration.load(options.config)
         let place = try StorePlace.find(options.store, person: options.person, file)
         if let words = Self.nobodys(place, file) { Diagnostics.warning(words) }

@@ -28,14 +28,14 @@ import Testing
         "units": ([nil, "\"oz\""], .tracker("status --now 2026-06-15T12:00:00Z")),
         "share-waterline": ([nil, "true"], .page("-H X-Forwarded-For:192.0.2.9 -H Authorization:TOKEN")),
         "mqtt": (["{ url = \"mqtt://127.0.0.1:9\" }", "{ url = \"mqtt://127.0.0.1:10\" }"], .service(["MQTT: "], until: " cannot")),
-        "ntfy": (["{ url = \"https://ntfy.example/a\" }", "{ url = \"https://ntfy.test/a\" }"], .service(["Notifications go to"], until: "\n")),
+        "ntfy": (["{ url = \"https://ntfy.example/a\" }", "{ url = \"https://ntfy.test/a\" }"], .service(["Notifications go to"], until: " [")),
         "gotify": (
-            ["{ url = \"https://gotify.example\", token = \"A\" }", "{ url = \"https://gotify.test\", token = \"A\" }"], .service(["Notifications go to"], until: "\n")
+            ["{ url = \"https://gotify.example\", token = \"A\" }", "{ url = \"https://gotify.test\", token = \"A\" }"], .service(["Notifications go to"], until: " [")
         ),
-        "webhook": (["{ url = \"https://hook.example/a\" }", "{ url = \"https://hook.test/a\" }"], .service(["Notifications go to"], until: "\n")),
-        "fleet": ([9, 10].map { "{ url = \"http://127.0.0.1:\($0)\", token-file = \"FOLDER/token\" }" }, .service(["Drinks are told to"], until: "\n")),
+        "webhook": (["{ url = \"https://hook.example/a\" }", "{ url = \"https://hook.test/a\" }"], .service(["Notifications go to"], until: " [")),
+        "fleet": ([9, 10].map { "{ url = \"http://127.0.0.1:\($0)\", token-file = \"FOLDER/token\" }" }, .service(["Drinks are told to"], until: " [")),
         "public-url": (
-            ["a", "b"].map { "\"https://\($0).example\"\nntfy = { url = \"https://ntfy.example/a\" }" }, .service(["Notifications go to"], until: "\n")
+            ["a", "b"].map { "\"https://\($0).example\"\nntfy = { url = \"https://ntfy.example/a\" }" }, .service(["Notifications go to"], until: " [")
         ),
         "allow-power-cycle": ([nil, "true"], .service(["Service on"], until: " [")),
     ]

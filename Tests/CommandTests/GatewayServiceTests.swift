@@ -75,6 +75,23 @@ import Testing
         #expect(all.output.contains(#""acknowledged":1"#), "\(all.error)")
     }
 
+    /// What goes wrong in any of our services has its weight in the journal, and is an object for a program.
+    @Test(arguments: [
+        ("waterh-emulator", ["run", "--link", "unix:/proc/nonexist/b.sock"]), ("waterh-gateway", ["run", "--link", "nonsense:", "--listen", "off"]),
+        ("waterh-fleet", ["serve", "--database", "host=/proc/nonexist"]), ("waterh-tracker", ["agent", "--person", "nobody"]),
+    ])
+    func everyServiceSpeaksAsItIsAsked(_ program: String, _ arguments: [String]) async throws {
+        let folder = try TemporaryFolder()
+        let environment = ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "WATERH_STORE": folder.file("s.sqlite"), "DBUS_SESSION_BUS_ADDRESS": ""]
+        let journal = try await Program(program).run(arguments + ["--log-format", "journal"], environment: environment)
+        #expect(journal.exitCode != 0 && journal.error.split(separator: "\n").contains { $0.hasPrefix("<3>") }, "\(journal.error)")
+        #expect(journal.error.split(separator: "\n").allSatisfy { $0.hasPrefix("<") }, "\(journal.error)")
+        let json = try await Program(program).run(arguments + ["--log-format", "json"], environment: environment)
+        let lines = json.error.split(separator: "\n")
+        let objects = lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String] }
+        #expect(objects.count == lines.count && objects.contains { $0["level"] == "error" }, "\(json.error)")
+    }
+
     /// For a program: every line an object, with the bottle and the number of the poll where there is one.
     @Test func theServiceSpeaksJSON() async throws {
         let pair = try await Pair()
@@ -91,6 +108,11 @@ import Testing
         #expect(news["level"] == "notice")
         #expect(news["poll"] == "1")
         #expect(news["link"] == pair.socket)
+        #expect(news["received"] == "1" && news["new"] == "1" && news["known"] == "0" && news["acknowledged"] == "1")
+        #expect(news["message"]?.contains("acknowledged. Today") == true)
+        let adopted = try #require(objects.first { $0["message"]?.hasPrefix("This store's own bottle from now on") == true })
+        #expect(adopted["poll"] == "1" && adopted["bottle"]?.isEmpty == false && adopted["bottle"] == news["bottle"])
+        #expect(objects.filter { $0["poll"] != nil }.allSatisfy { $0["link"] == pair.socket } && objects.last?["message"]?.contains(" stops, as it was asked to.") == true)
         #expect(news["time"]?.hasSuffix("Z") == true)
     }
 

@@ -23,6 +23,18 @@ import Testing
                 == #"{"time":"2026-06-15T08:00:00.000Z","level":"\#(event.level.rawValue)","message":"It broke.","bottle":"Blue","poll":"7"}"#)
     }
 
+    /// In a file nobody else says when it was.
+    @Test func aLineOfTextBeginsWithItsTimeWhereNoTerminalShowsIt() throws {
+        let pipe = Pipe()
+        let handler = ServiceLogHandler(.text, isTimed: true, output: TextOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor), time: { Date(timeIntervalSince1970: 0) })
+        Logger(label: "test") { _ in handler }.warning("It broke.", metadata: ["poll": "7"])
+        try pipe.fileHandleForWriting.close()
+        #expect(String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) == "1970-01-01T00:00:00.000Z warning: It broke. [poll=7]\n")
+        // The journal has its own, and JSON a key.
+        let line = LogLine(level: .notice, message: "It works.", metadata: [])
+        #expect(line.text(.journal, isTimed: true, time: "now") == "<5>It works." && line.text(.text, time: "now") == "It works.")
+    }
+
     /// A name from the air stays inside its line, and inside its JSON string.
     @Test(arguments: LogFormat.allCases) func anEventIsOneLineWhateverIsInIt(format: LogFormat) throws {
         let pipe = Pipe()
