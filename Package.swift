@@ -185,7 +185,7 @@ let package = Package(
         tests("HTTPAPITests", ["HTTPAPI", "HTTPListening", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         // With a real PostgreSQL, where there is one.
-        tests("FleetTests", ["FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "Packing", "Store", "TrackerCore", "Outgoing"]),
+        tests("FleetTests", ["FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "GatewaySupport", "Packing", "Store", "TrackerCore", "Outgoing"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

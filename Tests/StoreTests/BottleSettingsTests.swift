@@ -1,4 +1,5 @@
 import GRDB
+import GatewaySupport
 import Store
 import Support
 import Testing

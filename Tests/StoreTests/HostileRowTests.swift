@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GatewaySupport
 import Support
 import Testing
 import TrackerCore

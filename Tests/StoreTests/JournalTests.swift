@@ -1,4 +1,5 @@
 import Foundation
+import GatewaySupport
 import Store
 import Support
 import Testing
@@ -15,24 +16,6 @@ final class ScratchStore {
     }
 
     deinit { try? FileManager.default.removeItem(at: directory) }
-}
-
-/// 2026-02-02T22:21:15Z, the verified sample's drink read in UTC.
-let sampleInstant = Instant(seconds: 1_770_070_875)
-
-func entry(
-    _ bottle: String = "A4:C1:38:00:00:01", hour: Int = 22, minute: Int = 21, second: Int = 15, ml: Int = 16,
-    tail: UInt8 = 0, verdict: JournalEntry.Verdict? = nil, hasWall: Bool = true
-) -> JournalEntry {
-    let wall = WallTime(year: 2026, month: 2, day: 2, hour: hour, minute: minute, second: second)
-    let raw: [UInt8] = [
-        0x1A, 2, 2, UInt8(hour), UInt8(minute), UInt8(second), UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61 &+ tail, 0,
-    ]
-    let seconds = Int64(hour - 22) * 3600 + Int64(minute - 21) * 60 + Int64(second - 15)
-    let instant = Instant(milliseconds: sampleInstant.milliseconds + seconds * 1000)
-    return JournalEntry(
-        bottle: bottle, raw: raw, wall: hasWall ? wall : nil, amountMl: ml, received: sampleInstant,
-        verdict: verdict ?? .drink(at: instant, zone: "UTC"))
 }
 
 @Suite struct JournalTests {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GatewaySupport
 import Testing
 import TrackerCore
 

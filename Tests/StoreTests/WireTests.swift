@@ -1,4 +1,5 @@
 import Foundation
+import GatewaySupport
 import Store
 import Support
 import Testing
