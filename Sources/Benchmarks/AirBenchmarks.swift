@@ -3,7 +3,7 @@ import Bluetooth
 import Glibc
 import HostController
 
-/// Both ends of the notification benchmark inside the bench machine (`Tests/Bench/benchmarks.py`): a peripheral that
+/// Both ends of the notification benchmark inside the bench machine (`hardware/machine/suite/benchmarks.py`): a peripheral that
 /// notifies as fast as its link takes values, and our central, which counts what arrives.
 enum AirBenchmarks {
     static let service: BluetoothUUID = 0xFFE0

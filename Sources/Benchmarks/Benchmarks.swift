@@ -50,7 +50,7 @@ enum Benchmarks {
         }
     }
 
-    /// The parts of the benchmark inside the bench machine, which `Tests/Bench/benchmarks.py` starts.
+    /// The parts of the benchmark inside the bench machine, which `hardware/machine/suite/benchmarks.py` starts.
     private static func air(_ words: [String]) async {
         do {
             switch (words.first, words.count) {

@@ -4,7 +4,7 @@ import Foundation
 import Support
 import Testing
 
-/// Both links over a real bluetoothd, on two adapters. Runs inside the bench machine only (`hardware/machine-tests`).
+/// Both links over a real bluetoothd, on two adapters. Runs inside the bench machine only (`hardware/machine/tests`).
 @Suite(
     .enabled(if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil, "needs two adapters: runs inside hardware/bench vm"),
     .serialized, .timeLimit(.minutes(5)))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BlueZ
 
-/// What goes wrong at bluetoothd while a bottle is published. `Tests/Bench/troubles.py` tries the same on the real one.
+/// What goes wrong at bluetoothd while a bottle is published. `hardware/machine/suite/troubles.py` tries the same on the real one.
 @Suite struct PeripheralTroubleTests {
     let daemon: FakeBluetoothd
     let link: BlueZPeripheralLink

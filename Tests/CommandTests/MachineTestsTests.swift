@@ -2,11 +2,11 @@ import Foundation
 import Support
 import Testing
 
-/// hardware/machine-tests with a machine that is not there: what a group's failures come to.
+/// hardware/machine/tests with a machine that is not there: what a group's failures come to.
 @Suite struct MachineTestsTests {
     /// Runs the group `host` in a machine that fails `failures` times first.
     private func run(_ folder: TemporaryFolder, failures: Int) async throws -> Program.Result {
-        let key = try await #require(Program(system: "sha256sum")).run([Program.repository + "/Tests/Bench/requirements.txt"]).output.prefix(12)
+        let key = try await #require(Program(system: "sha256sum")).run([Program.repository + "/hardware/machine/suite/requirements.txt"]).output.prefix(12)
         // The foreign ends' programs are there already.
         try FileManager.default.createDirectory(atPath: folder.file("cache/waterh-bench/python-\(key)"), withIntermediateDirectories: true)
         try Data().write(to: folder.url("cache/waterh-bench/python-\(key)/ready"))
@@ -16,7 +16,7 @@ import Testing
         try "\(failures)".write(to: folder.url("left"), atomically: true, encoding: .utf8)
         let bash = try #require(Program(system: "bash"))
         return try await bash.run(
-            [Program.repository + "/hardware/machine-tests", "host"],
+            [Program.repository + "/hardware/machine/tests", "host"],
             environment: ["XDG_CACHE_HOME": folder.file("cache"), "BENCH_VM": folder.file("vm"), "BENCH_PRODUCTS": Program.products])
     }
 

@@ -6,7 +6,7 @@ import Testing
 /// The README and the tour (hardware/tour.md) are a promise: every command in them is executed.
 ///
 /// A block marked `sh` runs here, as it stands. One marked `sh machine` runs in the bench machine
-/// (`hardware/machine-tests` reads them). One marked `sh bench` names verbs of the bench itself: each of its lines must
+/// (`hardware/machine/tests` reads them). One marked `sh bench` names verbs of the bench itself: each of its lines must
 /// stand in `benchLines`, which says what executes it. One marked `sh package` is what an owner types: `Tests/System/package_tests.py` reads it and
 /// runs it in a fresh Debian. A `text` block behind a block is what it prints: its lines come in that
 /// order, whatever the digits.
@@ -50,7 +50,7 @@ import Testing
         "hardware/bench demo --once": "theDemoPrintsItsTranscript",
         "hardware/bench test": "the run that you are reading",
         "hardware/bench benchmarks": "theBenchKnowsItsVerbs, and a person: figures are no test",
-        "hardware/bench vm -- bluetoothctl list": "hardware/machine-tests",
+        "hardware/bench vm -- bluetoothctl list": "hardware/machine/tests",
     ]
 
     @Test func theReadmeHasCommands() {
@@ -141,7 +141,7 @@ import Testing
         #expect(help.exitCode == 0)
         for verb in ["demo", "test", "benchmarks", "vm", "soak", "fuzz", "package", "doctor", "setup"] { #expect(help.output.contains("\n  \(verb) ")) }
         #expect(try await bench.run(["dance"]).exitCode == 2)
-        for script in ["benchmarks", "vm", "soak", "fuzz", "machine-tests"] {
+        for script in ["benchmarks", "fuzz", "machine/vm", "machine/soak", "machine/tests"] {
             #expect(access(Program.repository + "/hardware/\(script)", X_OK) == 0, "hardware/\(script) is missing")
         }
         #expect(try await Program(path: Program.repository + "/hardware/benchmarks").run(["nonsense"]).exitCode == 2)

@@ -5,7 +5,7 @@ import Support
 import Testing
 
 /// Adapters, the monitor channel and the raw link on a real kernel. Runs inside the bench machine only, without bluetoothd
-/// (`hardware/machine-tests`).
+/// (`hardware/machine/tests`).
 @Suite(
     .enabled(if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil, "needs two adapters: runs inside hardware/bench vm"),
     .serialized, .timeLimit(.minutes(5)))

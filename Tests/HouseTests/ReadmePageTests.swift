@@ -4,7 +4,7 @@ import Testing
 /// README and the tour say nothing that is not there, also between their blocks.
 @Suite("What README and the tour name")
 struct ReadmePageTests {
-    /// Who runs or compares each kind: `ReadmeTests`; `hardware/machine-tests`, which reads README alone; `package_tests.py`.
+    /// Who runs or compares each kind: `ReadmeTests`; `hardware/machine/tests`, which reads README alone; `package_tests.py`.
     private static let kinds: [String: Set<String>] = [
         "README.md": ["sh", "sh bench", "sh machine", "sh package", "text"], "hardware/tour.md": ["sh", "sh bench", "text", "console", "conf"],
     ]

@@ -7,11 +7,11 @@ struct TestNames {
 
     static func ofThisRepository() throws -> TestNames {
         var tests = TestNames()
-        for file in try Repository.files(in: ["Tests"]) {
+        for file in try Repository.files(in: ["Tests", "hardware/machine/suite"]) {
             let module = String(file.path.split(separator: "/").last?.prefix { $0 != "." } ?? "")
             if file.path.hasSuffix(".swift") { tests.add(swift: file.text) }
             if file.path.hasPrefix("Tests/System/"), file.path.hasSuffix(".py") { tests.add(classesOf: file.text) }
-            if file.path.hasPrefix("Tests/Bench/"), file.path.hasSuffix(".py") { tests.add(functionsOf: file.text, module) }
+            if file.path.hasPrefix("hardware/machine/suite/"), file.path.hasSuffix(".py") { tests.add(functionsOf: file.text, module) }
         }
         return tests
     }

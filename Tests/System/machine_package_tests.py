@@ -21,7 +21,7 @@ def main(folder, suite):
         os.makedirs(system.path("/srv"), exist_ok=True)
         for name in ("waterh", "waterh-bench-machine"):
             shutil.copy(newest(folder, f"{name}_*.deb"), system.path(f"/srv/{name}.deb"))
-        bleak = re.search(r"^bleak==.*$", (HERE / "Tests/Bench/requirements.txt").read_text(), re.M).group(0)
+        bleak = re.search(r"^bleak==.*$", (HERE / "hardware/machine/suite/requirements.txt").read_text(), re.M).group(0)
         result = system.run("apt-get update -q && apt-get install -y -q --no-install-recommends /srv/waterh.deb /srv/waterh-bench-machine.deb python3-venv", limit=900)
         check(f"{suite}: apt-get install ./waterh-bench-machine.deb", result.returncode == 0, said(result))
         first = system.run("waterh-bench-vm -- ls /sys/class/bluetooth", lonely=True, limit=600)

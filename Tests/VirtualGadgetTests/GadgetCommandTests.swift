@@ -81,7 +81,7 @@ import VirtualGadget
 
     // MARK: the emulator
 
-    /// Shipped captures, and the real ones where they are; those of `Tests/Bench/gadgets.tsv` in the folder that BENCH_CAPTURES names.
+    /// Shipped captures, and the real ones where they are; those of `hardware/machine/suite/gadgets.tsv` in the folder that BENCH_CAPTURES names.
     static let captures: [String] = {
         let shipped = ["boost_draft.btsnoop", "boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_one-record.hex"].map { "\(Program.repository)/captures/\($0)" }
         let folder = ["/../shared/captures/real", "/../../shared/captures/real"].map { Program.repository + $0 }.first { FileManager.default.fileExists(atPath: $0) }

@@ -386,11 +386,11 @@ def machine(shipped, out):
     """Makes the package of the bench machine, which starts without a network; returns its path."""
     def fill(folder):
         home = os.path.join(folder, "usr/lib/waterh-bench-machine")
-        put(os.path.join(home, "vm"), source=os.path.join(ROOT, "hardware/vm"), mode=0o755)
+        put(os.path.join(home, "vm"), source=os.path.join(ROOT, "hardware/machine/vm"), mode=0o755)
         for name, mode in (("guest", 0o755), ("command", 0o755), ("finish", 0o644), ("eatt.conf", 0o644)):
-            put(os.path.join(home, "machine", name), source=os.path.join(ROOT, "hardware/machine", name), mode=mode)
+            put(os.path.join(home, name), source=os.path.join(ROOT, "hardware/machine", name), mode=mode)
         for name in sorted(os.listdir(shipped)):
-            put(os.path.join(home, "machine", name), source=os.path.join(shipped, name))
+            put(os.path.join(home, name), source=os.path.join(shipped, name))
         os.makedirs(os.path.join(folder, "usr/bin"))
         os.symlink("../lib/waterh-bench-machine/vm", os.path.join(folder, "usr/bin/waterh-bench-vm"))
         doc = os.path.join(folder, "usr/share/doc/waterh-bench-machine")
@@ -398,7 +398,7 @@ def machine(shipped, out):
         put(os.path.join(doc, "copyright"), copyright_text().split("\nFiles: linked/")[0].rstrip() + "\n" + MACHINE_LICENCES)
         for example in sorted(glob.glob(os.path.join(ROOT, "hardware/ci/machine*"))):
             put(os.path.join(doc, "examples", os.path.basename(example)), source=example)
-        help_text = output(os.path.join(ROOT, "hardware/vm"), "--help")
+        help_text = output(os.path.join(ROOT, "hardware/machine/vm"), "--help")
         put(os.path.join(folder, "usr/share/man/man1/waterh-bench-vm.1.gz"), zipped(manual.plain_page("waterh-bench-vm", "runs a command where there is Bluetooth", help_text, epoch())))
         put(os.path.join(folder, "usr/share/lintian/overrides/waterh-bench-machine"), source=os.path.join(HERE, "debian/lintian-overrides-machine"))
 

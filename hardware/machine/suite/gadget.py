@@ -15,7 +15,7 @@ from bench import PRODUCTS, Emulator, expect, run, run_tests
 from foreign_central import connected, find
 
 ADDRESS = "00:AA:01:01:00:01"
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 REAL = next((path for up in (1, 2) if os.path.isdir(path := os.path.join(ROOT, *[".."] * up, "shared/captures/real"))), None)
 ELSEWHERE = os.environ.get("BENCH_CAPTURES", "")
 STACK = {"1800", "1801"}

@@ -6,7 +6,7 @@ from bench import Emulator, expect, poll_until, run, run_tests, store
 from pair import rows
 from troubles import BOTTLE, connected, is_connected, state, until
 
-# What this group's machine was started with (hardware/machine-tests).
+# What this group's machine was started with (hardware/machine/tests).
 LATENCY_MS, LOSS_PERCENT = 30, 10
 
 

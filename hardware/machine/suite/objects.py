@@ -10,7 +10,7 @@ import xml.etree.ElementTree as xml
 
 from bench import Emulator, Failure, bus_name, expect, run, run_tests
 
-UNITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "hardware", "units")
+UNITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "units")
 SERVICE, CHARACTERISTIC, DESCRIPTOR = "org.bluez.GattService1", "org.bluez.GattCharacteristic1", "org.bluez.GattDescriptor1"
 STANDARD = ("org.freedesktop.DBus.Introspectable", "org.freedesktop.DBus.Properties", "org.freedesktop.DBus.ObjectManager")
 
