@@ -50,9 +50,11 @@ public struct ServiceSocket: Sendable {
     }
 
     /// Posts JSON and returns what is answered.
+    /// - Parameter surface: by what the person said it, where it is handed on: `dbus`, `notification`.
     /// - Throws: `CommandFailure`, also for an answer that says no.
-    public func post(_ target: String, _ body: JSONValue = [:]) throws -> Data {
-        try ask("POST \(target)", "Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
+    public func post(_ target: String, _ body: JSONValue = [:], by surface: String? = nil) throws -> Data {
+        let by = surface.map { "Waterh-Surface: \($0)\r\n" } ?? ""
+        return try ask("POST \(target)", "\(by)Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
     }
 
     /// Asks and returns what is answered.

@@ -83,11 +83,17 @@ final class Resident: Sendable {
     /// Goes on with another plan of the same store and link.
     func take(_ new: PersonPlan) async {
         plan.take(new)
+        noteSharing()
         await desk.take(new)
         await publishing.withLock { $0 }?.poke()
         for outlet in pocket { await outlet.poke() }
         await push.poke()
         await fleet.poke()
+    }
+
+    /// Before anything is told: what is told of a session while it is nobody's business goes nowhere later.
+    private func noteSharing() {
+        do { try store.noteSharing(planInForce.sharesWaterline) } catch { log.warning("Whether Waterline is shared cannot be noted: \(error)") }
     }
 
     /// The person is let out, or is not whose desktop it is: what is shown there goes away with the end of `run`.
@@ -167,6 +173,7 @@ final class Resident: Sendable {
         let (store, reminders, door) = (store, reminders, door(service))
         lights.reach(service)
         let outlet = outlet(broker, door, canNotify: { reminders.reachesSomebody }) { await reminders.poke() }
+        noteSharing()
         // Before the first poll: what it brings is to be told.
         outlet.prepare()
         fleet.prepare()

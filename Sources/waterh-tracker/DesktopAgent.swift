@@ -199,16 +199,16 @@ actor DesktopAgent {
 
     /// - Returns: `false` where it was done before.
     private func bring(_ tap: Tap) async throws -> Bool {
-        let (target, action) =
+        let (target, action, surface) =
             switch tap.what {
-            case .press(let press): ("press", press.action.rawValue)
-            case .tray(let action): ("tray", action.rawValue)
+            case .press(let press): ("press", press.action.rawValue, DrinkSource.notification.rawValue)
+            case .tray(let action): ("tray", action.rawValue, DrinkSource.dbus.rawValue)
             }
         var body = [JSONValue.Member("action", .string(action)), .init("key", .string(tap.key))]
         let isLate = Date().timeIntervalSince(tap.at) >= Self.lateSeconds
         // Whole seconds: what was changed in the same second came before it.
         if isLate, !(tap.isUndo && tap.followsOthers) { body.append(.init("at", .string((tap.isUndo ? tap.at + 1 : tap.at).ISO8601Format()))) }
-        return try JSONDecoder().decode(Done.self, from: try await post("/api/v1/agent/\(target)", .object(body))).done
+        return try JSONDecoder().decode(Done.self, from: try await post("/api/v1/agent/\(target)", .object(body), by: surface)).done
     }
 
     private func drop(_ tap: Tap) {
@@ -230,7 +230,7 @@ actor DesktopAgent {
                 throw Refusal(failure.code ?? "failed", failure.sentence, category: failure.status == .refused ? .refused : .failed)
             }
         }
-        @Sendable func post(_ target: String, _ body: JSONValue = [:]) async throws -> String { try await ask { try $0.post("/api/v1/session" + target, body) } }
+        @Sendable func post(_ target: String, _ body: JSONValue = [:]) async throws -> String { try await ask { try $0.post("/api/v1/session" + target, body, by: DrinkSource.dbus.rawValue) } }
         return .init(
             logDrink: { preset in try await post("/drink", preset.map { ["preset": .string($0)] as JSONValue } ?? [:]) }, logWater: { try await post("/water") },
             startSession: {
@@ -240,7 +240,7 @@ actor DesktopAgent {
             endSession: { try await post("/end") }, state: { try await ask { try $0.get("/api/v1/state") } })
     }
 
-    private func post(_ target: String, _ body: JSONValue) async throws -> Data { try await away { try $0.post(target, body) } }
+    private func post(_ target: String, _ body: JSONValue, by surface: String? = nil) async throws -> Data { try await away { try $0.post(target, body, by: surface) } }
 
     /// On a thread that may wait.
     private func away(_ body: @escaping @Sendable (ServiceSocket) throws -> Data) async throws -> Data {

@@ -4,6 +4,8 @@ import Foundation
 final class RawHTTP: @unchecked Sendable {
     /// How long anything may take, seconds.
     private static let patience = 20
+    /// So long what is waited for may take where other things come meanwhile: a stream says something every 15 seconds.
+    private static let wholePatience = Duration.seconds(60)
 
     private let descriptor: Int32
     private var buffer: [UInt8] = []
@@ -46,9 +48,11 @@ final class RawHTTP: @unchecked Sendable {
 
     private func readBlocking(until isEnough: (String) -> Bool) throws -> String {
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        let end = ContinuousClock.now + Self.wholePatience
         while true {
             let text = String(decoding: buffer, as: UTF8.self)
             if isEnough(text) { return text }
+            guard ContinuousClock.now < end else { throw Failed(description: "it did not come within \(Self.wholePatience): \(text.suffix(300))") }
             let count = recv(descriptor, &chunk, chunk.count, 0)
             guard count >= 0 else { throw Failed(description: "nothing came for \(Self.patience) s after: \(text.suffix(300))") }
             guard count > 0 else { return text }

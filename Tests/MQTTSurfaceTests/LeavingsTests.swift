@@ -121,4 +121,38 @@ import TrackerDesk
         #expect(isThere == true, "\(ear.output)")
         await rig.stop()
     }
+
+    /// An adversary's finding: a clock that was a year fast for 20 seconds gave up for ever what the old broker still kept.
+    @Test func aClockThatIsFastForAWhileGivesNothingUp() async throws {
+        let (old, new) = (try await Broker(), try await Broker())
+        let rig = try await published(old)
+        try await old.stop()
+        _ = await event { await rig.sink.canShow() ? nil : true }
+        _ = try rig.desk().set([(name: "mqtt.url", text: new.url)])
+        try await rig.connected(2)
+        func isTried() -> Bool { rig.words.withLock { $0.contains { if case .stays(let words) = $0 { words.contains("tried again") } else { false } } } }
+        #expect(await event(within: 60) { isTried() ? true : nil } == true, "\(rig.words.withLock { $0 })")
+        let before = try #require(try rig.store.leavings().first).tried
+        rig.lead.withLock { $0 = 365 * 86_400 }
+        // It was tried again meanwhile, and that much the store has noted.
+        #expect(await event(within: 60) { ((try? rig.store.leavings().first?.tried) ?? 0) > before ? true : nil } == true)
+        rig.lead.withLock { $0 = 0 }
+        #expect(try rig.desk().leftBehind() >= 6)
+        try await old.start()
+        #expect(try await isEmpty(old), "\(rig.words.withLock { $0 })")
+        await rig.stop()
+    }
+
+    /// What is given up after 30 days of trying, however the clocks went.
+    @Test func afterThirtyDaysOfTryingItIsGivenUp() async throws {
+        let broker = try await Broker()
+        let rig = try await published(broker)
+        try await broker.stop()
+        _ = await event { await rig.sink.canShow() ? nil : true }
+        _ = try await rig.desk().purge()
+        for one in try rig.store.leavings() { try rig.store.noteTried(one, seconds: 30 * 86_400) }
+        #expect(await event(within: 60) { (try? rig.desk().leftBehind()) == 0 ? true : nil } == true)
+        #expect(rig.words.withLock { $0.contains { if case .stays(let words) = $0 { words.contains("30 days: what it keeps") } else { false } } }, "\(rig.words.withLock { $0 })")
+        await rig.stop()
+    }
 }

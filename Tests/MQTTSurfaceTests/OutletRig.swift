@@ -23,6 +23,8 @@ final class OutletRig: Sendable {
     /// Once, in the middle of the next look at the day.
     let whileItLooks = Mutex<(@Sendable () async -> Void)?>(nil)
     let sharesWaterline = Mutex(false)
+    /// How far the clock is ahead, seconds.
+    let lead = Mutex<Double>(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
@@ -38,13 +40,13 @@ final class OutletRig: Sendable {
         self.broker = broker
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
+        let boxed = Boxed()
         let desk: @Sendable () throws -> TrackerDesk = {
-            TrackerDesk(store, WriteContext(now: Self.now(), zone: .utc, source: "mqtt", makeID: { UUID().uuidString.lowercased() }))
+            TrackerDesk(store, WriteContext(now: Self.now().advanced(seconds: boxed.rig?.lead.withLock { $0 } ?? 0), zone: .utc, source: "mqtt", makeID: { UUID().uuidString.lowercased() }))
         }
         let address = try isInFile ? TrackerStore(inMemory: "UTC") : store
         let given = ([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) }
         _ = try TrackerDesk(address, desk().context).set(given)
-        let boxed = Boxed()
         let door = ServiceDoor(
             status: {
                 boxed.rig?.looks.withLock { $0 += 1 }

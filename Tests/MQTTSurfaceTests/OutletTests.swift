@@ -251,6 +251,10 @@ struct OutletTests {
         }
         let refused = object(await event { ear.payloads(at: "h/response/light").first })
         #expect(refused["code"] as? String == "tooLate")
+        // An adversary's finding: one of more than a week ago was one of now.
+        try await broker.publish("h/cmd/flash", "{\"transaction\": \"flash-old\", \"pressed\": \(pressed - 8 * 86400)}")
+        #expect(object(await event { ear.payloads(at: "h/response/flash").first })["code"] as? String == "tooLate")
+        #expect(rig.sent.withLock { $0 } == [])
         _ = try #require(await event { ear.payloads(at: "h/response/log").first })
         let drink = try #require(try rig.store.lastDrink())
         #expect(drink.ml == 130 && abs(drink.at.milliseconds / 1000 - Int64(pressed)) <= 1)
@@ -328,6 +332,33 @@ struct OutletTests {
         try await broker.publish("h/notify", "end")
         _ = try await other.line { $0.hasSuffix(" h/notify end") }
         #expect(other.payloads(at: "h/notify") == ["end"], "\(other.output)")
+    }
+
+    /// An adversary's finding: what was told of a private session while the broker was away was published when sessions were shared later. What is told from then on is.
+    @Test func whatWasToldOfAPrivateSessionIsNotPublishedLater() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, [("reminders.enabled", "false"), ("waterline.discreet", "false")])
+        let ear = try await broker.listen("h/notify", as: "ear")
+        rig.start()
+        try await rig.connected()
+        try await broker.stop()
+        #expect(await event { await rig.sink.canShow() ? nil : true } == true)
+        _ = try rig.desk().startSession()
+        _ = try rig.desk().drink()
+        try await rig.desk().tell([rig.sink, Screen()])
+        let told = try rig.store.told(after: 0).map(\.decision.notificationId)
+        #expect(told.contains { $0.hasPrefix("waterline-per-drink") })
+        rig.sharesWaterline.withLock { $0 = true }
+        // As the service does with another configuration, the broker being away or not.
+        try rig.store.noteSharing(true)
+        _ = try rig.desk().drink()
+        try await rig.desk().tell([rig.sink, Screen()])
+        let more = try rig.store.told(after: 0).map(\.decision.notificationId).filter { !told.contains($0) }
+        try await broker.start()
+        func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
+        #expect(await event(within: 60) { more.allSatisfy(heard().contains) ? true : nil } == true, "\(ear.output)")
+        #expect(!more.isEmpty && heard() == more, "\(heard())")
+        await rig.stop()
     }
 
     /// Nobody subscribed: what others were told waits, and comes to the first who listens, in order.

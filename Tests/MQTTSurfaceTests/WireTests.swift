@@ -28,6 +28,15 @@ struct WireTests {
     @Test(arguments: [("WaterH-Boost-24oz", "waterh_boost_24oz"), ("a/b", "a_b"), ("  ", "x"), ("Küche", "k_che"), ("__a__", "a"), ("A4:C1", "a4_c1")])
     func plainNames(text: String, plain: String) { #expect(PlainName.of(text) == plain) }
 
+    /// An adversary's finding: a session's water was told under one id while sessions were shared, and deleted under another one afterwards.
+    @Test func aDrinkHasOneIDWhoeverSeesSessions() throws {
+        let change = DrinkChange(sequence: 1, key: Drink.sessionKeys + "w7", drink: nil)
+        for sees in [true, false] {
+            let sip = object(try TrackerDesk.json(SipPayload(change, now: Instant(seconds: 0), seesWaterline: sees)))
+            #expect(sip["id"] as? String == "w7", "\(sip)")
+        }
+    }
+
     // MARK: - Settings
 
     private func plan(_ changes: [(String, String)]) throws -> MQTTPlan? {

@@ -111,11 +111,14 @@ import TrackerDesk
     @Test func nobodyGetsTheBacklogOfAWeek() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 503}"#)
-        let rig = try PocketRig.ntfy(peer)
+        var rig = try PocketRig.ntfy(peer)
         rig.start()
         for number in 1...5 { _ = await rig.sink.deliver(notice(number, .pace, "T", "old \(number)")) }
         _ = await rig.sink.deliver(notice(1, .goal, "T", "old goal"))
+        await rig.stop()
+        rig = try PocketRig.ntfy(peer, store: rig.store)
         rig.lead.withLock { $0 = 7 * 86_400 }
+        rig.start()
         try await peer.rule("{}")
         let before = try await peer.seen().count
         #expect(await event { await rig.sink.deliver(notice(6, .recovery, "T", "new")) ? true : nil } == true, "\(rig.said)")
@@ -152,6 +155,87 @@ import TrackerDesk
         await rig.sink.close(id: "hydration-reminder")
         try await peer.rule("{}")
         #expect(try rig.store.postState(notice(2).notificationId, at: "ntfy") == .dropped)
+        await rig.stop()
+    }
+
+    /// An adversary's finding: 403, a redirect and a network's login page counted as taken back, and what was over stayed on the phone.
+    @Test(arguments: [#"{"status": 403}"#, #"{"status": 302, "headers": {"Location": "/login"}}"#, #"{"body": "<html>Please log in</html>"}"#, #"{"status": 503}"#])
+    func whatAServerDoesNotTakeBackIsTakenBackLater(rule: String) async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer)
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        try await peer.rule(rule)
+        await rig.sink.close(id: "hydration-reminder")
+        #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("cannot be taken back") } else { false } }, "\(rig.said)")
+        #expect(try rig.store.shownPosts(from: "ntfy").count == 1)
+        try await peer.rule("{}")
+        // By itself: nobody has to say once more that it is over.
+        await rig.outlet.poke()
+        #expect(try await event(within: 60) { try rig.store.shownPosts(from: "ntfy").isEmpty ? true : nil } == true, "\(rig.said)")
+        let seen = try await peer.seen()
+        #expect(seen.dropFirst().count >= 2 && seen.dropFirst().allSatisfy { $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder" })
+        await rig.stop()
+    }
+
+    /// An adversary's finding: under another name of its person what was shown was neither replaced nor taken back.
+    @Test(arguments: [("anna", "nora"), (nil, "anna"), ("anna", nil)] as [(String?, String?)]) func anotherNameOfItsPersonLeavesNothingBehind(before: String?, after: String?) async throws {
+        func place(_ person: String?, _ id: String) -> String { (person.map { $0 + "-" } ?? "") + id }
+        let peer = try await WebPeer()
+        let settings = [(name: "ntfy.url", text: "\(peer.url)/my-water")]
+        let first = try PocketRig(.ntfy, settings, person: before)
+        first.start()
+        #expect(await first.tells(notice(1)))
+        #expect(await first.tells(notice(1, .goal, "Goal", "reached")))
+        await first.stop()
+        let next = try PocketRig(.ntfy, settings, store: first.store, person: after)
+        next.start()
+        #expect(await next.tells(notice(2)))
+        #expect(try await event(within: 60) { try await peer.seen().count { $0.method == "DELETE" } == 2 ? true : nil } == true, "\(next.said)")
+        let seen = try await peer.seen()
+        #expect(Set(seen.filter { $0.method == "DELETE" }.map(\.path)) == ["/my-water/\(place(before, "hydration-reminder"))", "/my-water/\(place(before, "hydration-goal-reached"))"])
+        #expect(seen.last { $0.method == "POST" }?.json["sequence_id"] as? String == place(after, "hydration-reminder"))
+        #expect(await event { (try? next.store.shownPosts(from: "ntfy").map(\.announcement.id)) == [notice(2).notificationId] ? true : nil } == true)
+        await next.sink.close(id: "hydration-reminder")
+        #expect(try await peer.seen().last?.path == "/my-water/\(place(after, "hydration-reminder"))")
+        await next.stop()
+    }
+
+    /// An adversary's finding: who was taken off the list left what a phone showed; a server that is away is asked again.
+    @Test func whoIsNotServedAnyMoreLeavesNothingOnAPhone() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig(.ntfy, [("ntfy.url", "\(peer.url)/my-water"), ("ntfy.token", "tk_1")], person: "anna")
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        await rig.stop()
+        #expect(try PocketOutlet.leavesSomething(rig.store))
+        try await peer.rule(#"{"status": 503}"#)
+        let goes = Task { await rig.outlet.takeBackAll() }
+        _ = try await peer.seen(2)
+        try await peer.rule("{}")
+        #expect(await goes.value)
+        #expect(try !PocketOutlet.leavesSomething(rig.store))
+        let last = try #require(try await peer.seen().last)
+        #expect(last.method == "DELETE" && last.path == "/my-water/anna-hydration-reminder" && last.headers["authorization"] == "Bearer tk_1")
+    }
+
+    /// An adversary's finding: a purge left its words on the phone. The service runs meanwhile, or comes later; the token went with the settings.
+    @Test(arguments: [true, false]) func whatIsPurgedIsTakenBackFromThePhone(isServed: Bool) async throws {
+        let peer = try await WebPeer()
+        var rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        if !isServed { await rig.stop() }
+        _ = try await rig.desk().purge()
+        if !isServed {
+            #expect(try rig.desk().leftOnPhones() == 1)
+            rig = try PocketRig(.ntfy, [], store: rig.store)
+            rig.start()
+        }
+        await rig.outlet.poke()
+        #expect(try await event(within: 60) { try rig.desk().leftOnPhones() == 0 ? true : nil } == true, "\(rig.said)")
+        let seen = try await peer.seen()
+        #expect(seen.map { "\($0.method) \($0.path)" } == ["POST /", "DELETE /my-water/hydration-reminder"] && seen.last?.headers["authorization"] == "Bearer tk_1")
         await rig.stop()
     }
 
@@ -310,6 +394,32 @@ import TrackerDesk
         #expect(Set(seen.suffix(20).compactMap { $0.headers["webhook-id"] }).count == 20 && seen[0].headers["webhook-id"] == seen[seen.count - 20].headers["webhook-id"])
         #expect(seen.allSatisfy { $0.path == "/hook?x=y" && $0.headers["webhook-signature"]?.hasPrefix("v1,") == true && $0.headers["webhook-timestamp"] != nil })
         #expect(rig.troubles.count == 1)
+        await rig.stop()
+    }
+
+    /// An adversary's finding: a clock that was a year fast for a moment gave up what waited for a webhook. And one that was fast when the service began.
+    @Test(arguments: ["while it runs", "when it begins"]) func aClockThatIsFastForAWhileLosesNothingForAProgram(_ when: String) async throws {
+        let peer = try await WebPeer()
+        try await peer.rule(#"{"status": 503}"#)
+        let settings = [(name: "webhook.url", text: "\(peer.url)/hook")]
+        var rig = try PocketRig(.webhook, settings)
+        rig.start()
+        #expect(await rig.sink.deliver(notice(1)) == false)
+        if when == "when it begins" {
+            await rig.stop()
+            rig = try PocketRig(.webhook, settings, store: rig.store)
+        }
+        rig.lead.withLock { $0 = 365 * 86_400 }
+        if when == "when it begins" { rig.start() }
+        let before = try await peer.seen().count
+        await rig.outlet.poke()
+        _ = try await peer.seen(before + 1)
+        #expect(await rig.sink.deliver(notice(2, .goal)) == false)
+        rig.lead.withLock { $0 = 0 }
+        try await peer.rule("{}")
+        #expect(await event(within: 60) { (try? rig.store.postState(notice(2, .goal).notificationId, at: "webhook")) == .sent ? true : nil } == true, "\(rig.said)")
+        let ids = try await peer.seen().suffix(2).compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
+        #expect(ids == [notice(1).notificationId, notice(2, .goal).notificationId])
         await rig.stop()
     }
 

@@ -35,7 +35,8 @@ import TrackerCore
             ]],
         ]
         #expect(try json(request.body) == expected)
-        let back = try #require(plan.withdrawal(message(notice())))
+        let standing = try #require(plan.standing(of: message(notice())))
+        let back = try #require(plan.withdrawal(standing))
         #expect(back.method == "DELETE" && back.url == "https://ntfy.example/my-water/hydration-reminder")
     }
 
@@ -44,6 +45,18 @@ import TrackerCore
         let plan = try #require(try plan(.ntfy, [("ntfy.url", "http://h:80/t/")], person: "anna"))
         let body = try json(try plan.request(message(notice(1, .waterlinePerDrink, "Time for a break", "", discreet: true)), now: now).body)
         #expect(body == ["topic": "t", "sequence_id": "anna-waterline-per-drink", "message": "Time for a break", "priority": 3, "tags": ["bell"]])
+    }
+
+    /// An adversary's finding: what was shown under a former name was deleted under today's.
+    @Test func whatIsShownUnderAFormerNameIsTakenBackUnderThat() throws {
+        let plan = try #require(try plan(.ntfy, [("ntfy.url", "https://h/t")], person: "nora"))
+        var old = message(notice())
+        old.remote = "anna-hydration-reminder"
+        #expect(plan.standing(of: old) == "anna-hydration-reminder" && plan.place(of: old) == "nora-hydration-reminder")
+        // What an earlier version noted was the server's own number.
+        old.remote = "SlR3x0vCqPNw"
+        #expect(plan.standing(of: old) == "nora-hydration-reminder")
+        #expect(plan.withdrawal("anna-hydration-reminder")?.url == "https://h/t/anna-hydration-reminder")
     }
 
     @Test func gotify() throws {
@@ -56,7 +69,7 @@ import TrackerCore
             "extras": ["client::notification": ["click": ["url": "https://shelf.example/people/anna/"]]],
         ]
         #expect(try json(request.body) == expected)
-        #expect(plan.withdrawal(message(notice())) == nil && !plan.tells(.waterlineLive) && plan.tells(.waterlineTime))
+        #expect(plan.standing(of: message(notice())) == nil && !plan.tells(.waterlineLive) && plan.tells(.waterlineTime))
     }
 
     @Test(arguments: [

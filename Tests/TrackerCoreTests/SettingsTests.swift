@@ -34,9 +34,9 @@ import Testing
         ("mqtt.user", "", ["me"], ["a\u{7}"]), ("mqtt.password", "", ["s3cret"], ["a b"]), ("mqtt.passwordFile", "", ["/run/secrets/mqtt"], ["mqtt"]),
         ("mqtt.caFile", "", ["/etc/ca.pem"], ["ca.pem"]), ("mqtt.certificateFile", "", ["/etc/me.pem"], ["me.pem"]), ("mqtt.keyFile", "", ["/etc/me.key"], ["me.key"]),
         ("mqtt.discovery", "true", ["false"], ["x"]), ("mqtt.discoveryPrefix", "homeassistant", ["home/discovery"], ["a/#", ""]),
-        ("ntfy.url", "", ["https://ntfy.example/my-water"], ["ntfy.example/x", "mqtt://h/x"]), ("ntfy.token", "", ["tk_s3cret"], ["a b"]),
+        ("ntfy.url", "", ["https://ntfy.example/my-water", "http://[::1]:80/t/"], ["ntfy.example/x", "mqtt://h/x", "https://ntfy.sh", "https://ntfy.sh/", "https://ntfy.sh/a%20b", "https://ntfy.sh/t?x=/y", "https://me:pw@h/t", "https://h:0/t", "https://h:99999/t", "https://:80/t"]), ("ntfy.token", "", ["tk_s3cret"], ["a b"]),
         ("ntfy.tokenFile", "", ["/run/credentials/ntfy"], ["ntfy"]), ("ntfy.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
-        ("gotify.url", "", ["https://gotify.example"], ["gotify.example"]), ("gotify.token", "", ["A0s3cret"], ["a b"]),
+        ("gotify.url", "", ["https://gotify.example", "https://h/sub/"], ["gotify.example", "https://h/?a=b", "https://h/#x"]), ("gotify.token", "", ["A0s3cret"], ["a b"]),
         ("gotify.tokenFile", "", ["/run/credentials/gotify"], ["gotify"]), ("gotify.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
         ("webhook.url", "", ["https://hook.example/x"], ["hook.example"]), ("webhook.secret", "", ["whsec_s3cret"], ["a b"]),
         ("webhook.secretFile", "", ["/run/credentials/webhook"], ["webhook"]), ("webhook.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
@@ -65,6 +65,14 @@ import Testing
             #expect(settings == Settings())
             #expect(refusal?.description.contains(name) == true && refusal?.rule.isEmpty == false, "\(name)")
         }
+    }
+
+    /// An adversary's finding: an address without a topic was taken, and one line of the log was all that said that nothing is sent.
+    @Test func anAddressWithoutATopicIsRefusedInWords() throws {
+        var settings = Settings()
+        let refusal = #expect(throws: SettingRefusal.self) { try settings.set("ntfy.url", to: "https://ntfy.sh") }
+        #expect(refusal?.rule.contains("the address of a topic, such as https://ntfy.example/my-water") == true)
+        #expect(NtfyPlace("https://h/sub/my-water/").map { [$0.server, $0.topic] } == ["https://h/sub/", "my-water"])
     }
 
     @Test func hoursMustFitTogether() throws {

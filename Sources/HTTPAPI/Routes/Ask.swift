@@ -18,7 +18,20 @@ struct Ask: Sendable {
     var seesWaterline: Bool { visit.isLocal || person.sharesWaterline() }
 
     /// The person's desk, as far as it is this caller's business.
-    func desk() throws -> TrackerDesk { try person.desk().seeing(waterline: seesWaterline) }
+    func desk() throws -> TrackerDesk {
+        let desk = try person.desk().seeing(waterline: seesWaterline)
+        return try surface().map(desk.by) ?? desk
+    }
+
+    /// What an agent of the person's session hands on was said on the session's bus, or on a notification, and not over HTTP.
+    private func surface() throws -> String? {
+        guard let name = request.headers[.waterhSurface] else { return nil }
+        guard visit.isLocal else { throw HTTPProblem(.forbidden, "notThisMachine", "Only a program on the machine of the service hands on what was said elsewhere.") }
+        guard Self.surfaces.contains(name) else { throw HTTPProblem.wrong("unknownValue", "Waterh-Surface can be \(Self.surfaces.joined(separator: " or ")) only.") }
+        return name
+    }
+
+    private static let surfaces = [DrinkSource.dbus.rawValue, DrinkSource.notification.rawValue]
 
     /// A name may be given to somebody else while a page of theirs is open: whoever says whose day is meant reads and changes no other.
     /// - Parameter meant: what stays of that person (`/people`); `nil` where nothing is said.

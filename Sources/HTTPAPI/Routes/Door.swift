@@ -174,6 +174,8 @@ extension HTTPField.Name {
     static let idempotencyKey = Self("Idempotency-Key")!
     /// Whose day is meant, by what stays of it (`/people`): the name in the path may be somebody else's by now.
     static let waterhDay = Self("Waterh-Day")!
+    /// By what the person said what is handed on: the session's bus, a notification.
+    static let waterhSurface = Self("Waterh-Surface")!
     static let idempotentReplayed = Self("Idempotent-Replayed")!
     static let lastEventID = Self("Last-Event-ID")!
 }

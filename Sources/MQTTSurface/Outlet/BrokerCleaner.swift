@@ -9,8 +9,8 @@ import TrackerDesk
 /// Takes back what brokers keep of the day and nobody owns any more (`Leavings`): what stood there before a purge, at a broker that is not named any more. It
 /// goes on trying for 30 days, each time for a few seconds, and longer apart each time.
 actor BrokerCleaner {
-    /// Then somebody else has to empty the topics.
-    private static let lifetime: Double = 30 * 24 * 3600
+    /// So long services try, seconds; then somebody else has to empty the topics. No clock says it that may be wrong.
+    private static let lifetime = 30 * 24 * 3600
     /// How long a broker may take for each answer.
     private static let limit = Duration.seconds(10)
     /// Who speaks with the broker as who left it takes it back by itself.
@@ -22,6 +22,8 @@ actor BrokerCleaner {
     private struct Rest {
         var backoff = Backoff(first: .seconds(4), longest: .seconds(600))
         var until: ContinuousClock.Instant
+        /// Up to when the store knows that it was tried.
+        var noted = ContinuousClock.now
         var words: String?
     }
 
@@ -73,6 +75,8 @@ actor BrokerCleaner {
 
     private func later(_ one: Leavings, _ reason: String) {
         var rest = rests[one.key] ?? Rest(until: .now)
+        let seconds = Int((ContinuousClock.now - rest.noted).components.seconds)
+        if seconds > 0, (try? around.desk().store.noteTried(one, seconds: seconds)) != nil { rest.noted += .seconds(seconds) }
         rest.until = .now + rest.backoff.next(chance: around.chance())
         if rest.words == nil {
             let place = BrokerAccess(one.place).flatMap(\.address).map { " at \($0)" } ?? ""
@@ -90,12 +94,11 @@ actor BrokerCleaner {
         let access = BrokerAccess(one.place)
         // Nobody noted where: where the settings say.
         guard let address = access?.address ?? plan?.address else { return true }
-        guard one.since.map({ $0.seconds(to: desk.now) < Self.lifetime }) ?? true else {
+        guard one.tried < Self.lifetime else {
             around.say(.stays("The broker at \(address) was not reached for 30 days: what it keeps of this day stays there until somebody empties it (\(one.topics.joined(separator: ", ")))."))
             try desk.store.forget(one)
             return true
         }
-        if one.since == nil { try desk.store.begin(one, at: desk.now) }
         let isNamed = plan?.address == address
         // Who is known there by the settings is let in.
         guard var options = try isNamed ? plan?.options(id: one.id) : access?.options(id: one.id) else { return true }

@@ -116,7 +116,7 @@ struct CommandDesk: Sendable {
             return try finished(request) { try desk.logDrink(amount, at: at) }
         case "undo":
             // What was changed after the press is not what was meant.
-            let pressed = Self.lateness(of: request, desk.now).map { desk.now.advanced(seconds: -$0) }
+            let pressed = Self.lateness(of: request, desk.now, atMost: .infinity).map { desk.now.advanced(seconds: -$0) }
             return try finished(request) { try desk.undo(asOf: pressed) }
         case "edit":
             guard let name = try request.fields.text("drink") else { throw Self.missing("drink", "which one, as d12") }
@@ -159,8 +159,8 @@ struct CommandDesk: Sendable {
     private func reach(_ given: CommandRequest) async throws -> CommandAnswer {
         var request = given
         guard let service else { throw Refusal("noService", "Nothing polls a bottle here.") }
-        if let seconds = Self.lateness(of: given, try desk().now) {
-            throw Refusal("tooLate", "It was asked for \(Int(seconds)) seconds ago, while nobody was here: it is not done any more.")
+        if let seconds = Self.lateness(of: given, try desk().now, atMost: .infinity) {
+            throw Refusal("tooLate", "It was asked for \(Int(min(seconds, 1e9))) seconds ago, while nobody was here: it is not done any more.")
         }
         func send(_ words: [String]) async throws -> CommandAnswer {
             try request.fields.finish()
@@ -204,12 +204,13 @@ struct CommandDesk: Sendable {
         return Self.lateness(of: request, desk.now).map { desk.now.advanced(seconds: -$0) }
     }
 
-    /// How long ago a press was that has waited, seconds; `nil` for one of now. Two clocks are never quite alike, and one that is off by more than a week
-    /// says nothing.
-    private static func lateness(of request: CommandRequest, _ now: Instant) -> Double? {
-        guard let pressed = request.pressed else { return nil }
-        let seconds = Double(now.milliseconds) / 1000 - pressed
-        return (60...7 * 86400).contains(seconds) ? seconds.rounded() : nil
+    /// How long ago a press was that has waited, seconds; `nil` for one of now. Two clocks are never quite alike.
+    /// - Parameter longest: what is drunk is logged whatever a clock says, and one that is off by more than a week does not say when it was. What a bottle was to do, and
+    ///   what was to be undone, is not meant any more.
+    private static func lateness(of request: CommandRequest, _ now: Instant, atMost longest: Double = 7 * 86400) -> Double? {
+        guard let pressed = request.pressed, pressed.isFinite else { return nil }
+        let seconds = (Double(now.milliseconds) / 1000 - pressed).rounded()
+        return seconds >= 60 && seconds <= longest ? seconds : nil
     }
 
     /// What this process is doing at this moment, by store and transaction.

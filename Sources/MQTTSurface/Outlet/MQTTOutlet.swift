@@ -223,7 +223,8 @@ public actor MQTTOutlet {
 
     /// Also where the store was purged since: what was drunk between that and now is news, too.
     nonisolated func open(_ desk: TrackerDesk) throws -> Outlet {
-        try isKnown.withLock { isKnown in
+        try desk.store.noteSharing(around.sharesWaterline())
+        return try isKnown.withLock { isKnown in
             let outlet = try desk.store.openOutlet(Self.name, tellsAll: isKnown) { Self.newID(desk) }
             isKnown = true
             return outlet

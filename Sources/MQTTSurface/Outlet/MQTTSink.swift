@@ -44,8 +44,6 @@ public final class MQTTSink: NotificationSink {
     private static let memory = 64
     /// So many of before are under way at once.
     private static let batch = 20
-    /// What is a week old is history that nobody waits for.
-    private static let lifetime: Double = 7 * 24 * 3600
     /// How long nothing of before is offered after nobody listened.
     private static let rests = Backoff(first: .milliseconds(500), longest: .seconds(300))
     private let held = Mutex(Held())
@@ -102,9 +100,10 @@ public final class MQTTSink: NotificationSink {
     private func bring(_ connection: Connection, _ number: Int) async -> Bool {
         guard let desk = try? connection.desk(), let through = try? desk.store.toldThrough(name), let told = try? desk.store.told(after: through) else { return false }
         guard let last = told.last else { return true }
+        let sharedFrom = try? desk.store.noteSharing(connection.sharesWaterline())
         let waiting = told.filter { one in
-            guard !one.sinks.contains(name), one.decision.sessionID == nil || connection.sharesWaterline() else { return false }
-            guard let at = one.decision.decidedAt, at.seconds(to: desk.now) < Self.lifetime else { return false }
+            // What was told of a session while that was nobody's business stays so.
+            guard !one.sinks.contains(name), one.decision.sessionID == nil || sharedFrom.map({ one.place > $0 }) ?? false else { return false }
             // The line of a session that is over says nothing any more.
             return !one.decision.kind.isResident || (try? desk.store.activeSession(at: desk.now))?.session.id == one.decision.sessionID
         }

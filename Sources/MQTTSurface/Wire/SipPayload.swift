@@ -38,7 +38,8 @@ struct SipPayload: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(isVeiled ? Drink.veiled(change.key) : change.key, forKey: .id)
+        // The same whether sessions are shared or not: who was told of it under one of them must find it again under the other.
+        try container.encode(Drink.veiled(change.key), forKey: .id)
         try container.encode(event.rawValue, forKey: .eventType)
         try container.encode(change.drink?.at.description, forKey: .at)
         try container.encode(change.drink?.at.wholeSeconds, forKey: .timestamp)

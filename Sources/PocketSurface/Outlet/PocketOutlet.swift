@@ -59,21 +59,23 @@ public actor PocketOutlet {
     /// The browser that is meant, where it is one's push service.
     private nonisolated let subscription: String?
     /// As the store knows it.
-    private nonisolated let name: String
+    nonisolated let name: String
+    /// The person goes: nothing of theirs is to stay on a phone.
+    private(set) var isLeaving = false
     private let claimant: String
     /// How often settings are looked at, and work of another process.
-    private var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
-    private var plan: PocketPlan?
+    var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
+    var plan: PocketPlan?
     private var pause: Task<Void, Never>?
     private var isPoked = false
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
-    private var restsUntil: ContinuousClock.Instant?
+    var restsUntil: ContinuousClock.Instant?
     private var lastTrouble: String?
-    /// What let us in at addresses that the settings named since this began.
-    private var tokens: [String: String] = [:]
-    private var takesBackAgain = (backoff: Backoff(first: .seconds(4), longest: .seconds(600)), until: ContinuousClock.now)
     /// Who waits for what becomes of a notification, by its id.
     private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
+    /// Since when each message of the queue waits here, by its number. A machine's clock may be wrong for a while.
+    private var waitsSince: [Int64: ContinuousClock.Instant] = [:]
+    var takingBack = TakingBack()
 
     /// - Parameter subscription: of which browser, where it is a browser's push service.
     public init(_ service: PocketService, _ around: Surroundings, subscription: String? = nil) {
@@ -91,7 +93,10 @@ public actor PocketOutlet {
             isPoked = false
             var length = lookEvery
             do {
-                if try lookAtPlan() { length = min(length, try await sendAll(arrivedLate)) }
+                if try lookAtPlan() {
+                    if let plan { try bring(plan, around.desk()) }
+                    length = min(length, try await sendAll(arrivedLate))
+                }
                 length = min(length, try await takeBack())
             } catch {
                 trouble("\(error)")
@@ -101,6 +106,9 @@ public actor PocketOutlet {
         }
         for id in waiting.keys { answer(id, false) }
     }
+
+    /// The person goes.
+    func leave() { isLeaving = true }
 
     /// Something is to be sent, or the settings changed: looks at once.
     public func poke() {
@@ -113,15 +121,13 @@ public actor PocketOutlet {
     /// Whether the settings name a server, and say all that is needed.
     nonisolated var isOn: Bool { (try? currentPlan()) != nil }
 
-    /// Notes it, and waits for a moment until the server has it.
+    /// Notes it, and waits for a moment until the server has it. What came before it goes before it.
     func deliver(_ notification: TrackerNotification) async -> Bool {
         guard let plan = try? currentPlan(), plan.tells(notification.kind), !notification.kind.isWaterline || around.sharesWaterline() else { return false }
         do {
             let desk = try around.desk()
-            let (state, givenUp) = try desk.store.post(
-                notification.announcement, to: name, keepsAll: service.keepsAll, at: desk.now, makeKey: TrackerDesk.secret)
-            if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.pocketLimit) wait: the oldest is not sent")) }
-            guard state == .waiting else { return state == .sent }
+            try bring(plan, desk, before: notification)
+            guard try post(notification, since: desk.now, desk) == .waiting else { return try desk.store.postState(notification.notificationId, at: name) == .sent }
         } catch {
             trouble("\(error)")
             return false
@@ -139,57 +145,14 @@ public actor PocketOutlet {
         }
     }
 
-    /// Takes away what is shown in that place, and what waits for it.
+    /// Takes away what is shown in that place, and what waits for it. What a server does not take back now is tried again.
     func close(place: String) async {
-        guard !service.keepsAll, let plan = try? currentPlan(), let store = try? around.desk().store, let shown = try? store.withdrawPosts(place, from: name) else { return }
-        for message in shown {
-            // What is shown elsewhere is taken back there.
-            if let address = message.sentTo, address != plan.url { continue }
-            guard let request = plan.withdrawal(message) else {
-                try? store.withdrawn(message)
-                continue
-            }
-            if let restsUntil, restsUntil > .now { return }
-            // A server that knows no way back says so, and is not asked again for this one.
-            guard let answer = try? await plan.client(limit: around.limit).send(request), answer.status < 500, answer.status != 429 else { return }
-            try? store.withdrawn(message)
-        }
+        guard !service.keepsAll, let desk = try? around.desk(), let shown = try? desk.store.withdrawPosts(place, from: name), !shown.isEmpty else { return }
+        takingBack.close(place)
+        guard let plan = try? currentPlan(), restsUntil.map({ $0 <= .now }) ?? true, takingBack.pause == nil else { return }
+        // What is shown elsewhere is taken back there.
+        for message in shown where message.sentTo == nil || message.sentTo == plan.url { guard await withdraw(message, by: plan, desk) else { return } }
     }
-
-    /// Takes away what is shown where it is not to be seen any more: at an address that the settings do not name any more, and of Waterline where that is not
-    /// shared any more. For a day; what is older nobody has before their eyes.
-    /// - Returns: how long there is nothing to do.
-    private func takeBack() async throws -> Duration {
-        guard service == .ntfy else { return lookEvery }
-        let desk = try around.desk()
-        let shown = try desk.store.shownPosts(from: name).filter {
-            ($0.sentTo.map { $0 != plan?.url } ?? false) || ($0.announcement.kind.isWaterline && !around.sharesWaterline())
-        }
-        tokens = tokens.filter { known in known.key == plan?.url || shown.contains { $0.sentTo == known.key } }
-        guard !shown.isEmpty else {
-            takesBackAgain.backoff.reset()
-            return lookEvery
-        }
-        guard takesBackAgain.until <= .now else { return takesBackAgain.until - .now }
-        for message in shown where !Task.isCancelled {
-            guard message.since.seconds(to: desk.now).magnitude < Self.shownLongest, let address = message.sentTo ?? plan?.url else {
-                try desk.store.withdrawn(message)
-                continue
-            }
-            let there = plan?.at(address, token: tokens[address]) ?? PocketPlan(service, at: address, token: tokens[address], person: around.person)
-            if let request = there.withdrawal(message) {
-                guard let answer = try? await there.client(limit: around.limit).send(request), answer.status < 500, answer.status != 429 else {
-                    let rest = takesBackAgain.backoff.next(chance: around.chance())
-                    takesBackAgain.until = .now + rest
-                    return rest
-                }
-            }
-            try desk.store.withdrawn(message)
-        }
-        return lookEvery
-    }
-
-    private static let shownLongest: Double = 24 * 3600
 
     // MARK: - Sending
 
@@ -209,8 +172,9 @@ public actor PocketOutlet {
             let outcome = await attempt(message, plan, desk)
             let after = try around.desk()
             switch outcome {
-            case .sent(let remote):
-                try after.store.endPost(message, from: name, as: claimant, at: after.now, .sent, remote: remote, sentTo: plan.url)
+            case .sent:
+                try after.store.endPost(message, from: name, as: claimant, at: after.now, .sent, remote: plan.place(of: message), sentTo: plan.url)
+                waitsSince[message.sequence] = nil
                 backoff.reset()
                 restsUntil = nil
                 if lastTrouble != nil { around.say(.goesOn) }
@@ -229,6 +193,7 @@ public actor PocketOutlet {
             case .later(let words, let pause):
                 try after.store.endPost(message, from: name, as: claimant, at: after.now, .waiting)
                 restsUntil = .now + max(pause ?? .zero, backoff.next(chance: around.chance()))
+                if service.keepsAll { try noteWaiting(after.store) }
                 trouble(words)
                 for id in waiting.keys { answer(id, false) }
             case nil:
@@ -251,8 +216,10 @@ public actor PocketOutlet {
 
     /// `nil` where it is not of the moment any more.
     private func attempt(_ message: PocketMessage, _ plan: PocketPlan, _ desk: TrackerDesk) async -> PocketOutcome? {
-        guard message.since.seconds(to: desk.now).magnitude < service.lifetime else {
-            around.say(.dropped("\"\(message.announcement.title)\" is older than \(service.keepsAll ? "a day" : "15 minutes") and is not sent any more"))
+        guard age(of: message, desk) < .seconds(service.lifetime) else {
+            waitsSince[message.sequence] = nil
+            let what = service.keepsAll ? "has been waiting for a day" : "is older than 15 minutes"
+            around.say(.dropped("\"\(message.announcement.title)\" \(what) and is not sent any more"))
             return nil
         }
         guard !message.announcement.kind.isWaterline || around.sharesWaterline() else { return nil }
@@ -265,6 +232,22 @@ public actor PocketOutlet {
         }
     }
 
+    /// How long it has been waiting here. Only of what to a person is of the moment, and came before this began, the machine's clock is believed, which may be wrong:
+    /// what a program is to have is given up by no clock.
+    private func age(of message: PocketMessage, _ desk: TrackerDesk) -> Duration {
+        if let since = waitsSince[message.sequence] { return .now - since }
+        guard service.keepsAll else { return .seconds(message.since.seconds(to: desk.now).magnitude) }
+        waitsSince[message.sequence] = .now
+        return .zero
+    }
+
+    /// From now on all that waits has been waiting here.
+    private func noteWaiting(_ store: TrackerStore) throws {
+        let all = Set(try store.waitingPosts(for: name))
+        waitsSince = waitsSince.filter { all.contains($0.key) }
+        for one in all where waitsSince[one] == nil { waitsSince[one] = .now }
+    }
+
     /// - Returns: whether anybody waited.
     @discardableResult
     private func answer(_ id: String, _ isShown: Bool) -> Bool {
@@ -275,7 +258,19 @@ public actor PocketOutlet {
 
     // MARK: - Parts
 
-    private nonisolated func currentPlan() throws -> PocketPlan? {
+    /// Notes it in the store.
+    func post(_ notification: TrackerNotification, since: Instant, _ desk: TrackerDesk) throws -> PocketMessage.State {
+        let (state, sequence, givenUp) = try desk.store.post(notification.announcement, to: name, keepsAll: service.keepsAll, at: since, makeKey: TrackerDesk.secret)
+        if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.pocketLimit) wait: the oldest is not sent")) }
+        // To a person it is as old as the decision.
+        if state == .waiting, !service.keepsAll || waitsSince[sequence] == nil {
+            waitsSince[sequence] = .now - .seconds(service.keepsAll ? 0 : max(0, since.seconds(to: desk.now)))
+        }
+        takingBack.open(notification.kind.id)
+        return state
+    }
+
+    nonisolated func currentPlan() throws -> PocketPlan? {
         if let subscription {
             let store = try around.desk().store
             guard let known = try store.pushSubscription(subscription) else { return nil }
@@ -285,28 +280,31 @@ public actor PocketOutlet {
     }
 
     /// - Returns: whether there is anybody to send to.
-    private func lookAtPlan() throws -> Bool {
+    func lookAtPlan() throws -> Bool {
         let new: PocketPlan?
         do { new = try currentPlan() } catch {
             plan = nil
             throw error
         }
+        let store = try around.desk().store
+        // What others are told from here on comes here, too; without a server nothing does.
+        if new != nil { _ = try store.toldThrough(name) } else { try store.stopsHearing(name) }
         guard new != plan else { return new != nil }
         if let new { around.say(.on("\(new)")) } else if service != .push { around.say(.off) }
         plan = new
-        if let new { tokens[new.url] = new.token }
+        takingBack.know(new)
         (lastTrouble, restsUntil) = (nil, nil)
         backoff.reset()
         return new != nil
     }
 
-    private func trouble(_ words: String) {
+    func trouble(_ words: String) {
         guard words != lastTrouble, !Task.isCancelled else { return }
         lastTrouble = words
         around.say(.trouble(words))
     }
 
-    private func rest(_ length: Duration) async {
+    func rest(_ length: Duration) async {
         guard !isPoked, !Task.isCancelled else { return }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause

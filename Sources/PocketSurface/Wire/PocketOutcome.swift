@@ -3,7 +3,7 @@ import TrackerCore
 
 /// What became of an attempt to send.
 enum PocketOutcome: Hashable, Sendable {
-    case sent(remote: String?)
+    case sent
     /// It works later perhaps; not before the server wants it.
     case later(String, after: Duration?)
     /// It never will.

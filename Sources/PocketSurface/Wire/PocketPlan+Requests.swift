@@ -41,10 +41,27 @@ extension PocketPlan {
         }
     }
 
-    /// What takes back what is shown; `nil` where that cannot be.
-    func withdrawal(_ message: PocketMessage) -> OutgoingRequest? {
+    /// As what the other end knows it when it is sent now; `nil` where nothing can be taken back.
+    func place(of message: PocketMessage) -> String? { service == .ntfy ? NtfyMessage.sequenceID(message.announcement.kind, self) : nil }
+
+    /// As what it stands there: under the name that it was sent with, whatever its person is called by now.
+    func standing(of message: PocketMessage) -> String? {
+        guard let today = place(of: message) else { return nil }
+        // What an earlier version noted is a number of the server's.
+        return message.remote.flatMap { $0.hasSuffix(message.announcement.kind.id) ? $0 : nil } ?? today
+    }
+
+    /// What takes back what is shown as that; `nil` where that cannot be.
+    func withdrawal(_ standing: String) -> OutgoingRequest? {
         guard service == .ntfy, let place = NtfyPlace(url) else { return nil }
-        return OutgoingRequest("DELETE", "\(place.server)\(place.topic)/\(NtfyMessage.sequenceID(message.announcement.kind, self))", headers: bearer)
+        return OutgoingRequest("DELETE", "\(place.server)\(place.topic)/\(standing)", headers: bearer)
+    }
+
+    /// What an answer to that means; `nil`: it is not shown there any more, or this server never takes anything back.
+    func trouble(takingBack answer: OutgoingAnswer, now: Instant) -> (words: String, pause: Duration?)? {
+        // A server of before it could: it says so, and is not asked again.
+        guard answer.status != 404, answer.status != 405, case .later(let words, let pause) = outcome(answer, now: now) else { return nil }
+        return (words, pause)
     }
 
     private var bearer: [(name: String, value: String)] { token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? [] }
@@ -56,13 +73,13 @@ extension PocketPlan {
         case 404 where service == .push, 410 where service == .push: return .gone("\(browser?.subscription.label ?? "A browser") takes no notifications any more (status \(answer.status) of \(place))")
         case 401 where service == .push, 403 where service == .push:
             return .later("The push service at \(place) does not know us by our key (status \(answer.status)): notifications have to be switched off and on again in \(browser?.subscription.label ?? "that browser")", after: nil)
-        case 200..<300 where service == .webhook || service == .push: return .sent(remote: nil)
+        case 200..<300 where service == .webhook || service == .push: return .sent
         case 200..<300:
             // A network's login page says 200, too.
-            guard let id = Self.id(answer.body) else {
+            guard Self.hasID(answer.body) else {
                 return .later("The server at \(place) answers with something that is no answer of \(service.title); perhaps this network wants a login first", after: nil)
             }
-            return .sent(remote: id)
+            return .sent
         case 300..<400: return .later("The server at \(place) sends us elsewhere (status \(answer.status)), and a token goes to one server only", after: nil)
         case 400, 410, 413, 422: return .refused("The server at \(place) does not take it (status \(answer.status))")
         case 401, 403: return .later("The server at \(place) does not let us in (status \(answer.status)): \(service.rawValue).\(service.credential) or \(service.rawValue).\(service.credential)File", after: nil)
@@ -72,15 +89,14 @@ extension PocketPlan {
         }
     }
 
-    private static func id(_ body: [UInt8]) -> String? {
+    private static func hasID(_ body: [UInt8]) -> Bool {
         struct Answer: Decodable {
-            var id: String
             enum CodingKeys: CodingKey { case id }
             init(from decoder: any Decoder) throws {
                 let keys = try decoder.container(keyedBy: CodingKeys.self)
-                id = try (try? keys.decode(String.self, forKey: .id)) ?? "\(keys.decode(Int.self, forKey: .id))"
+                if (try? keys.decode(String.self, forKey: .id)) == nil { _ = try keys.decode(Int.self, forKey: .id) }
             }
         }
-        return (try? JSONDecoder().decode(Answer.self, from: Data(body)))?.id
+        return (try? JSONDecoder().decode(Answer.self, from: Data(body))) != nil
     }
 }

@@ -47,10 +47,7 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
             throw WrongInput("\(name)NotEncrypted", "\(name).caFile is set, but \(name).url is not encrypted: it is to begin with https://.")
         }
         switch service {
-        case .ntfy:
-            guard NtfyPlace(url) != nil else {
-                throw WrongInput("ntfyUrl", "ntfy.url is the address of a topic, such as https://ntfy.example/my-water: a topic is 1 to 64 letters, digits, - and _.")
-            }
+        case .ntfy: break
         case .gotify:
             guard token != nil else { throw WrongInput(Self.tokenMissing, "gotify.url is set and no token: gotify.token is that of an application of Gotify's.") }
         case .webhook:

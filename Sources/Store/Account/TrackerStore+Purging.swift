@@ -7,7 +7,9 @@ extension TrackerStore {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
             try Self.leave(nil, db)
-            for table in try Self.tables(db) where table != "leaving" { try db.execute(sql: "DELETE FROM \"\(table)\"") }
+            try Self.leavePosts(db)
+            let staying: Set = ["leaving", "leaving_tried", "pocket_leaving"]
+            for table in try Self.tables(db) where !staying.contains(table) { try db.execute(sql: "DELETE FROM \"\(table)\"") }
             try db.execute(sql: "DELETE FROM sqlite_sequence")
             try DrinkPlaces.begin(db)
         }

@@ -57,6 +57,39 @@ extension TrackerStore {
         }
     }
 
+    /// An outlet has dealt with everything up to this place, and what it has to do with it is noted elsewhere.
+    public func hasPassed(_ outlet: String, through place: Int64) throws {
+        try write { db in try db.execute(sql: "UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", arguments: [place, outlet]) }
+    }
+
+    /// It hears nothing any more; when it begins again, it is with what is told from then on.
+    public func stopsHearing(_ outlet: String) throws {
+        let sql = "FROM told_through WHERE outlet = ?"
+        guard try read({ db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(sql))", arguments: [outlet]) }) == true else { return }
+        try write { db in try db.execute(sql: "DELETE \(sql)", arguments: [outlet]) }
+    }
+
+    /// Whether Waterline is shared beyond this machine from now on. What is told of a session while it is not goes nowhere later, either.
+    /// - Returns: behind which place a session's words are for others; `nil`: they are nobody's business.
+    @discardableResult
+    public func noteSharing(_ isShared: Bool) throws -> Int64? {
+        func known(_ db: Database) throws -> Int64? { try Int64.fetchOne(db, sql: "SELECT value FROM counter WHERE name = ?", arguments: [Self.sharedFrom]) }
+        let before = try read(known)
+        guard (before != nil) != isShared else { return before }
+        return try write { db in
+            guard isShared else {
+                try db.execute(sql: "DELETE FROM counter WHERE name = ?", arguments: [Self.sharedFrom])
+                return nil
+            }
+            if let known = try known(db) { return known }
+            let newest = try NotificationTable.newestPlace(db)
+            try Counter.set(Self.sharedFrom, Int(newest), db)
+            return newest
+        }
+    }
+
+    private static let sharedFrom = "waterline.sharedFrom"
+
     /// With the words under which it has been sent somewhere, where it has.
     static func asSent(_ decision: TrackerNotification, _ db: Database) throws -> TrackerNotification {
         let text = try String.fetchOne(

@@ -1,5 +1,3 @@
-import TrackerCore
-
 /// What the other end of an outlet keeps of ours and nobody owns any more.
 public struct Leavings: Hashable, Sendable {
     /// Where that is, in the outlet's own words; empty: nobody noted it.
@@ -8,10 +6,10 @@ public struct Leavings: Hashable, Sendable {
     public var id: String
     /// At which topics.
     public var topics: [String]
-    /// When it was first tried to take it back.
-    public var since: Instant?
+    /// For how long services have tried to take it back, seconds.
+    public var tried: Int
 
-    public init(place: String, id: String, topics: [String], since: Instant? = nil) {
-        (self.place, self.id, self.topics, self.since) = (place, id, topics, since)
+    public init(place: String, id: String, topics: [String], tried: Int = 0) {
+        (self.place, self.id, self.topics, self.tried) = (place, id, topics, tried)
     }
 }

@@ -34,26 +34,29 @@ extension TrackerStore {
 
     /// What other ends keep of ours and nobody owns any more, by place and id.
     public func leavings() throws -> [Leavings] {
-        let rows = try read { db in try Row.fetchAll(db, sql: "SELECT * FROM leaving ORDER BY place, id, topic") }
+        let rows = try read { db in try Row.fetchAll(db, sql: "SELECT leaving.*, coalesce(seconds, 0) AS seconds FROM leaving LEFT JOIN leaving_tried USING (place, id) ORDER BY place, id, topic") }
         return try rows.reduce(into: []) { all, row in
             let (place, id, topic): (String, String, String) = (try row.checked("place"), try row.checked("id"), try row.checked("topic"))
             if all.last?.place != place || all.last?.id != id {
-                all.append(Leavings(place: place, id: id, topics: [], since: try row.checked("since", Int64?.self).map(Instant.init(milliseconds:))))
+                all.append(Leavings(place: place, id: id, topics: [], tried: try row.checked("seconds")))
             }
             all[all.count - 1].topics.append(topic)
         }
     }
 
-    /// From now on it is tried to take them back.
-    public func begin(_ leavings: Leavings, at now: Instant) throws {
+    /// It was tried to take them back, for so long more.
+    public func noteTried(_ leavings: Leavings, seconds: Int) throws {
         try write { db in
-            try db.execute(sql: "UPDATE leaving SET since = ? WHERE place = ? AND id = ? AND since IS NULL", arguments: [now.milliseconds, leavings.place, leavings.id])
+            try db.execute(
+                sql: "INSERT INTO leaving_tried (place, id, seconds) VALUES (?, ?, ?) ON CONFLICT (place, id) DO UPDATE SET seconds = seconds + excluded.seconds",
+                arguments: [leavings.place, leavings.id, seconds])
         }
     }
 
     /// They are taken back, or given up.
     public func forget(_ leavings: Leavings) throws {
         try write { db in
+            try db.execute(sql: "DELETE FROM leaving_tried WHERE place = ? AND id = ?", arguments: [leavings.place, leavings.id])
             for topic in leavings.topics {
                 try db.execute(sql: "DELETE FROM leaving WHERE place = ? AND id = ? AND topic = ?", arguments: [leavings.place, leavings.id, topic])
             }

@@ -12,14 +12,14 @@ extension TrackerStore {
     /// - Parameters:
     ///   - keepsAll: otherwise what waits for the same place is given up: a reminder is of the moment.
     ///   - makeKey: a secret for its buttons.
-    /// - Returns: how it stands now, and how many others were given up because too many wait.
+    /// - Returns: how it stands now, its number in the queue, and how many others were given up because too many wait.
     public func post(
         _ announcement: Announcement, to outlet: String, keepsAll: Bool, at now: Instant, makeKey: () -> String
-    ) throws -> (state: PocketMessage.State, givenUp: Int) {
+    ) throws -> (state: PocketMessage.State, sequence: Int64, givenUp: Int) {
         let text = String(decoding: try JSONEncoder().encode(announcement), as: UTF8.self)
         return try write { db in
-            let known = try String.fetchOne(db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, announcement.id])
-            if let state = known.flatMap(PocketMessage.State.init(rawValue:)), state == .sent || state == .refused { return (state, 0) }
+            let known = try Row.fetchOne(db, sql: "SELECT seq, state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, announcement.id])
+            if let known, let state = PocketMessage.State(rawValue: try known.checked("state")), state == .sent || state == .refused { return (state, try known.checked("seq"), 0) }
             if !keepsAll {
                 try db.execute(
                     sql: "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id <> ? AND state = 'waiting'",
@@ -38,7 +38,8 @@ extension TrackerStore {
                 DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
                     SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' ORDER BY seq DESC LIMIT 1 OFFSET ?2)
                 """, arguments: [outlet, Self.pocketMemory])
-            return (.waiting, givenUp)
+            let sequence = try Int64.fetchOne(db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, announcement.id]) ?? 0
+            return (.waiting, sequence, givenUp)
         }
     }
 
@@ -76,16 +77,20 @@ extension TrackerStore {
             _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
             guard state != .waiting else { return }
             if state == .sent {
-                // What stood in its place is not there any more.
+                // What stood in its place is not there any more. Under another name it stands beside it.
                 try db.execute(
-                    sql: "UPDATE pocket_message SET isShown = 0 WHERE outlet = ? AND place = ? AND NOT EXISTS (SELECT 1 FROM pocket_address a WHERE a.seq = pocket_message.seq AND sentTo IS NOT ?)",
-                    arguments: [outlet, message.announcement.kind.id, address])
+                    sql: """
+                        UPDATE pocket_message SET isShown = 0 WHERE outlet = ? AND place = ? AND (remote IS ? OR NOT \(Self.ownPlace))
+                            AND NOT EXISTS (SELECT 1 FROM pocket_address a WHERE a.seq = pocket_message.seq AND sentTo IS NOT ?)
+                        """, arguments: [outlet, message.announcement.kind.id, remote, address])
                 if let address {
                     try db.execute(sql: "INSERT OR REPLACE INTO pocket_address (seq, sentTo) VALUES (?, ?)", arguments: [message.sequence, address])
                 }
             }
             try db.execute(
                 sql: "UPDATE pocket_message SET state = ?, remote = ?, isShown = ? WHERE seq = ?", arguments: [state.rawValue, remote, state == .sent, message.sequence])
+            // Also when nobody waited for it any more. Where others are being told yet, whoever notes that looks here.
+            if state == .sent { try NotificationTable.add(PushSubscription.sink(ofOutlet: outlet), to: message.announcement.id, db) }
         }
     }
 
@@ -94,6 +99,20 @@ extension TrackerStore {
         try read { db in
             try String.fetchOne(db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, id]).flatMap(PocketMessage.State.init(rawValue:))
         }
+    }
+
+    /// How it stands with notifications at an outlet, by their ids; one that it does not know is missing.
+    public func postStates(at outlet: String) throws -> [String: PocketMessage.State] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [outlet]).reduce(into: [:]) { states, row in
+                states[try row.checked("id", String.self)] = PocketMessage.State(rawValue: try row.checked("state"))
+            }
+        }
+    }
+
+    /// The numbers of all that wait for an outlet.
+    public func waitingPosts(for outlet: String) throws -> [Int64] {
+        try read { db in try Int64.fetchAll(db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq", arguments: [outlet]) }
     }
 
     /// Nobody is to see this any more: what waits for that place is given up.

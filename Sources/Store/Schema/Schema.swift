@@ -16,7 +16,7 @@ enum Schema {
     /// Every step ever landed, oldest first. Never edit one that has landed: append.
     static let migrations: [Migration] = [
         journal, tracker, readings, files, decisions, clocks, connection, witness, ownBottles, nearSettings, requests, agreements, bottleSettings,
-        edits, outlets, lights, places, pocket, homes, outletTroubles, toldZones, push, phone, givenPlaces, telling, leavings, pocketAddresses,
+        edits, outlets, lights, places, pocket, homes, outletTroubles, toldZones, push, phone, givenPlaces, telling, leavings, pocketAddresses, takingBack,
     ]
 
     /// - Parameter before: called with the number of steps that an older store has had, before the first that it takes now, while it is locked for writing.

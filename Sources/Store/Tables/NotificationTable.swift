@@ -8,6 +8,11 @@ enum NotificationTable {
 
     /// - Parameter isShown: it is what people saw, and not another decision with the same words, which it answers, too.
     static func insert(_ decision: TrackerNotification, _ sinks: [String], isShown: Bool, _ context: WriteContext, _ db: Database) throws {
+        var sinks = sinks
+        for outlet in try String.fetchAll(db, sql: "SELECT outlet FROM pocket_message WHERE id = ? AND state = 'sent' ORDER BY seq", arguments: [decision.notificationId]) {
+            let sink = PushSubscription.sink(ofOutlet: outlet)
+            if !sinks.contains(sink) { sinks.append(sink) }
+        }
         let (place, text) = isShown && decision.place > 0 ? (decision.place, String(decoding: try JSONEncoder().encode(decision), as: UTF8.self)) : (nil, nil)
         try db.execute(sql: """
             INSERT INTO notification (id, kind, sentAt, sinks, place, decision) VALUES (?, ?, ?, ?, ?, ?)
@@ -24,6 +29,12 @@ enum NotificationTable {
             try Counter.set(Self.forgotten, max(forgotten, try Counter.value(Self.forgotten, db)), db)
         }
         try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
+    }
+
+    /// One more has it. Where nothing of it is noted yet nothing happens.
+    static func add(_ sink: String, to id: String, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE notification SET sinks = iif(sinks = '', '', sinks || ',') || ?1 WHERE id = ?2 AND ',' || sinks || ',' NOT LIKE '%,' || ?1 || ',%'", arguments: [sink, id])
     }
 
     /// The last place that was given to anything.

@@ -84,7 +84,9 @@ extension Settings {
         .optionalText("mqtt.keyFile", \.service.mqttKeyFile, rule: fileRule, accepts: isFile),
         .flag("mqtt.discovery", \.service.mqttDiscovery),
         .text("mqtt.discoveryPrefix", \.service.mqttDiscoveryPrefix, rule: topicRule, accepts: isTopic),
-    ] + pocket("ntfy", \.service.ntfy) + pocket("gotify", \.service.gotify) + pocket("webhook", \.service.webhook, credential: "secret") + push
+    ] + pocket("ntfy", \.service.ntfy, ntfyRule) { NtfyPlace($0) != nil }
+        + pocket("gotify", \.service.gotify, gotifyRule) { isURL($0, ["http", "https"]) && !$0.contains { "?#".contains($0) } }
+        + pocket("webhook", \.service.webhook, webRule, credential: "secret") { isURL($0, ["http", "https"]) } + push
 
     private static let push: [SettingEntry] = [
         .optionalText(
@@ -98,7 +100,12 @@ extension Settings {
         return isURL(text, ["https"]) || (text.lowercased().hasPrefix("mailto:") && text.dropFirst(7).split(separator: "@", omittingEmptySubsequences: false).map(\.isEmpty) == [false, false])
     }
 
-    private static func pocket(_ name: String, _ path: any WritableKeyPath<Settings, PocketSettings> & Sendable, credential: String = "token") -> [SettingEntry] {
+    /// - Parameters:
+    ///   - rule: what its address is to be, in words.
+    ///   - accepts: whether it is that.
+    private static func pocket(
+        _ name: String, _ path: any WritableKeyPath<Settings, PocketSettings> & Sendable, _ rule: String, credential: String = "token", accepts: @escaping @Sendable (String) -> Bool
+    ) -> [SettingEntry] {
         func text(_ key: String, _ part: any WritableKeyPath<PocketSettings, String?> & Sendable, _ rule: String, _ accepts: @escaping @Sendable (String) -> Bool) -> SettingEntry {
             SettingEntry(name: "\(name).\(key)", rule: rule, read: { $0[keyPath: path][keyPath: part].map { .text($0) } ?? .unset }) { settings, text in
                 let isUnset = SettingEntry.wordsForUnset.contains(text.lowercased())
@@ -108,12 +115,15 @@ extension Settings {
             }
         }
         return [
-            text("url", \.url, webRule) { isURL($0, ["http", "https"]) },
+            text("url", \.url, rule, accepts),
             text(credential, \.token, "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", isToken).secret,
             text("\(credential)File", \.tokenFile, fileRule, isFile), text("caFile", \.caFile, fileRule, isFile),
         ] + (credential == "secret" ? [text("templateFile", \.templateFile, fileRule, isFile)] : [])
     }
 
+    private static let ntfyRule =
+        "It must be the address of a topic, such as https://ntfy.example/my-water: http:// or https://, without user and password, and behind the last / a topic of 1 to 64 letters, digits, - and _; or unset."
+    private static let gotifyRule = "It must be the address of a server that begins with http:// or https://, without user and password, without ? and #, or unset."
     private static let webRule = "It must be an address that begins with http:// or https://, without user and password, or unset."
 
     private static let quickAdd = SettingEntry(
@@ -152,7 +162,17 @@ extension Settings {
         guard let colon = text.firstRange(of: "://"), schemes.contains(text[..<colon.lowerBound].lowercased()) else { return false }
         let host = text[colon.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         // A user and a password have settings of their own, which are shown nowhere.
-        return !host.isEmpty && !host.contains("@") && text.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 }
+        return isHost(host) && text.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 }
+    }
+
+    /// A name or an address, of IPv6 in brackets, and perhaps a port.
+    private static func isHost(_ text: Substring) -> Bool {
+        guard !text.contains("@") else { return false }
+        let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) ?? text.startIndex : text.firstIndex(of: ":") ?? text.endIndex
+        let port = text[end...]
+        guard end > text.startIndex, port.isEmpty || port.hasPrefix(":") else { return false }
+        // An empty port is the usual one (RFC 3986).
+        return port.count <= 1 || (port.dropFirst().utf8.allSatisfy { (48...57).contains($0) } && (Int(port.dropFirst()).map((1...65535).contains) ?? false))
     }
 
     @Sendable static func isEndpoint(_ text: String) -> Bool {

@@ -85,6 +85,13 @@ extension TrackerDesk {
         TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark).seeing(waterline: seesWaterline)
     }
 
+    /// The same desk for what was said by that surface, as `WriteContext.source`.
+    public func by(_ surface: String) -> TrackerDesk {
+        var context = context
+        context.source = surface
+        return TrackerDesk(store, context, canNotify: canNotify, remark: remark).seeing(waterline: seesWaterline)
+    }
+
     /// The same desk for somebody whose business sessions are, or are not.
     public func seeing(waterline: Bool) -> TrackerDesk {
         var desk = self

@@ -1,11 +1,13 @@
 /// A topic of ntfy's, and the server that it is at.
-struct NtfyPlace: Hashable {
-    /// Where messages are published as JSON.
-    let server: String
-    let topic: String
+public struct NtfyPlace: Hashable, Sendable {
+    /// Where messages are published as JSON; ends with a slash.
+    public let server: String
+    /// Who knows it may read there.
+    public let topic: String
 
-    /// `nil` where the address names no topic.
-    init?(_ url: String) {
+    /// `nil` where the address names no topic: 1 to 64 letters, digits, `-` and `_` behind its last slash.
+    public init?(_ url: String) {
+        guard Settings.isURL(url, ["http", "https"]), !url.contains(where: { "?#".contains($0) }) else { return nil }
         var url = url
         if url.hasSuffix("/") { url.removeLast() }
         guard let scheme = url.firstRange(of: "://"), let slash = url.lastIndex(of: "/"), slash > scheme.upperBound else { return nil }
@@ -14,7 +16,7 @@ struct NtfyPlace: Hashable {
         (server, self.topic) = (String(url[...slash]), String(topic))
     }
 
-    static func isLetter(_ byte: UInt8) -> Bool {
+    private static func isLetter(_ byte: UInt8) -> Bool {
         (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 }

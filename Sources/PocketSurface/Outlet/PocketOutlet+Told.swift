@@ -1,0 +1,29 @@
+import Store
+import TrackerCore
+import TrackerDesk
+
+extension PocketOutlet {
+    /// Takes into the queue what others were told while nobody was here, by whatever program: in the order of everything that was told, once each. To a person what is
+    /// over, what a later one replaces, and what is 15 minutes old says nothing any more; a program has all of it.
+    /// - Parameter next: what is about to be told: only what came before it.
+    func bring(_ plan: PocketPlan, _ desk: TrackerDesk, before next: TrackerNotification? = nil) throws {
+        let store = desk.store
+        let last = next.flatMap { $0.place > 0 ? $0.place - 1 : nil } ?? .max
+        let told = try store.told(after: store.toldThrough(name), through: last)
+        guard let newest = told.last else { return }
+        let known = try store.postStates(at: name)
+        let sharedFrom = try store.noteSharing(around.sharesWaterline())
+        let stillTrue = service.keepsAll ? nil : StillTrue(try store.facts(desk.context), now: desk.now)
+        for one in told where known[one.decision.notificationId] == nil && plan.tells(one.decision.kind) {
+            let (decision, decidedAt) = (one.decision, one.decision.decidedAt ?? desk.now)
+            // What was told of a session while that was nobody's business stays so.
+            guard !decision.kind.isWaterline || sharedFrom.map({ one.place > $0 }) ?? false else { continue }
+            if let stillTrue {
+                let isReplaced = next?.kind.id == decision.kind.id || told.contains { $0.place > one.place && $0.decision.kind.id == decision.kind.id }
+                guard !isReplaced, decidedAt.seconds(to: desk.now).magnitude < service.lifetime, stillTrue.reasonToMiss(decision) == nil else { continue }
+            }
+            _ = try post(decision, since: decidedAt, desk)
+        }
+        try store.hasPassed(name, through: newest.place)
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+import TrackerDesk
+
+@testable import PocketSurface
+
+/// What others were told while nobody brought anything to the pocket: a timer, while the service was stopped.
+@Suite("What the pocket was not there for") struct CatchingUpTests {
+    /// Shows everything, as the desktop of a timer's check.
+    private struct Screen: NotificationSink {
+        let name = "desktop"
+        func deliver(_ notification: TrackerNotification) async -> Bool { true }
+    }
+
+    /// A day as it stands at this hour of it, whatever time it is.
+    private func desk(_ store: TrackerStore, _ hours: Double) throws -> TrackerDesk {
+        let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        let day = DayCalendar(zone: .utc, boundaryHour: 4)
+        let start = day.start(of: day.day(of: now))
+        return TrackerDesk(store, WriteContext(now: start.advanced(seconds: hours * 3600), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() }))
+    }
+
+    /// The rig's clock at this hour.
+    private func turn(_ rig: PocketRig, _ hours: Double) throws {
+        rig.lead.withLock { $0 = 0 }
+        let lead = try rig.desk().now.seconds(to: desk(rig.store, hours).now)
+        rig.lead.withLock { $0 = lead }
+    }
+
+    private func ids(_ peer: WebPeer) async throws -> [String] { try await peer.seen().compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String } }
+
+    /// An adversary's finding: what a timer's check told never reached the webhook.
+    @Test func whatATimerToldComesToAProgramInItsOrderOnce() async throws {
+        let peer = try await WebPeer()
+        var rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
+        try turn(rig, 3.1)
+        rig.start()
+        #expect(await event { (try? rig.store.toldThrough("webhook")) != nil ? true : nil } == true)
+        #expect(await rig.says { if case .on = $0 { true } else { false } })
+        await rig.stop()
+        try await desk(rig.store, 3.5).tell([Screen()])
+        try await desk(rig.store, 7).tell([Screen()])
+        for _ in 0..<2 { _ = try desk(rig.store, 8).logDrink(.ml(1500)) }
+        try await desk(rig.store, 8).tell([Screen()])
+        let told = try rig.store.told(after: 0).map(\.decision)
+        #expect(told.count == 3)
+        rig = try PocketRig(.webhook, [], store: rig.store)
+        // Days later, too: a program has all of it.
+        try turn(rig, 8 + 72)
+        rig.start()
+        let seen = try await peer.seen(3)
+        #expect(try await ids(peer) == told.map(\.notificationId))
+        #expect(seen.map { $0.json["timestamp"] as? String } == told.map { $0.decidedAt?.description })
+        // Whoever looks at what was told sees that it came.
+        #expect(await event { (try? rig.store.notifications().allSatisfy { $0.sinks == ["desktop", "webhook"] }) == true ? true : nil } == true)
+        await rig.stop()
+        let last = try PocketRig(.webhook, [], store: rig.store)
+        try turn(last, 8 + 73)
+        last.start()
+        #expect(await last.tells(notice(9)))
+        #expect(try await ids(peer) == told.map(\.notificationId) + [notice(9).notificationId])
+        await last.stop()
+    }
+
+    /// What came before goes before, also where the queue has not been looked at yet.
+    @Test func whatIsNewComesBehindWhatWasMissed() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
+        try turn(rig, 3.1)
+        _ = try rig.store.toldThrough("webhook")
+        try await desk(rig.store, 3.5).tell([Screen()])
+        let missed = try #require(try rig.store.told(after: 0).first?.decision)
+        try turn(rig, 3.6)
+        #expect(await rig.sink.deliver(notice(9)) == false)
+        rig.start()
+        _ = try await peer.seen(2)
+        #expect(try await ids(peer) == [missed.notificationId, notice(9).notificationId])
+        await rig.stop()
+    }
+
+    /// A person is told what is still so, within its 15 minutes, and of a kind the last.
+    @Test(arguments: [(0.05, 1), (0.5, 0)]) func aPersonIsToldWhatIsStillSo(hoursLater: Double, count: Int) async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer)
+        try turn(rig, 3.1)
+        _ = try rig.store.toldThrough("ntfy")
+        try await desk(rig.store, 3.5).tell([Screen()])
+        try await desk(rig.store, 7).tell([Screen()])
+        #expect(try rig.store.told(after: 0).map(\.decision.kind.id) == ["hydration-reminder", "hydration-reminder"])
+        try turn(rig, 7 + hoursLater)
+        rig.start()
+        #expect(await rig.tells(notice(9, .goal, "Goal", "reached")))
+        let last = try #require(try rig.store.told(after: 0).last?.decision)
+        #expect(try await peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"])
+        await rig.stop()
+    }
+
+    @Test func aPersonIsNotToldWhatIsOver() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer)
+        try turn(rig, 3.1)
+        _ = try rig.store.toldThrough("ntfy")
+        try await desk(rig.store, 7).tell([Screen()])
+        _ = try desk(rig.store, 7.02).logDrink(.ml(2000))
+        try turn(rig, 7.05)
+        rig.start()
+        #expect(await rig.tells(notice(9, .goal, "Goal", "reached")))
+        #expect(try await peer.seen().map { $0.json["message"] as? String } == ["reached"])
+        await rig.stop()
+    }
+
+    /// Without a server nobody waits: who names one hears what is told from then on.
+    @Test func whoIsNewBeginsWithWhatIsToldFromNowOn() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
+        try turn(rig, 3.1)
+        rig.start()
+        #expect(await rig.says { if case .on = $0 { true } else { false } })
+        _ = try rig.desk().set([("webhook.url", "unset")])
+        await rig.outlet.poke()
+        #expect(await rig.says { $0 == .off })
+        try await desk(rig.store, 3.5).tell([Screen()])
+        _ = try rig.desk().set([("webhook.url", "\(peer.url)/other")])
+        #expect(await rig.tells(notice(9)))
+        #expect(try await ids(peer) == [notice(9).notificationId])
+        await rig.stop()
+    }
+
+    /// An adversary's finding, at the broker: words of a session that was nobody's business were told when sessions were shared later.
+    @Test func whatWasToldOfAPrivateSessionStaysSo() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook"), ("reminders.enabled", "false")])
+        try turn(rig, 3.1)
+        _ = try rig.store.toldThrough("webhook")
+        _ = try desk(rig.store, 16).startSession()
+        _ = try desk(rig.store, 16.1).drink()
+        try await desk(rig.store, 16.2).tell([Screen()])
+        #expect(try rig.store.told(after: 0).contains { $0.decision.kind.isWaterline })
+        try turn(rig, 16.3)
+        rig.shares.withLock { $0 = true }
+        rig.start()
+        #expect(await rig.tells(notice(9)))
+        #expect(try await ids(peer) == [notice(9).notificationId])
+        // What is told from now on goes there, also when nobody brings it at that moment.
+        await rig.stop()
+        for _ in 0..<3 { _ = try desk(rig.store, 16.4).drink() }
+        try await desk(rig.store, 16.5).tell([Screen()])
+        rig.start()
+        #expect(try await event { try await ids(peer).contains { $0.hasPrefix("waterline-") } ? true : nil } == true, "\(rig.said)")
+        await rig.stop()
+    }
+}
