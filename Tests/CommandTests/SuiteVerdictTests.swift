@@ -109,17 +109,17 @@ import Testing
     @Test func aPartThatIsNoTestIsNamedWithItsExitCode() async throws {
         let bench = try Bench()
         _ = try await bench.suite(["part", "fuzzers", bench.report, "--", "false"])
-        _ = try await bench.suite(["time", "build", "61", bench.report])
+        _ = try await bench.suite(["time", "build", "61", "120.5", bench.report])
         let verdict = try await bench.verdict()
         #expect(verdict.exitCode == 1)
         #expect(verdict.output.contains("failed: fuzzers\n    exit code 1"))
-        #expect(verdict.output.contains("1 min 01 s  build"))
+        #expect(verdict.output.contains("1 min 01 s  build, 2 min 00 s of processors"))
     }
 
     @Test func aPartThatRanBesideOthersCountsOnceAndNamesWhatWasFlaky() async throws {
         let bench = try Bench()
         _ = try await bench.suite(["part", "pages", "--beside", bench.report, "--", "bash", "-c", "sleep 1; echo 'flaky: Today.test_a'; echo 'not flaky: x y'"])
-        _ = try await bench.suite(["time", "build", "61", bench.report])
+        _ = try await bench.suite(["time", "build", "61", "120.5", bench.report])
         let verdict = try await bench.verdict()
         #expect(verdict.exitCode == 0 && verdict.output.contains("pages, beside others") && verdict.output.contains("1 min 01 s  in all"), "\(verdict.output)")
         #expect(verdict.output.contains("flaky (red, then green alone): Today.test_a\n"))

@@ -4,7 +4,7 @@ suite.py tests LABEL [--once-more] [--lane=FILTER]… REPORT -- swift test …
                                                             a part that consists of Swift tests
 suite.py part LABEL [--once-more] [--beside] REPORT -- COMMAND…
                                                             any other part
-suite.py time LABEL SECONDS REPORT                          a part that went well already
+suite.py time LABEL SECONDS CPU REPORT                      a part that went well already, with its seconds of processors
 suite.py verdict REPORT                                     what stands at the end
 
 A red part does not end the run: it notes what was red, for the verdict, which ends with exit code 1 then.
@@ -14,6 +14,8 @@ a test is flaky: it is named, and remembered; flaky in two runs in a row is red.
 says that nothing but limits of time was missed (75). A part that runs its own red tests once more says `flaky: NAME` in a line of its own.
 
 With --beside a part runs while others do: the sum of all times leaves its own out.
+
+Each part has its time, and what it took of the processors: on a machine with other work only the second says how much there is to do.
 
 With --lane the command runs once for each filter, all of them side by side: for tests that wait more than they count. Each lane's output is
 printed whole when it has ended.
@@ -140,9 +142,15 @@ def blank(label):
     return {"label": label, "passed": 0, "failed": {}, "skipped": {}, "flaky": {}}
 
 
-def note(report, entry, seconds):
+def note(report, entry, seconds, cpu):
     with open(report, "a", encoding="utf-8") as file:
-        file.write(json.dumps(entry | {"seconds": seconds}) + "\n")
+        file.write(json.dumps(entry | {"seconds": seconds, "cpu": cpu}) + "\n")
+
+
+def cpu_seconds():
+    """What all that was waited for has taken of the processors."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
 
 
 def tests(label, once_more, lanes, command):
@@ -230,8 +238,9 @@ def verdict(report):
     for entry in entries:
         count = f", {entry['passed']} passed" if entry["passed"] else ""
         red = f", {len(entry['failed'])} failed" if entry["failed"] else ""
-        print(f"{clock(entry['seconds']):>12}  {entry['label']}{', beside others' if entry.get('beside') else ''}{count}{red}")
-    print(f"{clock(sum(entry['seconds'] for entry in entries if not entry.get('beside'))):>12}  in all")
+        print(f"{clock(entry['seconds']):>12}  {entry['label']}{', beside others' if entry.get('beside') else ''}{count}{red}, {clock(entry['cpu'])} of processors")
+    whole = sum(entry["seconds"] for entry in entries if not entry.get("beside"))
+    print(f"{clock(whole):>12}  in all, {clock(sum(entry['cpu'] for entry in entries))} of processors")
     for title, those in (("skipped", {test: [why] for test, why in skipped.items()}), ("flaky (red, then green alone)", flaky), ("failed", failed)):
         for test, words in sorted(those.items()):
             print(f"{title}: {test}" + "".join(f"\n    {line}" for line in words[:LAST_LINES + 1] if line))
@@ -242,8 +251,8 @@ def verdict(report):
 def main(arguments):
     if arguments[:1] == ["verdict"] and len(arguments) == 2:
         return verdict(pathlib.Path(arguments[1]))
-    if arguments[:1] == ["time"] and len(arguments) == 4:
-        note(arguments[3], blank(arguments[1]), float(arguments[2]))
+    if arguments[:1] == ["time"] and len(arguments) == 5:
+        note(arguments[4], blank(arguments[1]), float(arguments[2]), float(arguments[3]))
         return 0
     if arguments[:1] not in (["tests"], ["part"]) or "--" not in arguments:
         print(__doc__, file=sys.stderr)
@@ -258,7 +267,7 @@ def main(arguments):
         entry = tests(label, "--once-more" in options, lanes, command)
     else:
         entry = part(label, "--once-more" in options, command) | {"beside": "--beside" in options}
-    note(report, entry, time.monotonic() - begun)
+    note(report, entry, time.monotonic() - begun, cpu_seconds())
     return 0
 
 
