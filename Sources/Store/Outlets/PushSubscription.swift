@@ -37,7 +37,4 @@ extension PushSubscription {
     public var outlet: String { Self.outlet(id) }
 
     static func outlet(_ id: String) -> String { "push-\(id)" }
-
-    /// As which sink one of the pocket's outlets is remembered: all browsers are one.
-    static func sink(ofOutlet outlet: String) -> String { outlet.hasPrefix("push-") ? "push" : outlet }
 }

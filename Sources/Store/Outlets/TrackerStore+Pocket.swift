@@ -90,7 +90,7 @@ extension TrackerStore {
             try db.execute(
                 sql: "UPDATE pocket_message SET state = ?, remote = ?, isShown = ? WHERE seq = ?", arguments: [state.rawValue, remote, state == .sent, message.sequence])
             // Also when nobody waited for it any more. Where others are being told yet, whoever notes that looks here.
-            if state == .sent { try NotificationTable.add(PushSubscription.sink(ofOutlet: outlet), to: message.announcement.id, db) }
+            if state == .sent { try NotificationTable.add(NotificationTable.sink(ofOutlet: outlet), to: message.announcement.id, db) }
         }
     }
 

@@ -10,7 +10,7 @@ enum NotificationTable {
     static func insert(_ decision: TrackerNotification, _ sinks: [String], isShown: Bool, _ context: WriteContext, _ db: Database) throws {
         var sinks = sinks
         for outlet in try String.fetchAll(db, sql: "SELECT outlet FROM pocket_message WHERE id = ? AND state = 'sent' ORDER BY seq", arguments: [decision.notificationId]) {
-            let sink = PushSubscription.sink(ofOutlet: outlet)
+            let sink = sink(ofOutlet: outlet)
             if !sinks.contains(sink) { sinks.append(sink) }
         }
         let (place, text) = isShown && decision.place > 0 ? (decision.place, String(decoding: try JSONEncoder().encode(decision), as: UTF8.self)) : (nil, nil)
@@ -30,6 +30,9 @@ enum NotificationTable {
         }
         try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
     }
+
+    /// As which sink one of the pocket's outlets is remembered: all browsers are one.
+    static func sink(ofOutlet outlet: String) -> String { outlet.hasPrefix("push-") ? "push" : outlet }
 
     /// One more has it. Where nothing of it is noted yet nothing happens.
     static func add(_ sink: String, to id: String, _ db: Database) throws {
