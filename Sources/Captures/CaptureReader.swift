@@ -20,6 +20,7 @@ public struct CaptureReader {
         case undecided
         case utf16(UTF16Parser)
         case hexDump(HexDumpParser)
+        case monitorText(MonitorTextParser)
         case tsharkJSON(TsharkJSONParser)
         case btsnoop(BtsnoopParser)
         case pcap(PcapParser)
@@ -98,6 +99,9 @@ public struct CaptureReader {
         case .hexDump(var inner):
             consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
             parser = .hexDump(inner)
+        case .monitorText(var inner):
+            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
+            parser = .monitorText(inner)
         case .tsharkJSON(var inner):
             consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
             parser = .tsharkJSON(inner)
@@ -131,7 +135,7 @@ public struct CaptureReader {
 
     /// The formats in the order in which they are asked.
     private enum Candidate: CaseIterable {
-        case btsnoop, pcap, pcapng, foreign, packetLogger, tsharkJSON, hexDump, nrfConnect, hexText, embeddedLog
+        case btsnoop, pcap, pcapng, foreign, packetLogger, tsharkJSON, hexDump, monitorText, nrfConnect, hexText, embeddedLog
 
         func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
             switch self {
@@ -144,6 +148,7 @@ public struct CaptureReader {
             case .hexText: HexTextParser.sniff(head, isLast: isLast)
             case .tsharkJSON: TsharkJSONParser.sniff(head, isLast: isLast)
             case .hexDump: HexDumpParser.sniff(head, isLast: isLast)
+            case .monitorText: MonitorTextParser.sniff(head, isLast: isLast)
             case .embeddedLog: NRFConnectParser.sniffEmbedded(head, isLast: isLast)
             }
         }
@@ -157,6 +162,7 @@ public struct CaptureReader {
             case .nrfConnect, .embeddedLog: .nrfConnect(NRFConnectParser())
             case .tsharkJSON: .tsharkJSON(TsharkJSONParser())
             case .hexDump: .hexDump(HexDumpParser())
+            case .monitorText: .monitorText(MonitorTextParser())
             case .hexText: .hexText(HexTextParser())
             case .foreign: .failed
             }

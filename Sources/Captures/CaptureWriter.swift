@@ -31,7 +31,7 @@ public struct CaptureWriter {
         case .packetLogger: encoder = .packetLogger(PacketLoggerEncoder(isBigEndian: format.isBigEndian))
         case .hexText: encoder = .hexText(HexTextEncoder(facts: facts, &output))
         case .nrfConnect: encoder = .nrfConnect(NRFConnectEncoder(facts: facts))
-        case .hexDump, .tsharkJSON: preconditionFailure("\(format.container.rawValue) is only read: isWritable tells before")
+        case .hexDump, .monitorText, .tsharkJSON: preconditionFailure("\(format.container.rawValue) is only read: isWritable tells before")
         }
     }
 
@@ -119,7 +119,7 @@ extension CaptureFormat.Container {
         // Microseconds in 64 bits, since the year 0.
         case .btsnoop: .seconds(-9_160_000_000_000) ... .seconds(9_160_000_000_000)
         // Seconds where there is no date of four digits.
-        case .hexText, .hexDump, .tsharkJSON: .seconds(-1 << 60) ... .seconds(1 << 60)
+        case .hexText, .hexDump, .monitorText, .tsharkJSON: .seconds(-1 << 60) ... .seconds(1 << 60)
         // A date, which the line does not say after the year 9999.
         case .nrfConnect: .zero ... .seconds(253_402_300_799)
         }

@@ -8,6 +8,7 @@ public struct CaptureFormat: Sendable, Hashable {
         case nrfConnect = "nRF Connect log"
         case hexDump = "hex dump"
         case tsharkJSON = "tshark's JSON"
+        case monitorText = "btmon's text"
     }
 
     /// On which level the packets are: formats of one level can be rewritten into each other packet by packet.

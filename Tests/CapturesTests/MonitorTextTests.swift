@@ -1,0 +1,155 @@
+import Captures
+import Support
+import Testing
+
+/// What btmon prints, as it does: the samples are its output (BlueZ 5.66; the characteristics' request as 5.7x prints it).
+@Suite struct MonitorTextTests {
+    static let text = """
+        Bluetooth monitor ver 5.66
+        = Note: Linux version 6.1.0-13-amd64 (x86_64)               0.059000
+        = New Index: 11:22:33:44:55:66 (Primary,USB,hci1)               [hci1] 0.059486
+        < HCI Command: LE Set Extended Scan Enable (0x08|0x0042) plen 6    #1 [hci1] 0.059490
+                Extended scan: Enabled (0x01)
+        > HCI Event: LE Meta Event (0x3e) plen 19                    #2 [hci1] 0.059500
+              LE Connection Complete (0x01)
+                Status: Success (0x00)
+                Handle: 65
+                Role: Central (0x00)
+                Peer address type: Public (0x00)
+                Peer address: A4:C1:38:31:D1:D2 (Telink Semiconductor (Taipei) Co. Ltd.)
+                Connection interval: 30.00 msec (0x0018)
+        < ACL Data TX: Handle 65 flags 0x00 dlen 7                   #3 [hci1] 0.060325
+              ATT: Exchange MTU Request (0x02) len 2
+                Client RX MTU: 517
+        bluetoothd[91554]: < ACL Data TX: Handle 65 [1/6] flags 0x00 dlen 11  #4 [hci1] 0.061336
+              ATT: Read By Group Type Request (0x10) len 6
+                Handle range: 0x0001-0xffff
+                Attribute group type: Primary Service (0x2800)
+        > ACL Data RX: Handle 65 flags 0x02 dlen 26                  #5 [hci1] 0.061431
+              ATT: Read By Group Type Response (0x11) len 21
+                Attribute data length: 20
+                Attribute group list: 1 entry
+                Handle range: 0x0016-0x0019
+                UUID: Vendor specific (00010203-0405-0607-0809-0a0b0c0d1912)
+        > ACL Data RX: Handle 65 flags 0x02 dlen 18                  #6 [hci1] 0.061500
+              ATT: Read By Group Type Response (0x11) len 13
+                Attribute data length: 6
+                Attribute group list: 2 entries
+                Handle range: 0x0001-0x0005
+                UUID: Generic Access Profile (0x1800)
+                Handle range: 0x0011-0x0015
+                UUID: Unknown (0xffe0)
+        < ACL Data TX: Handle 65 flags 0x00 dlen 11                  #7 [hci1] 0.061600
+              ATT: Read By Type Request (0x08) len 6
+                Handle range: 0x0011-0x0015
+                Attribute type: Characteristic (0x2803)
+        > ACL Data RX: Handle 65 flags 0x02 dlen 13                  #8 [hci1] 0.061700
+              ATT: Read By Type Response (0x09) len 8
+                Attribute data length: 7
+                Attribute data list: 1 entry
+                Handle: 0x0012
+                Value: 101300e4ff
+                    Properties: 0x10
+                      Notify (0x10)
+                    Value Handle: 0x0013
+                    Value UUID: Unknown (0xffe4)
+        > ACL Data RX: Handle 65 flags 0x02 dlen 10                  #9 [hci1] 0.061800
+              ATT: Find Information Response (0x05) len 5
+                Format: UUID-16 (0x01)
+                Handle: 0x0014
+                UUID: Client Characteristic Configuration (0x2902)
+        < ACL Data TX: Handle 65 flags 0x00 dlen 9                  #10 [hci1] 0.064555
+              ATT: Write Request (0x12) len 4
+                Handle: 0x0014
+                  Data: 0100
+        > ACL Data RX: Handle 65 flags 0x02 dlen 5                  #11 [hci1] 0.064586
+              ATT: Write Response (0x13) len 0
+        < ACL Data TX: Handle 65 flags 0x00 dlen 12                 #12 [hci1] 0.064821
+              ATT: Write Command (0x52) len 7
+                Handle: 0x000f Type: Unknown (0xffe9)
+                  Data[5]: 4754000106
+        > ACL Data RX: Handl.. flags 0x02 dlen 14               #13 [hci1] 0.066839
+              ATT: Handle Value Notification (0x1b) len 9
+                Handle: 0x0013
+                  Data: 52500003020601
+        > ACL Data RX: Handle 65 flags 0x02 dlen 9                  #14 [hci1] 0.066900
+              ATT: Error Response (0x01) len 4
+                Read By Type Request (0x08)
+                Handle: 0x0005
+                Error: Attribute Not Found (0x0a)
+        > HCI Event: Disconnect Complete (0x05) plen 4              #15 [hci1] 0.173242
+                Status: Success (0x00)
+                Handle: 65
+                Reason: Remote User Terminated Connection (0x13)
+
+        """
+
+    static let packets = [
+        "3e13010041000000d2d13138c1a418000000f40100", "4100 0700 0300 0400 02 0502", "4100 0b00 0700 0400 10 0100 ffff 0028",
+        "4120 1a00 1600 0400 11 14 1600 1900 12190d0c0b0a09080706050403020100", "4120 1200 0e00 0400 11 06 0100 0500 0018 1100 1500 e0ff",
+        "4100 0b00 0700 0400 08 1100 1500 0328", "4120 0d00 0900 0400 09 07 1200 10 1300 e4ff", "4120 0a00 0600 0400 05 01 1400 0229",
+        "4100 0900 0500 0400 12 1400 0100", "4120 0500 0100 0400 13", "4100 0c00 0800 0400 52 0f00 4754000106", "4120 0e00 0a00 0400 1b 1300 52500003020601",
+        "4120 0900 0500 0400 01 08 0500 0a", "0504004100 13",
+    ].map(bytes)
+
+    @Test func `its packets are put together again`() {
+        let reading = Reading(Array(Self.text.utf8))
+        #expect(reading.error == nil)
+        let known = reading.packets.filter { $0.packet.content != .unknown }
+        #expect(known.map(\.bytes) == Self.packets)
+        #expect(reading.facts.format == CaptureFormat(.monitorText, .h4))
+        // A command is counted, as btmon numbers it.
+        #expect(reading.packets.map(\.packet.number) == Array(1...15))
+        #expect(known.allSatisfy { $0.packet.adapter == 1 })
+        #expect(known.last?.packet.time?.description == "0.173242000")
+        #expect(reading.facts.remarks == ["the text names no date: its times are taken as of 1970-01-01"])
+        for step in [1, 3, 64, 511] { #expect(Reading(Array(Self.text.utf8), step: step).isEqual(to: reading), "\(step) bytes at a time") }
+    }
+
+    @Test func `with dates, and without the head line`() {
+        let dated = Self.text.replacing(" 0.0", with: " 2026-11-21 05:02:15.0").split(separator: "\n").dropFirst(3).joined(separator: "\n") + "\n"
+        let reading = Reading(Array(dated.utf8))
+        #expect(reading.packets.filter { $0.packet.content != .unknown }.map(\.bytes) == Self.packets)
+        #expect(reading.packets.first?.packet.time?.description == "1795237335.059490000")
+    }
+
+    @Test func `who advertises under which name`() {
+        let text = """
+            > HCI Event: LE Meta Event (0x3e) plen 43                #1 [hci0] 1.5
+                  LE Advertising Report (0x02)
+                    Num reports: 1
+                    Event type: Scan response - SCAN_RSP (0x04)
+                    Address type: Public (0x00)
+                    Address: A4:C1:38:31:D1:D2 (Telink Semiconductor (Taipei) Co. Ltd.)
+                    Data length: 8
+                    Name (complete): WaterH
+                    RSSI: -60 dBm (0xc4)
+
+            """
+        #expect(Reading(Array(text.utf8)).packets.map(\.bytes) == [bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")])
+    }
+
+    @Test func `what does not stand there whole is passed over, and told`() {
+        let text = Self.text.replacing("  Data: 52500003020601", with: "  Data: 525000").replacing("Client RX MTU: 517", with: "?")
+        let reading = Reading(Array(text.utf8))
+        #expect(reading.packets.filter { $0.packet.content != .unknown }.count == Self.packets.count - 2)
+        #expect(reading.facts.remarks.contains("of 2 ATT PDUs not all bytes stand in the text: they were passed over"))
+    }
+
+    @Test func `cut and damaged`() {
+        let whole = Array(Self.text.utf8), plain = Reading(whole)
+        for length in stride(from: 0, to: whole.count, by: 3) {
+            let cut = Reading(Array(whole.prefix(length)))
+            #expect(zip(cut.packets.dropLast(), plain.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }, "cut at \(length)")
+            if let error = cut.error { #expect(error.offset <= length && error.kind != .broken, "cut at \(length): \(error)") }
+        }
+        for seed in UInt64(1)...60 {
+            var generator = SeededGenerator(seed: seed)
+            var damaged = whole
+            for _ in 0..<6 { damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0...255, using: &generator) }
+            let reading = Reading(damaged)
+            #expect((reading.error?.offset ?? 0) <= damaged.count, "seed \(seed)")
+            #expect(Reading(damaged, step: 5).isEqual(to: reading), "seed \(seed)")
+        }
+    }
+}
