@@ -93,13 +93,15 @@ let package = Package(
         target("Desktop", ["DBus", "TrackerCore"]),
         target("HostController", ["Bluetooth", "CBluetooth"]),
         target("BlueZ", ["Bluetooth", "DBus", "HostController", "Pauses"]),
+        // A Bluetooth proxy of ESPHome's, whose API is encrypted.
+        target("ESPHome", ["Bluetooth", crypto]),
 
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
         target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
 
         // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
         target("CommandKit", [argumentParser]),
-        target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "HostController"]),
+        target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "ESPHome", "HostController"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target("CommandStore", ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
@@ -194,6 +196,7 @@ let package = Package(
         // A browser that is pushed to.
         .target(name: "PushSupport", dependencies: ["Support", crypto], path: "Tests/PushSupport", swiftSettings: strict),
         tests("PocketSurfaceTests", ["PocketSurface", "PushSupport", "TrackerDesk", "Store", "TrackerCore"]),
+        tests("ESPHomeTests", ["ESPHome", "Bluetooth", crypto]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),

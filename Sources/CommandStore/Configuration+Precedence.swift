@@ -24,6 +24,9 @@ extension Configuration {
         flag ?? Self.said("WATERH_ZONE", environment) ?? zone
     }
 
+    /// The encryption key of the ESPHome device that a link leads to: `WATERH_ESPHOME_KEY`. No flag, which others on the machine could read.
+    public static func proxyKey(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? { said("WATERH_ESPHOME_KEY", environment) }
+
     /// An empty variable says nothing.
     private static func said(_ name: String, _ environment: [String: String]) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
 }

@@ -13,6 +13,8 @@ public struct LinkAdvice: Sendable {
         case channel(address: String)
         /// A controller behind a stream.
         case controller(place: String)
+        /// A Bluetooth proxy of ESPHome's.
+        case proxy(place: String)
         /// Anything else without a radio.
         case cable
     }
@@ -29,6 +31,7 @@ public struct LinkAdvice: Sendable {
         case .capture(let file): way = .recording(file: file)
         case .l2cap(let address): way = .channel(address: address)
         case .hci(let place): way = .controller(place: place.description)
+        case .esphome(let place): way = .proxy(place: place.description)
         case nil: way = hasRadio ? .radio : .cable
         }
     }
@@ -42,6 +45,7 @@ public struct LinkAdvice: Sendable {
         case .recording(let file): Self.recording(code, file)
         case .channel(let address): Self.channel(code, address) ?? usual
         case .controller(let place): Self.controller(code, place) ?? usual
+        case .proxy(let place): Self.proxy(code, place) ?? usual
         case .cable: code == .protocolViolation || code == .refused ? usual : "Poll again."
         }
     }
@@ -49,7 +53,7 @@ public struct LinkAdvice: Sendable {
     /// For a conversation that broke off or was never through; `comfort` says what is not lost.
     public func brokenOff(_ comfort: String) -> String {
         switch way {
-        case .radio, .channel, .controller: "Bring the bottle nearer and poll again: \(comfort)"
+        case .radio, .channel, .controller, .proxy: "Bring the bottle nearer and poll again: \(comfort)"
         case .socket: "See what the program at the other end says, and poll again: \(comfort)"
         case .recording(let file): Self.recorded(file)
         case .cable: "Poll again: \(comfort)"
@@ -59,7 +63,7 @@ public struct LinkAdvice: Sendable {
     /// For a bottle that says nothing.
     public var silent: String {
         switch way {
-        case .radio, .channel, .controller: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
+        case .radio, .channel, .controller, .proxy: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
         case .socket, .recording, .cable: brokenOff("nothing was lost.")
         }
     }
@@ -69,7 +73,7 @@ public struct LinkAdvice: Sendable {
     public func smallMTU(_ mtu: String) -> String {
         switch way {
         case .radio: "Poll again; if it stays so, look for ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is usual), and for another program that connects first."
-        case .socket, .channel, .controller, .cable: "See that the other end agrees on an MTU of \(mtu) or more."
+        case .socket, .channel, .controller, .proxy, .cable: "See that the other end agrees on an MTU of \(mtu) or more."
         case .recording(let file): Self.recorded(file)
         }
     }
@@ -116,6 +120,17 @@ public struct LinkAdvice: Sendable {
     private static func controller(_ code: LinkError.Code, _ place: String) -> String? {
         switch code {
         case .noAdapter: "See that something offers a controller's HCI at \(place): Bumble's virtual controllers, or netsim of Android's emulator."
+        default: nil
+        }
+    }
+
+    private static func proxy(_ code: LinkError.Code, _ place: String) -> String? {
+        switch code {
+        case .noAdapter: "See that an ESPHome device with 'api:' and 'bluetooth_proxy:' (active: true) answers at \(place)."
+        case .permissionDenied: "Put the key of the device's configuration ('api: encryption: key:') into the environment as WATERH_ESPHOME_KEY; for a device without one leave it out."
+        case .notFound, .timeout:
+            "Wake the bottle (lid or a shake) near the proxy, and see that nobody else has the proxy: it serves one program at a time, and Home Assistant keeps those that it has adopted."
+        case .inProgress: "Wait until a connection of the proxy is free, or raise its 'connection_slots:'."
         default: nil
         }
     }

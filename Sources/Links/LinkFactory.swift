@@ -1,5 +1,6 @@
 import BlueZ
 import Bluetooth
+import ESPHome
 import Emulation
 import HostController
 
@@ -17,10 +18,11 @@ public enum LinkFactory {
     ///
     /// - Parameters:
     ///   - notifications: over BlueZ only; `nil`: the link's own choice.
+    ///   - proxyKey: the encryption key of an ESPHome device; `nil`: it speaks in the clear.
     ///   - runtimeFolder: over BlueZ only: where it is kept which connections are ours (`HeldConnections`).
     /// - Throws: `LinkError` with a sentence for a link that this build, or this machine, does not have.
     public static func central(
-        _ name: LinkName, notifications: NotificationWay? = nil, runtimeFolder: String? = nil, instruments: LinkInstruments = LinkInstruments()
+        _ name: LinkName, notifications: NotificationWay? = nil, runtimeFolder: String? = nil, proxyKey: String? = nil, instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any CentralLink {
         switch name {
         case .unix(let path): SocketCentralLink(try UnixSocket(path: path), instruments: instruments)
@@ -31,6 +33,7 @@ public enum LinkFactory {
                 log: instruments.log)
         case .l2cap(let place): SocketCentralLink(try L2CAPDialer(place), instruments: instruments)
         case .hci(let place): HCICentralLink(place, instruments: instruments)
+        case .esphome(let place): try ESPHomeCentralLink(place, key: proxyKey, instruments: instruments)
         case .capture(let file): try CaptureLink(file: file, hostTime: HostClock.localTime(), instruments: instruments)
         }
     }
@@ -52,7 +55,7 @@ public enum LinkFactory {
         case .bluez(let adapter): return bluez(adapter, notifications, instruments)
         case .l2cap(let adapter): return try L2CAPPeripheralLink(adapter, instruments: instruments)
         case .hci(let place): return HCIPeripheralLink(place, instruments: instruments)
-        case .capture: throw LinkError(.noAdapter, "the link \(name) is not available here; unix:PATH needs no adapter")
+        case .capture, .esphome: throw LinkError(.noAdapter, "the link \(name) is not available here; unix:PATH needs no adapter")
         }
     }
 

@@ -49,7 +49,7 @@ extension Run {
     /// Whether centrals see an address of the bottle's.
     var hasRadio: Bool {
         switch link {
-        case .bluez, .l2cap, .hci: true
+        case .bluez, .l2cap, .hci, .esphome: true
         case .unix, .stream, .capture: false
         }
     }

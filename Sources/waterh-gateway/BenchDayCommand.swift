@@ -130,7 +130,7 @@ extension LinkOptions {
     var hasRadio: Bool {
         get throws {
             switch try name {
-            case .bluez, .l2cap, .hci: true
+            case .bluez, .l2cap, .hci, .esphome: true
             case .unix, .stream, .capture: false
             }
         }

@@ -11,7 +11,7 @@ import TrackerCore
 
 /// Which way to the bottle, and which bottle.
 struct LinkOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:ADDRESS, hci:HOST:PORT or capture:FILE. Default: $WATERH_LINK, else bluez.", valueName: "link"))
+    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:ADDRESS, hci:HOST:PORT, esphome:HOST or capture:FILE. Default: $WATERH_LINK, else bluez.", valueName: "link"))
     var link: String?
 
     @Option(help: ArgumentHelp("The bottle's name or address. Default: $WATERH_BOTTLE, else the first one found.", valueName: "name"))
@@ -48,7 +48,7 @@ struct LinkOptions: ParsableArguments {
         let isVerbose = verbose
         do {
             return try LinkFactory.central(
-                name, notifications: notifications, runtimeFolder: Paths.runtime, instruments: LinkInstruments(observe: observe, log: { if isVerbose { Diagnostics.line($0) } }))
+                name, notifications: notifications, runtimeFolder: Paths.runtime, proxyKey: Configuration.proxyKey(), instruments: LinkInstruments(observe: observe, log: { if isVerbose { Diagnostics.line($0) } }))
         } catch {
             if case .capture(let file) = name { throw Self.unusable(file, error) }
             throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: "\(name)", hasRadio: true).about(error.code))

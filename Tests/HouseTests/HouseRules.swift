@@ -25,8 +25,8 @@ enum HouseRules {
 
     /// What the cells of README's column "may not know" mean. Modules also count when they are reached through another target of ours.
     static let ignorance: [String: Ignorance] = [
-        "Bluetooth": .of(modules: ["Bluetooth", "BlueZ", "CBluetooth", "HostController", "Links"]),
-        "Bluetooth over the air": .of(modules: ["BlueZ", "CBluetooth", "HostController", "Links"]),
+        "Bluetooth": .of(modules: ["Bluetooth", "BlueZ", "CBluetooth", "ESPHome", "HostController", "Links"]),
+        "Bluetooth over the air": .of(modules: ["BlueZ", "CBluetooth", "ESPHome", "HostController", "Links"]),
         "D-Bus": .of(modules: ["BlueZ", "CDBus", "DBus", "Desktop"]),
         "Foundation": .of(modules: ["Foundation", "FoundationEssentials", "FoundationNetworking"]),
         "HTTP": .of(modules: ["CCurl", "HTTPAPI", "HTTPListening", "HTTPTypes", "Hummingbird", "HummingbirdCore", "NIOCore", "Outgoing"]),
@@ -38,7 +38,7 @@ enum HouseRules {
         "files": .of(modules: ["Archives", "Emulation", "Store"], types: ["FileHandle", "FileManager", "FileDescriptor", "FilePath"]),
         "flags": .of(modules: ["ArgumentParser", "CommandKit", "CommandStore", "Links"]),
         "libpq": .of(modules: ["CLibPQ"]),
-        "links": .of(modules: ["BlueZ", "Bluetooth", "HostController", "Links"]),
+        "links": .of(modules: ["BlueZ", "Bluetooth", "ESPHome", "HostController", "Links"]),
         "rules": .notShown("whether a command decides something is seen by who reads it"),
         "sockets": .of(modules: ["CBluetooth", "Glibc", "HostController"], types: ["PacketSocket", "SocketCentralLink", "SocketPeripheralLink", "SocketDialer", "SocketListener", "UnixSocket"]),
         "surfaces": .of(modules: ["CDashboard", "CommandKit", "CommandStore", "FleetServer", "FleetSurface", "HTTPAPI", "Links", "MQTTSurface", "PocketSurface", "TrackerDesk"]),

@@ -4,8 +4,8 @@ import Glibc
 /// A TCP stream to a place, on a queue: dials, reads, writes, and says when it has ended. Never blocks the queue.
 ///
 /// All state belongs to the queue; that is what makes it safe to send.
-final class TCPStream: @unchecked Sendable {
-    enum Event {
+package final class TCPStream: @unchecked Sendable {
+    package enum Event {
         case opened
         case received([UInt8])
         /// It could not be made, or is over, and why.
@@ -30,7 +30,7 @@ final class TCPStream: @unchecked Sendable {
     private let dialling: DeadlineTimer
     private var others: ArraySlice<(family: Int32, bytes: [UInt8])> = []
 
-    init(_ place: NetworkPlace, queue: DispatchQueue, clock: MonotonicClock, onEvent: @escaping (Event) -> Void) {
+    package init(_ place: NetworkPlace, queue: DispatchQueue, clock: MonotonicClock, onEvent: @escaping (Event) -> Void) {
         (self.place, self.queue, self.clock, self.onEvent) = (place, queue, clock, onEvent)
         dialling = DeadlineTimer(queue: queue, clock: clock)
         dialling.onFire = { [weak self] in
@@ -43,7 +43,7 @@ final class TCPStream: @unchecked Sendable {
     deinit { stop() }
 
     /// Looks the name up beside the queue, then tries its addresses in turn.
-    func open() {
+    package func open() {
         let place = place
         DispatchQueue.global().async { [weak self] in
             let found = Self.addresses(place)
@@ -57,7 +57,7 @@ final class TCPStream: @unchecked Sendable {
         }
     }
 
-    func send(_ bytes: [UInt8]) {
+    package func send(_ bytes: [UInt8]) {
         guard isOpen, !isOver else { return }
         outbox += bytes
         guard outbox.count <= Self.mostWaiting else { return end("\(place) takes nothing any more") }
@@ -65,7 +65,7 @@ final class TCPStream: @unchecked Sendable {
     }
 
     /// Silent.
-    func close() {
+    package func close() {
         isOver = true
         stop()
     }

@@ -19,7 +19,7 @@ extension AdvertisingBytes {
 
 extension Advertisement {
     /// Learns what AD structures tell: name and services.
-    mutating func take(_ data: [UInt8]) {
+    package mutating func take(_ data: [UInt8]) {
         var at = 0
         while at + 1 < data.count {
             let length = Int(data[at])

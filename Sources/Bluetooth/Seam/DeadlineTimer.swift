@@ -3,13 +3,13 @@ import Dispatch
 /// One timer of a queue, set to a machine's next deadline. Sleeps while there is none.
 ///
 /// All state belongs to the queue; that is what makes it safe to send.
-final class DeadlineTimer: @unchecked Sendable {
-    var onFire: (@Sendable () -> Void)?
+package final class DeadlineTimer: @unchecked Sendable {
+    package var onFire: (@Sendable () -> Void)?
     private let source: any DispatchSourceTimer
     private let clock: MonotonicClock
     private var deadline: MonotonicInstant?
 
-    init(queue: DispatchQueue, clock: MonotonicClock) {
+    package init(queue: DispatchQueue, clock: MonotonicClock) {
         self.clock = clock
         source = DispatchSource.makeTimerSource(queue: queue)
         source.setEventHandler { [weak self] in
@@ -22,7 +22,7 @@ final class DeadlineTimer: @unchecked Sendable {
 
     deinit { source.cancel() }
 
-    func set(_ new: MonotonicInstant?) {
+    package func set(_ new: MonotonicInstant?) {
         guard new != deadline else { return }
         deadline = new
         guard let new else { return source.schedule(deadline: .distantFuture) }
@@ -31,5 +31,5 @@ final class DeadlineTimer: @unchecked Sendable {
         source.schedule(deadline: .now() + .nanoseconds(Int(wait.rounded(.up))))
     }
 
-    func cancel() { source.cancel() }
+    package func cancel() { source.cancel() }
 }

@@ -10,6 +10,8 @@ public enum LinkName: Hashable, Sendable {
     case l2cap(String)
     /// A controller that speaks HCI over TCP, as Bumble's and Android's emulator's do.
     case hci(NetworkPlace)
+    /// A Bluetooth proxy of ESPHome's, by its API.
+    case esphome(NetworkPlace)
     /// A recorded bottle that answers.
     case capture(file: String)
 
@@ -19,9 +21,12 @@ public enum LinkName: Hashable, Sendable {
         public let text: String
         /// What was given, and which names there are.
         public var description: String {
-            "'\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS, hci:HOST:PORT or capture:FILE"
+            "'\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS, hci:HOST:PORT, esphome:HOST or capture:FILE"
         }
     }
+
+    /// The port of ESPHome's API where none is named.
+    public static let proxyPort: UInt16 = 6053
 
     /// From what stands behind `--link`.
     public init(_ text: String) throws(Malformed) {
@@ -36,6 +41,9 @@ public enum LinkName: Hashable, Sendable {
         case ("hci", let place?):
             guard let place = NetworkPlace(place) else { throw Malformed(text: text) }
             self = .hci(place)
+        case ("esphome", let place?):
+            guard let place = NetworkPlace(place, usual: Self.proxyPort) else { throw Malformed(text: text) }
+            self = .esphome(place)
         case ("capture", let file?) where !file.isEmpty: self = .capture(file: file)
         default: throw Malformed(text: text)
         }
@@ -52,6 +60,7 @@ extension LinkName: CustomStringConvertible {
         case .stream(let path): "stream:\(path)"
         case .l2cap(let place): "l2cap:\(place)"
         case .hci(let place): "hci:\(place)"
+        case .esphome(let place): "esphome:\(place)"
         case .capture(let file): "capture:\(file)"
         }
     }

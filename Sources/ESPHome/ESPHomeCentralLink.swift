@@ -1,0 +1,133 @@
+import Bluetooth
+import Dispatch
+
+/// A central behind an ESPHome Bluetooth proxy: `esphome:HOST`. The bottle is in the kitchen, the server in the cellar, and a device of ESPHome's between them.
+public final class ESPHomeCentralLink: CentralLink {
+    /// `esphome:` with the place.
+    public let name: String
+    /// Always: the device has one.
+    public let hasRadio = true
+    /// What happens, for one consumer.
+    public let events: AsyncStream<CentralEvent>
+    private let driver: ProxyDriver
+
+    /// Dials when it is first asked to look or to connect.
+    ///
+    /// - Parameter key: the device's encryption key as its configuration has it: 32 bytes in Base64. `nil`: the device speaks in the clear.
+    /// - Throws: `LinkError` where the key is none.
+    public init(_ place: NetworkPlace, key: String?, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) {
+        name = "esphome:\(place)"
+        let bytes = try key.map { text throws(LinkError) in
+            guard let bytes = Self.bytes(base64: text), bytes.count == NoiseSession.keySize else {
+                throw LinkError(.permissionDenied, "the key for \(place) is no encryption key of ESPHome's: it has to be 32 bytes in Base64")
+            }
+            return bytes
+        }
+        driver = ProxyDriver(place, key: bytes, instruments: instruments)
+        events = driver.events.stream()
+    }
+
+    /// Who waits for events of a link that was forgotten waits no longer.
+    deinit { driver.events.finish() }
+
+    /// Asks for something; the answer is an event.
+    public func perform(_ request: CentralRequest) {
+        let driver = driver
+        driver.queue.async { driver.feed(.request(request)) }
+    }
+
+    /// Disconnects, and says goodbye to the device.
+    public func close() async { await driver.close() }
+
+    /// Base64 (RFC 4648, section 4) with its padding; `nil`: it is none.
+    static func bytes(base64 text: String) -> [UInt8]? {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        guard text.utf8.count % 4 == 0, text.utf8.count - digits.count <= 2, text.utf8.dropFirst(digits.count).allSatisfy({ $0 == UInt8(ascii: "=") }) else { return nil }
+        var (bits, count, bytes) = (0, 0, [UInt8]())
+        for digit in digits {
+            guard let value = alphabet.firstIndex(of: digit) else { return nil }
+            (bits, count) = (bits << 6 | value, count + 6)
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> count))
+                bits &= (1 << count) - 1
+            }
+        }
+        return bytes
+    }
+}
+
+/// Moves `ProxyHost`: its stream, its timer, its events. All state belongs to the queue; that is what makes it safe to send.
+private final class ProxyDriver: @unchecked Sendable {
+    let queue: DispatchQueue
+    let events = EventQueue<CentralEvent>()
+    private var host: ProxyHost
+    private var stream: TCPStream?
+    private let timer: DeadlineTimer
+    private let instruments: LinkInstruments
+    private var turn = 0
+    private var leaving: [CheckedContinuation<Void, Never>] = []
+    private var isClosed = false
+    /// A proxy cannot be held back by one program: whoever makes too many events wait is hung up on.
+    private static let mostEvents = 8192
+
+    init(_ place: NetworkPlace, key: [UInt8]?, instruments: LinkInstruments) {
+        queue = DispatchQueue(label: "central esphome:\(place)")
+        self.instruments = instruments
+        host = ProxyHost(place, key: key)
+        timer = DeadlineTimer(queue: queue, clock: instruments.clock)
+        timer.onFire = { [weak self] in self?.feed(.tick) }
+    }
+
+    func feed(_ input: ProxyHost.Input) {
+        guard !isClosed else { return }
+        for effect in host.handle(input, at: instruments.clock.now()) { perform(effect) }
+        timer.set(host.nextDeadline)
+    }
+
+    private func perform(_ effect: ProxyHost.Effect) {
+        switch effect {
+        case .dial:
+            turn += 1
+            let current = turn
+            let made = TCPStream(host.place, queue: queue, clock: instruments.clock) { [weak self] event in
+                guard let self, self.turn == current else { return }
+                switch event {
+                case .opened: self.feed(.opened)
+                case .received(let bytes): self.feed(.received(bytes))
+                case .ended(let sentence): self.feed(.ended(sentence))
+                }
+            }
+            stream = made
+            made.open()
+        case .send(let bytes): stream?.send(bytes)
+        case .hangUp:
+            turn += 1
+            stream?.close()
+            stream = nil
+        case .event(let event):
+            events.yield(event)
+            if events.count > Self.mostEvents {
+                queue.async { self.feed(.ended("what \(self.host.place) says is more than anybody takes")) }
+            }
+        case .left:
+            let waiting = leaving
+            leaving = []
+            isClosed = true
+            timer.cancel()
+            events.finish()
+            waiting.forEach { $0.resume() }
+        }
+    }
+
+    func close() async {
+        await withCheckedContinuation { done in
+            queue.async {
+                guard !self.isClosed else { return done.resume() }
+                self.leaving.append(done)
+                self.feed(.leave)
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/// Messages in the stream of an ESPHome device: `00 length type message` in the clear (two varints), `01 length body` when encrypted (16 bits, the high byte first).
+struct ProxyFrames {
+    enum Step: Hashable {
+        case message(type: Int, [UInt8])
+        /// The body of an encrypted frame.
+        case sealed([UInt8])
+        case incomplete
+        /// It is in the clear although a key was given, or the other way round.
+        case otherKind(isSealed: Bool)
+        /// There is no such frame: where the next one begins nobody knows.
+        case broken
+    }
+
+    /// A device counts a message's bytes in 16 bits.
+    static let longest = 65535
+    private let isSealed: Bool
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    init(isSealed: Bool) { self.isSealed = isSealed }
+
+    mutating func append(_ more: [UInt8]) {
+        bytes.removeFirst(start)
+        start = 0
+        bytes += more
+    }
+
+    mutating func next() -> Step {
+        guard start < bytes.count else { return .incomplete }
+        switch bytes[start] {
+        case 0: return isSealed ? .otherKind(isSealed: false) : plain()
+        case 1: return isSealed ? sealed() : .otherKind(isSealed: true)
+        default: return .broken
+        }
+    }
+
+    private mutating func plain() -> Step {
+        var at = start + 1
+        guard let length = varint(&at) else { return bytes.count - start > 8 ? .broken : .incomplete }
+        guard let type = varint(&at) else { return bytes.count - at > 4 ? .broken : .incomplete }
+        guard length <= Self.longest, type <= Self.longest else { return .broken }
+        guard bytes.count - at >= length else { return .incomplete }
+        defer { start = at + length }
+        return .message(type: type, Array(bytes[at..<(at + length)]))
+    }
+
+    private mutating func sealed() -> Step {
+        guard bytes.count - start >= 3 else { return .incomplete }
+        let length = Int(bytes[start + 1]) << 8 | Int(bytes[start + 2])
+        guard bytes.count - start - 3 >= length else { return .incomplete }
+        defer { start += 3 + length }
+        return .sealed(Array(bytes[(start + 3)..<(start + 3 + length)]))
+    }
+
+    /// At most four bytes: more than any length or type needs. `nil`: it is not all there, or no number.
+    private func varint(_ at: inout Int) -> Int? {
+        var value = 0
+        for (number, byte) in bytes[at...].prefix(4).enumerated() {
+            value |= Int(byte & 0x7F) << (7 * number)
+            guard byte >= 0x80 else {
+                at += number + 1
+                return value
+            }
+        }
+        return nil
+    }
+
+    static func plain(type: Int, _ message: [UInt8]) -> [UInt8] {
+        [0] + ProtobufFields.varint(UInt64(message.count)) + ProtobufFields.varint(UInt64(type)) + message
+    }
+
+    static func sealed(_ body: [UInt8]) -> [UInt8] {
+        [1, UInt8(truncatingIfNeeded: body.count >> 8), UInt8(truncatingIfNeeded: body.count)] + body
+    }
+}

@@ -1,0 +1,138 @@
+import Bluetooth
+
+// Peers: who is heard, and the one connection.
+extension ProxyHost {
+    mutating func perform(_ request: CentralRequest) {
+        switch request {
+        case .startScan:
+            (isScanning, told) = (true, [])
+            if stage == .ready { hear() } else { reach() }
+        case .stopScan: isScanning = false
+        case .connect(let peer, let limit): connect(peer, limit)
+        case .disconnect: disconnect()
+        case .forget(let peer): forget(peer)
+        case .powerCycle: emit(.recovered("a proxy is not switched off and on from here"))
+        case .discover, .read, .write, .subscribe: enqueue(request)
+        }
+    }
+
+    private mutating func connect(_ peer: PeerID, _ limit: Duration) {
+        guard session == nil else { return emit(.connectFailed(LinkError(.outOfStep, "this link is connected, or connecting, already"))) }
+        guard let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text) else {
+            return emit(.connectFailed(LinkError(.notFound, "\(peer) is no address")))
+        }
+        session = ProxySession(peer: peer, address: address, phase: .connecting(deadline: now.advanced(by: limit)))
+        if stage == .ready { dialPeer() } else { reach() }
+    }
+
+    /// Of a peer that was not heard the address tells whether it is a static random one.
+    mutating func dialPeer() {
+        guard let session else { return }
+        hear()
+        send(.device(session.address, .connect, kind: seen[session.peer]?.kind ?? (session.address.value >> 46 == 3 ? 1 : 0)))
+    }
+
+    private mutating func disconnect() {
+        switch session?.phase {
+        case nil: emit(.disconnected(nil))
+        case .connecting:
+            if stage == .ready, let session { send(.device(session.address, .disconnect)) }
+            session = nil
+            emit(.disconnected(nil))
+        case .connected: part(because: nil)
+        case .ending(let deadline, _): session?.phase = .ending(deadline: deadline, nil)
+        }
+    }
+
+    /// Has the proxy hang up.
+    mutating func part(because reason: LinkError?) {
+        guard let address = session?.address else { return }
+        session?.phase = .ending(deadline: now.advanced(by: Limit.parting), reason)
+        send(.device(address, .disconnect))
+    }
+
+    private mutating func forget(_ peer: PeerID) {
+        guard stage == .ready, features.contains(.forgets), let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text) else {
+            return emit(.recovered("the proxy remembers nothing of a peer"))
+        }
+        forgetting = (address, now.advanced(by: Limit.parting))
+        send(.device(address, .forget))
+    }
+
+    /// A limit of the session is over.
+    mutating func expire() {
+        guard let session else { return }
+        switch session.phase {
+        case .connecting:
+            if stage == .ready { send(.device(session.address, .disconnect)) }
+            self.session = nil
+            let sentence = stage == .ready ? "\(place) does not say how its connection to \(session.peer) went; another program may have it" : "\(place) was not reached in time"
+            emit(.connectFailed(LinkError(.timeout, sentence, isTransient: true)))
+        case .connected:
+            // No later answer could be told from the answer to something else.
+            part(because: LinkError(.timeout, "\(place) does not answer a request on the connection", isTransient: true))
+        case .ending(_, let reason):
+            self.session = nil
+            emit(.disconnected(reason))
+        }
+    }
+
+    mutating func follow(_ message: ProxyMessage) {
+        switch message {
+        case .advertisements(let sightings): if isScanning { for sighting in sightings { see(sighting) } }
+        case .connectionsFree(let free, let limit): slots = (free, limit)
+        case .cacheCleared(let address) where address == forgetting?.address:
+            forgetting = nil
+            emit(.recovered("the proxy has forgotten what it knew of \(address)"))
+        case .connection(let address, let isConnected, let mtu, let error):
+            guard address == session?.address else {
+                // An attempt that was given up has succeeded after all.
+                if isConnected { send(.device(address, .disconnect)) }
+                return
+            }
+            change(isConnected, mtu, error)
+        default: answer(message)
+        }
+    }
+
+    private mutating func change(_ isConnected: Bool, _ mtu: Int, _ error: Int) {
+        guard let session else { return }
+        let reason = error == 0 ? "" : " (0x\(String(UInt32(truncatingIfNeeded: error), radix: 16)))"
+        switch session.phase {
+        case .connecting where isConnected && error == 0:
+            self.session?.phase = .connected
+            emit(.connected(session.peer, mtu: min(max(mtu, ATTPDU.defaultMTU), ATTPDU.maximumMTU)))
+        case .connecting:
+            self.session = nil
+            if error == 0, let slots, slots.free == 0 {
+                let sentence = "all \(slots.limit) connections of \(place) are taken"
+                return emit(.connectFailed(LinkError(.inProgress, sentence, isTransient: true)))
+            }
+            emit(.connectFailed(LinkError(.connectFailed, "\(place) could not connect to \(session.peer)\(reason)", isTransient: true)))
+        case .connected where !isConnected:
+            self.session = nil
+            emit(.disconnected(LinkError(.disconnected, "the connection has ended\(reason)", isTransient: true)))
+        case .ending(_, let reason) where !isConnected:
+            self.session = nil
+            emit(.disconnected(reason))
+        default: break
+        }
+    }
+
+    private mutating func see(_ sighting: ProxySighting) {
+        let peer = PeerID(sighting.address.description)
+        let before = seen[peer]?.advertisement
+        var advertisement = before ?? Advertisement(peer: peer, address: sighting.address, rssi: sighting.rssi)
+        advertisement.isAddressPrivate = sighting.kind != 0 && sighting.address.value >> 46 < 2
+        switch sighting.content {
+        case .raw(let data): advertisement.take(data)
+        case .parsed(let name, let services):
+            if !name.isEmpty { advertisement.name = name }
+            for uuid in services where !advertisement.services.contains(uuid) { advertisement.services.append(uuid) }
+        }
+        guard advertisement != before || !told.contains(peer), before != nil || seen.count < Limit.peers else { return }
+        seen[peer] = (advertisement, sighting.kind)
+        told.insert(peer)
+        emit(.advertised(advertisement))
+    }
+}

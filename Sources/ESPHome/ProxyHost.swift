@@ -1,0 +1,279 @@
+import Bluetooth
+
+/// A central behind an ESPHome Bluetooth proxy: requests and bytes go in, bytes and events come out. Waits for nothing itself.
+///
+/// A device hands what it hears, and the answers of its connections, to one program at a time: the one that has subscribed to advertisements. Where there is
+/// another, it says nothing at all; that is why each wait here has a limit, and why we do not stay subscribed when nothing is asked of us.
+struct ProxyHost {
+    /// What is told: by who uses the link, by the stream, by the clock.
+    enum Input: Hashable {
+        case request(CentralRequest)
+        /// The stream is there.
+        case opened
+        case received([UInt8])
+        /// The stream could not be made, or is over, and why.
+        case ended(String)
+        case tick
+        /// Say goodbye.
+        case leave
+    }
+
+    /// What is to be done, in order.
+    enum Effect: Hashable {
+        case dial
+        case send([UInt8])
+        /// Let go of the stream; silent.
+        case hangUp
+        case event(CentralEvent)
+        /// Goodbye has been said.
+        case left
+    }
+
+    enum Limit {
+        /// From the stream's beginning until the device is ready.
+        static let greeting = Duration.seconds(5)
+        /// Of one request on a connection: after the proxy's own.
+        static let operation = Duration.seconds(30)
+        static let parting = Duration.seconds(5)
+        static let goodbye = Duration.seconds(1)
+        /// So long nothing is asked before we stop hearing.
+        static let idle = Duration.seconds(10)
+        static let quiet = Duration.seconds(20)
+        static let silence = Duration.seconds(60)
+        static let waitingRequests = 64
+        static let peers = 4096
+        static let services = 256
+    }
+
+    enum Stage: Hashable {
+        case closed, dialling
+        /// Encrypted: the device says first who it is, then finishes the agreement.
+        case noiseHello, noiseAnswer
+        case hello, features, ready
+    }
+
+    let place: NetworkPlace
+    private let key: [UInt8]?
+    var stage = Stage.closed
+    private var noise: NoiseSession?
+    private var frames: ProxyFrames
+    var features: ProxyFeatures = []
+    /// Connections that the device has left, and how many it has.
+    var slots: (free: Int, limit: Int)?
+    var isScanning = false
+    var isHearing = false
+    /// Whom it has told of: what is known of each, and the kind of the address.
+    var seen: [PeerID: (advertisement: Advertisement, kind: Int)] = [:]
+    /// Those of whom this scan told already.
+    var told: Set<PeerID> = []
+    var session: ProxySession?
+    var forgetting: (address: BluetoothAddress, deadline: MonotonicInstant)?
+    private var greetingDeadline: MonotonicInstant?
+    private var idleDeadline: MonotonicInstant?
+    private var leavingDeadline: MonotonicInstant?
+    private var heard = MonotonicInstant(nanoseconds: 0)
+    private var asked = MonotonicInstant(nanoseconds: 0)
+    var now = MonotonicInstant(nanoseconds: 0)
+    private var effects: [Effect] = []
+
+    /// - Parameter key: the device's encryption key, 32 bytes; `nil`: it speaks in the clear.
+    init(_ place: NetworkPlace, key: [UInt8]?) {
+        (self.place, self.key) = (place, key)
+        frames = ProxyFrames(isSealed: key != nil)
+    }
+
+    /// The earliest time at which `tick` has something to do.
+    var nextDeadline: MonotonicInstant? {
+        let quiet = stage == .ready ? min(max(heard, asked).advanced(by: Limit.quiet), heard.advanced(by: Limit.silence)) : nil
+        return [greetingDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, forgetting?.deadline, quiet].compactMap { $0 }.min()
+    }
+
+    /// Takes one input. Time does not go back.
+    ///
+    /// - Returns: what is to be done now, in order.
+    mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
+        self.now = now
+        switch input {
+        case .request(let request): perform(request)
+        case .opened: greet()
+        case .received(let bytes): receive(bytes)
+        // So devices answer that speak in the clear.
+        case .ended where stage == .noiseHello: lose(LinkError(.permissionDenied, "\(place) hung up at the first encrypted word: it may not be encrypted, and a key was given"))
+        case .ended(let sentence): lose(LinkError(.noAdapter, sentence, isTransient: true))
+        case .tick: tick()
+        case .leave: leave()
+        }
+        rest()
+        defer { effects = [] }
+        return effects
+    }
+
+    // MARK: the device
+
+    /// Dials, where there is no stream yet.
+    mutating func reach() {
+        guard stage == .closed else { return }
+        stage = .dialling
+        effects.append(.dial)
+    }
+
+    private mutating func greet() {
+        guard stage == .dialling else { return }
+        greetingDeadline = now.advanced(by: Limit.greeting)
+        frames = ProxyFrames(isSealed: key != nil)
+        guard let key else { return sayHello() }
+        var session = NoiseSession(key: key)
+        guard let half = try? session.hello() else { return end(.system, "nothing can be encrypted for \(place)") }
+        noise = session
+        stage = .noiseHello
+        effects.append(.send(ProxyFrames.sealed([]) + ProxyFrames.sealed([0] + half)))
+    }
+
+    private mutating func sayHello() {
+        stage = .hello
+        send(.hello)
+        send(.authentication)
+    }
+
+    mutating func send(_ request: ProxyRequest) {
+        asked = now
+        guard noise != nil else { return effects.append(.send(ProxyFrames.plain(type: request.type, request.bytes))) }
+        let head = [request.type, request.bytes.count].flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+        guard let sealed = try? noise?.seal(head + request.bytes) else { return end(.system, "nothing can be encrypted for \(place)") }
+        effects.append(.send(ProxyFrames.sealed(sealed)))
+    }
+
+    mutating func emit(_ event: CentralEvent) { effects.append(.event(event)) }
+
+    private mutating func receive(_ bytes: [UInt8]) {
+        heard = now
+        frames.append(bytes)
+        while stage != .closed {
+            switch frames.next() {
+            case .incomplete: return
+            case .message(let type, let bytes): take(type, bytes)
+            case .sealed(let body): open(body)
+            case .broken: end(.noAdapter, "what \(place) says is no ESPHome device's API")
+            case .otherKind(isSealed: true): end(.permissionDenied, "\(place) is encrypted, and no key was given")
+            case .otherKind(isSealed: false): end(.permissionDenied, "\(place) is not encrypted, and a key was given")
+            }
+        }
+    }
+
+    private mutating func open(_ body: [UInt8]) {
+        switch stage {
+        case .noiseHello:
+            guard body.first == 1 else { return end(.noAdapter, "\(place) encrypts in a way that is not known here") }
+            stage = .noiseAnswer
+        case .noiseAnswer:
+            // What is refused is told in words, the wrong key among it.
+            guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else { return end(.permissionDenied, "the key is not that of \(place)") }
+            sayHello()
+        default:
+            guard let plain = try? noise?.open(body), plain.count >= 4 else { return end(.noAdapter, "what \(place) says cannot be decrypted") }
+            take(Int(plain[0]) << 8 | Int(plain[1]), Array(plain[4...]))
+        }
+    }
+
+    private mutating func take(_ type: Int, _ bytes: [UInt8]) {
+        guard let message = try? ProxyMessage(type: type, bytes) else { return end(.noAdapter, "\(place) says something that is no message (number \(type))") }
+        switch (stage, message) {
+        case (_, .pingRequest): send(.pong)
+        case (_, .disconnectRequest):
+            send(.disconnected)
+            end(.noAdapter, "\(place) has closed the connection")
+        case (_, .disconnectResponse): if leavingDeadline != nil { finish() }
+        case (_, .authentication(isInvalid: true)): end(.permissionDenied, "\(place) asks for a password, which is not supported; newer devices have an encryption key instead")
+        case (.hello, .hello(let major, _)):
+            guard major <= 2 else { return end(.noAdapter, "\(place) speaks version \(major) of its API, which is not known here") }
+            stage = .features
+            send(.deviceInfo)
+        case (.features, .deviceInfo(let found)): begin(found)
+        case (.ready, _): follow(message)
+        default: break
+        }
+    }
+
+    private mutating func begin(_ found: ProxyFeatures) {
+        guard found.contains([.hears, .connects]) else {
+            return end(.noAdapter, "\(place) is \(found.contains(.hears) ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy")", isTransient: false)
+        }
+        guard found.contains(.leavesCaching) else { return end(.noAdapter, "\(place) is older than ESPHome 2022.12", isTransient: false) }
+        features = found
+        stage = .ready
+        greetingDeadline = nil
+        send(.connectionsFree)
+        if isScanning { hear() }
+        if case .connecting? = session?.phase { dialPeer() }
+    }
+
+    /// Without a subscription a device says nothing of its connections either, and ends them.
+    mutating func hear() {
+        guard !isHearing else { return }
+        isHearing = true
+        send(.hear(raw: features.contains(.hearsRaw)))
+    }
+
+    // MARK: ends
+
+    /// The device is of no more use.
+    mutating func end(_ code: LinkError.Code, _ sentence: String, isTransient: Bool = true) {
+        effects.append(.hangUp)
+        lose(LinkError(code, sentence, isTransient: isTransient && code != .permissionDenied))
+    }
+
+    private mutating func lose(_ error: LinkError) {
+        guard stage != .closed else { return }
+        (stage, noise, isHearing, slots, greetingDeadline, idleDeadline) = (.closed, nil, false, nil, nil, nil)
+        let (gone, scanned, forgotten) = (session, isScanning, forgetting)
+        (session, isScanning, forgetting) = (nil, false, nil)
+        switch gone?.phase {
+        case .connecting: emit(.connectFailed(error))
+        case .connected: emit(.disconnected(LinkError(.disconnected, error.sentence, isTransient: true)))
+        case .ending(_, let reason): emit(.disconnected(reason))
+        case nil: break
+        }
+        if scanned { emit(.scanFailed(error)) }
+        if forgotten != nil { emit(.recovered("the proxy is gone")) }
+        if leavingDeadline != nil { finish() }
+    }
+
+    private mutating func leave() {
+        isScanning = false
+        guard stage == .ready else { return finish() }
+        leavingDeadline = now.advanced(by: Limit.goodbye)
+        if let session { send(.device(session.address, .disconnect)) }
+        session = nil
+        send(.disconnect)
+    }
+
+    private mutating func finish() {
+        if stage != .closed { effects.append(.hangUp) }
+        (stage, noise, isHearing, session, leavingDeadline, greetingDeadline, idleDeadline) = (.closed, nil, false, nil, nil, nil, nil)
+        effects.append(.left)
+    }
+
+    /// Where nothing is asked of us any more, others may have the device.
+    private mutating func rest() {
+        let isIdle = stage == .ready && isHearing && !isScanning && session == nil && leavingDeadline == nil
+        if !isIdle { idleDeadline = nil } else if idleDeadline == nil { idleDeadline = now.advanced(by: Limit.idle) }
+    }
+
+    private mutating func tick() {
+        func isDue(_ deadline: MonotonicInstant?) -> Bool { deadline.map { $0 <= now } ?? false }
+        if isDue(leavingDeadline) { return finish() }
+        if isDue(greetingDeadline) { return end(.noAdapter, "\(place) does not answer as an ESPHome device does") }
+        if isDue(forgetting?.deadline) {
+            forgetting = nil
+            emit(.recovered("the proxy does not say whether it has forgotten"))
+        }
+        if isDue(session?.nextDeadline) { expire() }
+        if isDue(idleDeadline) {
+            (idleDeadline, isHearing) = (nil, false)
+            send(.stopHearing)
+        }
+        guard stage == .ready else { return }
+        if isDue(heard.advanced(by: Limit.silence)) { return end(.noAdapter, "\(place) says nothing any more") }
+        if isDue(max(heard, asked).advanced(by: Limit.quiet)) { send(.ping) }
+    }
+}

@@ -1,0 +1,71 @@
+import Bluetooth
+
+/// What is asked of an ESPHome device: the number of a message and its bytes.
+struct ProxyRequest: Hashable {
+    let type: Int
+    let bytes: [UInt8]
+
+    private init(_ type: Int, _ body: (inout ProtobufFields) -> Void = { _ in }) {
+        var fields = ProtobufFields()
+        body(&fields)
+        (self.type, bytes) = (type, fields.bytes)
+    }
+
+    /// The version of the API that is spoken here: 1.12 brought short UUIDs.
+    static let hello = ProxyRequest(1) {
+        $0.put(1, Array("waterh".utf8))
+        $0.put(2, 1)
+        $0.put(3, 12)
+    }
+    /// Devices of before 2026 let nobody in without it, also where there is no password.
+    static let authentication = ProxyRequest(3)
+    static let disconnect = ProxyRequest(5)
+    static let disconnected = ProxyRequest(6)
+    static let ping = ProxyRequest(7)
+    static let pong = ProxyRequest(8)
+    static let deviceInfo = ProxyRequest(9)
+    static let stopHearing = ProxyRequest(87)
+    static let connectionsFree = ProxyRequest(80)
+
+    static func hear(raw: Bool) -> ProxyRequest { ProxyRequest(66) { $0.put(1, raw ? 1 : 0) } }
+
+    /// What a device is to do about a peer; the numbers of `BluetoothDeviceRequestType`.
+    enum Deed: UInt64 {
+        case disconnect = 1
+        /// Connects, tells services once, and does not keep them.
+        case connect = 5
+        case forget = 6
+    }
+
+    static func device(_ address: BluetoothAddress, _ deed: Deed, kind: Int = 0) -> ProxyRequest {
+        ProxyRequest(68) {
+            $0.put(1, address.value)
+            $0.put(2, deed.rawValue)
+            if deed == .connect {
+                $0.put(3, 1)
+                $0.put(4, UInt64(kind))
+            }
+        }
+    }
+
+    static func services(_ address: BluetoothAddress) -> ProxyRequest { ProxyRequest(70) { $0.put(1, address.value) } }
+    static func read(_ address: BluetoothAddress, _ handle: UInt16) -> ProxyRequest { about(73, address, handle) }
+
+    static func write(_ address: BluetoothAddress, _ handle: UInt16, _ value: [UInt8], isAnswered: Bool) -> ProxyRequest {
+        about(75, address, handle) {
+            $0.put(3, isAnswered ? 1 : 0)
+            $0.put(4, value)
+        }
+    }
+
+    static func writeDescriptor(_ address: BluetoothAddress, _ handle: UInt16, _ value: [UInt8]) -> ProxyRequest { about(77, address, handle) { $0.put(3, value) } }
+    static func notify(_ address: BluetoothAddress, _ handle: UInt16) -> ProxyRequest { about(78, address, handle) { $0.put(3, 1) } }
+
+    private static func about(_ type: Int, _ address: BluetoothAddress, _ handle: UInt16, _ more: (inout ProtobufFields) -> Void = { _ in }) -> ProxyRequest {
+        ProxyRequest(type) {
+            $0.put(1, address.value)
+            $0.put(2, UInt64(handle))
+            more(&$0)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Bluetooth
+
+/// Somebody whom a proxy has heard.
+struct ProxySighting: Hashable {
+    var address: BluetoothAddress
+    /// 0: public, else random (Core 5.4, Vol 4 Part E, 7.7.65.2).
+    var kind: Int
+    var rssi: Int
+    var content: Content
+
+    /// Newer devices hand on the AD structures as they were heard, older ones what they made of them.
+    enum Content: Hashable {
+        case raw([UInt8])
+        case parsed(name: String, services: [BluetoothUUID])
+    }
+
+    /// From a `BluetoothLERawAdvertisement`.
+    init(raw bytes: ArraySlice<UInt8>) throws(ProtobufReader.Malformed) {
+        let fields = try ProxyMessage.Fields(bytes)
+        (address, kind, rssi) = (fields.address, fields.number(3), fields.zigzag(2))
+        content = .raw(fields.bytes(4))
+    }
+
+    /// From a `BluetoothLEAdvertisementResponse`.
+    init(advertisement bytes: ArraySlice<UInt8>) throws(ProtobufReader.Malformed) {
+        let fields = try ProxyMessage.Fields(bytes)
+        (address, kind, rssi) = (fields.address, fields.number(7), fields.zigzag(3))
+        let services = fields.repeated(4).prefix(64).compactMap { BluetoothUUID(String(decoding: $0, as: UTF8.self)) }
+        content = .parsed(name: fields.text(2), services: services)
+    }
+}

@@ -1,0 +1,49 @@
+import Crypto
+import Testing
+@testable import ESPHome
+
+/// Against what PyPI's noiseprotocol 0.3.1 says with the same keys: the device's 00…1F, ours 32 times 11, the device's own 32 times 22.
+@Suite struct NoiseSessionTests {
+    static let hello = "7b4e909bbe7ffe44c465a220037d608ee35897d31ef972f07f74892cb0f73f13d1bc1a38b6793685dc7e2ffdf8ea0933"
+    static let answer = "0faa684ed28867b97f4a6a2dee5df8ce974e76b7018e3f22a1c4cf2678570f207336b95933b321b1ae86673f689f5c9f"
+
+    static func bytes(_ hex: String) -> [UInt8] {
+        stride(from: 0, to: hex.count, by: 2).compactMap { UInt8(hex.dropFirst($0).prefix(2), radix: 16) }
+    }
+
+    static func session() throws -> NoiseSession {
+        NoiseSession(key: Array(0..<32), own: try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: [UInt8](repeating: 0x11, count: 32)))
+    }
+
+    @Test func `both messages of the agreement, and what follows in each direction`() throws {
+        var session = try Self.session()
+        #expect(try session.hello() == Self.bytes(Self.hello))
+        try session.finish(Self.bytes(Self.answer))
+        #expect(try session.seal(Array("one".utf8)) == Self.bytes("6743ed4bb4e306370bdd0a1da7f4dbaedc7dd7"))
+        #expect(try session.seal(Array("two".utf8)) == Self.bytes("376e55c8ed917c31cd597aac7810594e737b3d"))
+        #expect(try session.open(Self.bytes("ad224991e215050ed70e65f3b2d9712d4993074083")) == Array("three".utf8))
+        #expect(try session.open(Self.bytes("455cefb80c49ccfb47b759043b665238")) == [])
+    }
+
+    @Test func `a byte that is another, or none, is no answer`() throws {
+        let answer = Self.bytes(Self.answer)
+        for place in answer.indices {
+            var session = try Self.session()
+            _ = try session.hello()
+            var damaged = answer
+            damaged[place] ^= 1
+            #expect(throws: NoiseSession.Failure.self) { try session.finish(damaged) }
+            var short = try Self.session()
+            _ = try short.hello()
+            #expect(throws: NoiseSession.Failure.self) { try short.finish(Array(answer.prefix(place))) }
+        }
+    }
+
+    @Test(arguments: [("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", 32), ("AAE=", 2), ("AAEC", 3), ("", 0)])
+    func `Base64 is read`(text: String, count: Int) {
+        #expect(ESPHomeCentralLink.bytes(base64: text) == (0..<count).map { UInt8($0) })
+    }
+
+    @Test(arguments: ["A", "AA", "AAA", "A===", "AA=A", "AA*=", "=AAA", "====", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"])
+    func `what is no Base64 is none`(text: String) { #expect(ESPHomeCentralLink.bytes(base64: text) == nil) }
+}

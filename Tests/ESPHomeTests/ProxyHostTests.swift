@@ -1,0 +1,234 @@
+import Bluetooth
+import Support
+import Testing
+@testable import ESPHome
+
+/// The central behind a proxy without I/O, against a device that is written out by hand.
+@Suite struct ProxyHostTests {
+    static let address = BluetoothAddress(0xA4C1_3801_0203)
+    static let peer = PeerID("A4:C1:38:01:02:03")
+
+    static func at(_ seconds: Int) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(seconds) * 1_000_000_000) }
+
+    /// A message of the device's.
+    static func says(_ type: Int, _ body: (inout ProtobufFields) -> Void = { _ in }) -> [UInt8] {
+        var fields = ProtobufFields()
+        body(&fields)
+        return ProxyFrames.plain(type: type, fields.bytes)
+    }
+
+    static let greeting = says(2) { $0.put(1, 1) } + says(10) { $0.put(15, 0x3F) }
+    static func connection(_ isConnected: Bool, error: UInt64 = 0) -> [UInt8] {
+        says(69) {
+            $0.put(1, address.value)
+            $0.put(2, isConnected ? 1 : 0)
+            $0.put(3, 185)
+            $0.put(4, error)
+        }
+    }
+    static func about(_ type: Int, _ handle: UInt64, _ more: (inout ProtobufFields) -> Void = { _ in }) -> [UInt8] {
+        says(type) {
+            $0.put(1, address.value)
+            $0.put(2, handle)
+            more(&$0)
+        }
+    }
+    /// FFE4 at handle 3 with its descriptor at 4, told short.
+    static let services = says(71) { message in
+        var (descriptor, value, service) = (ProtobufFields(), ProtobufFields(), ProtobufFields())
+        descriptor.put(2, 4)
+        descriptor.put(3, 0x2902)
+        value.put(2, 3)
+        value.put(3, 0x10)
+        value.put(4, descriptor.bytes)
+        value.put(5, 0xFFE4)
+        service.put(2, 1)
+        service.put(3, value.bytes)
+        service.put(4, 0xFFE0)
+        message.put(1, address.value)
+        message.put(2, service.bytes)
+    } + says(72) { $0.put(1, address.value) }
+
+    static func requests(_ effects: [ProxyHost.Effect]) -> [Int] {
+        effects.compactMap { effect in
+            guard case .send(let bytes) = effect else { return nil }
+            var frames = ProxyFrames(isSealed: false)
+            frames.append(bytes)
+            guard case .message(let type, _) = frames.next() else { return nil }
+            return type
+        }
+    }
+    static func events(_ effects: [ProxyHost.Effect]) -> [CentralEvent] {
+        effects.compactMap { if case .event(let event) = $0 { event } else { nil } }
+    }
+
+    static func fresh() -> ProxyHost { ProxyHost(NetworkPlace(host: "kitchen", port: 6053), key: nil) }
+
+    /// Connected, with its services told.
+    static func connected() -> ProxyHost {
+        var host = fresh()
+        for input in [.request(.connect(peer, limit: .seconds(10))), .opened, .received(greeting + connection(true)), .request(.discover), .received(services)] as [ProxyHost.Input] {
+            _ = host.handle(input, at: at(0))
+        }
+        return host
+    }
+
+    @Test func `from the dial to a subscription: the descriptor is ours to write`() {
+        var host = Self.fresh()
+        #expect(host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0)) == [.dial])
+        #expect(Self.requests(host.handle(.opened, at: Self.at(0))) == [1, 3])
+        // Before it connects it subscribes: without that a device says nothing of its connections.
+        #expect(Self.requests(host.handle(.received(Self.greeting), at: Self.at(0))) == [9, 80, 66, 68])
+        #expect(Self.events(host.handle(.received(Self.connection(true)), at: Self.at(1))) == [.connected(Self.peer, mtu: 185)])
+        #expect(Self.requests(host.handle(.request(.discover), at: Self.at(1))) == [70])
+        let value = RemoteCharacteristic(uuid: 0xFFE4, handle: 3, properties: .notify)
+        let found = [RemoteService(uuid: 0xFFE0, handle: 1, characteristics: [value])]
+        #expect(Self.events(host.handle(.received(Self.services), at: Self.at(1))) == [.discovered(found)])
+        // A device tells services once.
+        #expect(host.handle(.request(.discover), at: Self.at(1)) == [.event(.discovered(found))])
+        #expect(Self.requests(host.handle(.request(.subscribe(handle: 3)), at: Self.at(1))) == [78])
+        #expect(Self.requests(host.handle(.received(Self.about(84, 3)), at: Self.at(1))) == [77])
+        #expect(Self.events(host.handle(.received(Self.about(83, 4)), at: Self.at(1))) == [.subscribed(handle: 3)])
+        #expect(Self.events(host.handle(.received(Self.about(79, 3) { $0.put(3, [7, 8]) }), at: Self.at(1))) == [.notification(handle: 3, value: [7, 8])])
+    }
+
+    @Test func `a UUID of 128 bits comes as two numbers, packed or not`() throws {
+        let uuid = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)
+        for isPacked in [true, false] {
+            var service = ProtobufFields()
+            if isPacked {
+                service.put(1, ProtobufFields.varint(uuid.high) + ProtobufFields.varint(uuid.low))
+            } else {
+                service.put(1, uuid.high)
+                service.put(1, uuid.low)
+            }
+            service.put(2, 22)
+            // As a slice out of a message, whose indices do not begin at 0.
+            let bytes = ([0, 0, 0] + service.bytes)[3...]
+            #expect(try ProxyService(bytes).service == RemoteService(uuid: uuid, handle: 22, characteristics: []))
+        }
+    }
+
+    @Test func `an answer to something else is none`() {
+        var host = Self.connected()
+        #expect(Self.requests(host.handle(.request(.write(handle: 3, value: [1], withResponse: false)), at: Self.at(1))) == [75])
+        #expect(Self.requests(host.handle(.request(.read(handle: 3)), at: Self.at(1))) == [73])
+        #expect(Self.events(host.handle(.received(Self.about(83, 3) + Self.about(84, 3) + Self.about(74, 5) + Self.about(82, 5) { $0.put(3, 1) }), at: Self.at(1))).isEmpty)
+        #expect(Self.events(host.handle(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: Self.at(1))) == [.read(handle: 3, value: [9])])
+        #expect(Self.events(host.handle(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: Self.at(1))).isEmpty)
+    }
+
+    @Test func `what the peer refuses has ATT's code, what the device cannot do has none`() throws {
+        for (error, code, number) in [(UInt64(3), LinkError.Code.refused, UInt8?(3)), (0x85, .system, nil), (UInt64(bitPattern: -1), .system, nil)] {
+            var host = Self.connected()
+            _ = host.handle(.request(.read(handle: 3)), at: Self.at(1))
+            let events = Self.events(host.handle(.received(Self.about(82, 3) { $0.put(3, error) }), at: Self.at(1)))
+            guard case .readFailed(3, let failure)? = events.first else { Issue.record("\(events)"); return }
+            #expect((failure.code, failure.attError) == (code, number))
+        }
+    }
+
+    @Test func `a request that is never answered ends the connection`() {
+        var host = Self.connected()
+        _ = host.handle(.request(.read(handle: 3)), at: Self.at(1))
+        _ = host.handle(.received(Self.says(7)), at: Self.at(30))
+        #expect(Self.requests(host.handle(.tick, at: Self.at(31))) == [68])
+        guard case .disconnected(let error)? = Self.events(host.handle(.received(Self.connection(false)), at: Self.at(32))).first else { Issue.record("nothing was told"); return }
+        #expect(error?.code == .timeout)
+    }
+
+    @Test func `a connection that comes after its attempt was given up is ended`() {
+        var host = Self.fresh()
+        for input in [.request(.connect(Self.peer, limit: .seconds(3))), .opened, .received(Self.greeting)] as [ProxyHost.Input] { _ = host.handle(input, at: Self.at(0)) }
+        let late = host.handle(.tick, at: Self.at(3))
+        #expect(Self.requests(late) == [68])
+        guard case .connectFailed(let error)? = Self.events(late).first else { Issue.record("\(late)"); return }
+        #expect(error.code == .timeout)
+        let connected = host.handle(.received(Self.connection(true)), at: Self.at(4))
+        #expect((Self.requests(connected), Self.events(connected)) == ([68], []))
+    }
+
+    @Test func `a device that says nothing is asked, and is gone after a minute`() {
+        var host = Self.connected()
+        #expect(Self.requests(host.handle(.tick, at: Self.at(20))) == [7])
+        #expect(Self.requests(host.handle(.tick, at: Self.at(40))) == [7])
+        let end = host.handle(.tick, at: Self.at(60))
+        #expect(end.contains(.hangUp))
+        guard case .disconnected(let error?)? = Self.events(end).first else { Issue.record("\(end)"); return }
+        #expect(error.isTransient && host.nextDeadline == nil)
+    }
+
+    @Test func `while nothing is asked others may have the device`() {
+        var host = Self.fresh()
+        for input in [.request(.startScan), .opened, .received(Self.greeting), .request(.stopScan)] as [ProxyHost.Input] { _ = host.handle(input, at: Self.at(0)) }
+        #expect(host.nextDeadline == Self.at(10))
+        #expect(Self.requests(host.handle(.tick, at: Self.at(10))) == [87])
+        #expect(Self.requests(host.handle(.request(.startScan), at: Self.at(11))) == [66])
+    }
+
+    @Test func `a device that goes away answers everything that waits`() {
+        var host = Self.fresh()
+        for input in [.request(.startScan), .request(.connect(Self.peer, limit: .seconds(10)))] as [ProxyHost.Input] { _ = host.handle(input, at: Self.at(0)) }
+        let error = LinkError(.noAdapter, "it is gone", isTransient: true)
+        #expect(Self.events(host.handle(.ended("it is gone"), at: Self.at(1))) == [.connectFailed(error), .scanFailed(error)])
+        #expect(host.handle(.request(.startScan), at: Self.at(2)) == [.dial])
+    }
+
+    @Test func `goodbye is said once the device knows, or after a second`() {
+        var host = Self.connected()
+        #expect(Self.requests(host.handle(.leave, at: Self.at(1))) == [68, 5])
+        #expect(host.handle(.received(Self.says(6)), at: Self.at(1)) == [.hangUp, .left])
+        var silent = Self.connected()
+        _ = silent.handle(.leave, at: Self.at(1))
+        #expect(silent.handle(.tick, at: Self.at(2)) == [.hangUp, .left])
+        var untouched = Self.fresh()
+        #expect(untouched.handle(.leave, at: Self.at(0)) == [.left])
+    }
+
+    @Test func `frames cut at any byte say the same`() {
+        let talk = Self.greeting + Self.connection(true)
+        for cut in 0...talk.count {
+            var host = Self.fresh()
+            _ = host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0))
+            _ = host.handle(.opened, at: Self.at(0))
+            let effects = host.handle(.received(Array(talk[..<cut])), at: Self.at(0)) + host.handle(.received(Array(talk[cut...])), at: Self.at(0))
+            #expect(Self.requests(effects) == [9, 80, 66, 68], "cut at \(cut)")
+            #expect(Self.events(effects) == [.connected(Self.peer, mtu: 185)], "cut at \(cut)")
+        }
+    }
+
+    @Test(arguments: 0..<400 as Range<UInt64>)
+    func `nonsense ends in words`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var host = seed % 2 == 0 ? Self.connected() : Self.fresh()
+        if seed % 2 == 1 { for input in [.request(.startScan), .opened, .received(Self.greeting)] as [ProxyHost.Input] { _ = host.handle(input, at: Self.at(0)) } }
+        let types = [2, 4, 10, 67, 69, 71, 72, 74, 79, 81, 82, 83, 84, 88, 93, 500]
+        for turn in 0..<60 {
+            var bytes = (0..<Int.random(in: 0..<40, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            if Bool.random(using: &generator) {
+                let known = [Self.services, Self.connection(turn % 3 == 0), Self.about(79, 3) { $0.put(3, [1]) }, Self.greeting].randomElement(using: &generator) ?? []
+                bytes = known
+                if let place = bytes.indices.randomElement(using: &generator) { bytes[place] = UInt8.random(in: 0...255, using: &generator) }
+            } else {
+                bytes = ProxyFrames.plain(type: types.randomElement(using: &generator) ?? 2, bytes)
+            }
+            let effects = host.handle(.received(bytes), at: Self.at(turn))
+            #expect(effects.count < 1000)
+            if effects.contains(.hangUp) { return }
+            _ = host.handle(.request(.read(handle: UInt16(turn))), at: Self.at(turn))
+        }
+    }
+
+    @Test func `lengths that lie take no memory`() {
+        var frames = ProxyFrames(isSealed: false)
+        frames.append([0, 0xFF, 0xFF, 0xFF, 0x7F, 1])
+        #expect(frames.next() == .broken)
+        frames = ProxyFrames(isSealed: false)
+        frames.append([0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01])
+        #expect(frames.next() == .broken)
+        #expect(throws: ProtobufReader.Malformed.self) {
+            var reader = ProtobufReader([0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 1])
+            _ = try reader.next()
+        }
+    }
+}

@@ -1,0 +1,492 @@
+#!/usr/bin/env python3
+"""The gateway behind a Bluetooth proxy of ESPHome's. The proxy is made of aioesphomeapi's messages and encryption, keeps the rules of the devices' firmware, and has our bottle at
+its other end; aioesphomeapi's own client reads the bottle through it, so that the proxy is judged, too.
+
+usage: esphome_tests.py PRODUCTS [TEST…]      in a Python that has aioesphomeapi (hardware/esphome-tests)
+"""
+import asyncio
+import base64
+import concurrent.futures
+import json
+import os
+import pathlib
+import queue
+import sys
+import tempfile
+import threading
+import unittest
+
+from aioesphomeapi import APIClient, api_pb2 as api
+from aioesphomeapi.core import MESSAGE_TYPE_TO_PROTO
+from noise.connection import NoiseConnection
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "Tests" / "Foreign"))
+from att_central import Central, Refused  # noqa: E402
+
+CAPTURES = ROOT / "captures"
+LIMIT = 60
+ADDRESS = 0xA4C138010203
+KEY = base64.b64encode(bytes(range(32))).decode()
+NUMBERS = {message: number for number, message in MESSAGE_TYPE_TO_PROTO.items()}
+#: What today's devices say of themselves: they hear, connect, leave caching to the client, pair, forget, and hand on what they hear as it is.
+FLAGS = 0x3F
+
+
+class Air(Central):
+    """A connection to our bottle, whose values come by themselves."""
+
+    def __init__(self, path, heard, ended):
+        super().__init__(path)
+        self.socket.settimeout(None)
+        self.answers, self.heard, self.ended = queue.Queue(), heard, ended
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        while True:
+            try:
+                pdu = self.socket.recv(2048)
+            except OSError:
+                pdu = b""
+            if not pdu:
+                self.answers.put(None)
+                return self.ended()
+            if pdu[0] in (0x1B, 0x1D):
+                if pdu[0] == 0x1D:
+                    self.send([0x1E])
+                self.heard(int.from_bytes(pdu[1:3], "little"), pdu[3:])
+            else:
+                self.answers.put(pdu)
+
+    def receive(self):
+        pdu = self.answers.get(timeout=10)
+        if pdu is None:
+            raise ConnectionError("the bottle hung up")
+        return pdu
+
+
+def advertisement(name="WaterH-Boost-24oz"):
+    text = name.encode()
+    return bytes([2, 1, 6, 3, 3, 0xE5, 0xFF, len(text) + 1, 9]) + text
+
+
+class Client:
+    """Somebody at the proxy's API: its frames, in the clear or encrypted."""
+
+    def __init__(self, proxy, reader, writer):
+        self.proxy, self.reader, self.writer, self.noise, self.minor = proxy, reader, writer, None, 0
+
+    async def frame(self):
+        if await self.reader.readexactly(1) != b"\x01":
+            # So a device tells whoever speaks in the clear.
+            self.sealed(b"\x01Bad indicator byte")
+            raise ConnectionError
+        return await self.reader.readexactly(int.from_bytes(await self.reader.readexactly(2), "big"))
+
+    def sealed(self, body):
+        self.writer.write(b"\x01" + len(body).to_bytes(2, "big") + body)
+
+    async def agree(self):
+        await self.frame()
+        body = await self.frame()
+        self.sealed(b"\x01kitchen\0a4c138ffffff\0")
+        noise = NoiseConnection.from_name(b"Noise_NNpsk0_25519_ChaChaPoly_SHA256")
+        noise.set_as_responder()
+        noise.set_psks(base64.b64decode(KEY))
+        noise.set_prologue(b"NoiseAPIInit\0\0")
+        noise.start_handshake()
+        try:
+            noise.read_message(body[1:])
+        except Exception:
+            self.sealed(b"\x01Handshake MAC failure")
+            raise ConnectionError from None
+        self.sealed(b"\0" + bytes(noise.write_message()))
+        self.noise = noise
+
+    async def varint(self):
+        value, shift = 0, 0
+        while True:
+            byte = (await self.reader.readexactly(1))[0]
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    async def message(self):
+        if self.noise:
+            plain = bytes(self.noise.decrypt(await self.frame()))
+            return int.from_bytes(plain[:2], "big"), plain[4:]
+        if (await self.reader.readexactly(1))[0] != 0:
+            raise ConnectionError("somebody wants to encrypt")
+        length = await self.varint()
+        return await self.varint(), await self.reader.readexactly(length)
+
+    def say(self, message):
+        number, body = NUMBERS[type(message)], message.SerializeToString()
+        if self.writer.is_closing():
+            return
+        if self.noise:
+            self.sealed(bytes(self.noise.encrypt(number.to_bytes(2, "big") + len(body).to_bytes(2, "big") + body)))
+        else:
+            self.writer.write(b"\0" + encoded(len(body)) + encoded(number) + body)
+
+    async def run(self):
+        try:
+            if self.proxy.is_encrypted:
+                await self.agree()
+            while True:
+                number, body = await self.message()
+                kind = MESSAGE_TYPE_TO_PROTO.get(number)
+                if kind:
+                    await self.proxy.take(self, kind.FromString(body))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self.proxy.leave(self)
+            self.writer.close()
+
+
+def encoded(value):
+    out = b""
+    while value > 0x7F:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+class Proxy:
+    """The rules of ESPHome's bluetooth_proxy: answers of connections, and what is heard, go to the one who has subscribed; services are told once."""
+
+    def __init__(self, bottle, flags=FLAGS, is_encrypted=False, free=3, raw=True, cut_after=None):
+        self.bottle, self.flags, self.is_encrypted, self.free, self.raw, self.cut_after = bottle, flags, is_encrypted, free, raw, cut_after
+        self.subscriber, self.air, self.services, self.listening, self.tasks, self.clients = None, None, None, set(), set(), set()
+        self.worker = concurrent.futures.ThreadPoolExecutor(1)
+        self.values = 0
+        self.connects = 0
+
+    async def open(self, port=0):
+        self.loop = asyncio.get_running_loop()
+
+        async def serve(reader, writer):
+            client = Client(self, reader, writer)
+            self.clients.add(client)
+            await client.run()
+
+        self.server = await asyncio.start_server(serve, "127.0.0.1", port)
+        self.port = self.server.sockets[0].getsockname()[1]
+        return f"esphome:127.0.0.1:{self.port}"
+
+    def close(self):
+        self.server.close()
+        for client in list(self.clients):
+            client.writer.transport.abort()
+        self.hang_up()
+
+    def leave(self, client):
+        self.clients.discard(client)
+        if self.subscriber is client:
+            self.subscriber = None
+            self.hang_up()
+
+    def hang_up(self):
+        if self.air:
+            self.air.socket.shutdown(2)
+        self.air = None
+
+    def to_subscriber(self, message):
+        if self.subscriber:
+            self.subscriber.say(message)
+
+    async def advertise(self, client):
+        while self.subscriber is client:
+            if self.air is None and self.raw:
+                client.say(api.BluetoothLERawAdvertisementsResponse(advertisements=[
+                    api.BluetoothLERawAdvertisement(address=0xC0FFEE000001, rssi=-90, address_type=1, data=advertisement("Lamp")),
+                    api.BluetoothLERawAdvertisement(address=ADDRESS, rssi=-48, address_type=0, data=advertisement())]))
+            elif self.air is None:
+                client.say(api.BluetoothLEAdvertisementResponse(address=ADDRESS, name=b"WaterH-Boost-24oz", rssi=-48, service_uuids=["0xFFE5"]))
+            await asyncio.sleep(0.05)
+
+    def heard(self, handle, value):
+        def tell():
+            if handle in self.listening:
+                self.values += 1
+                if self.values == self.cut_after:
+                    for client in list(self.clients):
+                        client.writer.transport.abort()
+                    return
+                self.to_subscriber(api.BluetoothGATTNotifyDataResponse(address=ADDRESS, handle=handle, data=value))
+        self.loop.call_soon_threadsafe(tell)
+
+    def ended(self, air):
+        def tell():
+            if self.air is air:
+                self.air = None
+                self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=ADDRESS, connected=False, error=0x13))
+        self.loop.call_soon_threadsafe(tell)
+
+    async def work(self, body, *arguments):
+        return await self.loop.run_in_executor(self.worker, body, *arguments)
+
+    async def device(self, request):
+        if request.request_type == 1:
+            air, self.air = self.air, None
+            if air:
+                air.socket.shutdown(2)
+            return self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=request.address, connected=False))
+        if request.request_type == 6:
+            return self.to_subscriber(api.BluetoothDeviceClearCacheResponse(address=request.address, success=True))
+        assert request.request_type == 5 and request.has_address_type, request
+        if self.free == 0 or request.address != ADDRESS:
+            return self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=request.address, connected=False, error=0 if self.free == 0 else 0x3E))
+        self.connects += 1
+        self.listening, self.services = set(), "untold"
+        air = await self.work(lambda: Air(self.bottle, self.heard, lambda: self.ended(air)))
+        await self.work(air.exchange_mtu)
+        self.air = air
+        self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=ADDRESS, connected=True, mtu=air.mtu))
+
+    def uuid(self, client, text):
+        number = int(text, 16)
+        if len(text) == 4 and client.minor >= 12:
+            return {"short_uuid": number}
+        if len(text) == 4:
+            return {"uuid": [number << 32 | 0x1000, 0x800000805F9B34FB]}
+        return {"uuid": [number >> 64, number & (1 << 64) - 1]}
+
+    async def tell_services(self, client):
+        if self.services == "untold":
+            self.services = None
+            for service in await self.work(self.air.discover):
+                characteristics = [
+                    api.BluetoothGATTCharacteristic(
+                        **self.uuid(client, one["uuid"]), handle=one["handle"], properties=one["properties"],
+                        descriptors=[api.BluetoothGATTDescriptor(**self.uuid(client, name), handle=handle) for name, handle in one["descriptors"].items()])
+                    for one in service["characteristics"]]
+                client.say(api.BluetoothGATTGetServicesResponse(
+                    address=ADDRESS, services=[api.BluetoothGATTService(**self.uuid(client, service["uuid"]), handle=service["start"], characteristics=characteristics)]))
+        client.say(api.BluetoothGATTGetServicesDoneResponse(address=ADDRESS))
+
+    async def take(self, client, message):
+        match message:
+            case api.HelloRequest():
+                client.minor = message.api_version_minor
+                client.say(api.HelloResponse(api_version_major=1, api_version_minor=14, server_info="kitchen (esphome)", name="kitchen"))
+            case api.DeviceInfoRequest():
+                client.say(api.DeviceInfoResponse(name="kitchen", mac_address="A4:C1:38:FF:FF:FF", bluetooth_proxy_feature_flags=self.flags, esphome_version="2026.10.0"))
+            case api.PingRequest():
+                client.say(api.PingResponse())
+            case api.DisconnectRequest():
+                client.say(api.DisconnectResponse())
+                await client.writer.drain()
+                raise ConnectionError
+            case api.SubscribeBluetoothConnectionsFreeRequest():
+                client.say(api.BluetoothConnectionsFreeResponse(free=self.free, limit=3))
+            case api.SubscribeBluetoothLEAdvertisementsRequest():
+                if self.subscriber is None:
+                    self.subscriber = client
+                    self.tasks.add(asyncio.create_task(self.advertise(client)))
+            case api.UnsubscribeBluetoothLEAdvertisementsRequest():
+                if self.subscriber is client:
+                    self.subscriber = None
+                    self.hang_up()
+            case api.BluetoothDeviceRequest():
+                await self.device(message)
+            case _ if type(message).__name__.startswith("BluetoothGATT"):
+                await self.gatt(client, message)
+
+    async def gatt(self, client, message):
+        if self.air is None:
+            return client.say(api.BluetoothGATTErrorResponse(address=message.address, handle=getattr(message, "handle", 0), error=-1))
+        try:
+            match message:
+                case api.BluetoothGATTGetServicesRequest():
+                    await self.tell_services(client)
+                case api.BluetoothGATTReadRequest():
+                    client.say(api.BluetoothGATTReadResponse(address=ADDRESS, handle=message.handle, data=await self.work(self.air.read, message.handle)))
+                case api.BluetoothGATTWriteRequest():
+                    await self.work(self.air.write if message.response else self.air.command, message.handle, message.data)
+                    client.say(api.BluetoothGATTWriteResponse(address=ADDRESS, handle=message.handle))
+                case api.BluetoothGATTWriteDescriptorRequest():
+                    await self.work(self.air.write, message.handle, message.data)
+                    client.say(api.BluetoothGATTWriteResponse(address=ADDRESS, handle=message.handle))
+                case api.BluetoothGATTNotifyRequest():
+                    (self.listening.add if message.enable else self.listening.discard)(message.handle)
+                    client.say(api.BluetoothGATTNotifyResponse(address=ADDRESS, handle=message.handle))
+        except Refused as refused:
+            client.say(api.BluetoothGATTErrorResponse(address=ADDRESS, handle=message.handle, error=refused.code))
+        except ConnectionError:
+            pass
+
+
+class Proxies(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="waterh-esphome-")
+        self.addCleanup(self.folder.cleanup)
+        self.bottle = f"{self.folder.name}/b.sock"
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("WATERH_")} | {"XDG_RUNTIME_DIR": self.folder.name, "DBUS_SESSION_BUS_ADDRESS": ""}
+
+    async def emulator(self, *more):
+        process = await asyncio.create_subprocess_exec(
+            f"{PRODUCTS}/waterh-emulator", "run", "--link", f"unix:{self.bottle}", "--control", f"unix:{self.folder.name}/c.sock",
+            "--capture", str(CAPTURES / "boost_two-days.btsnoop"), *more,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=self.environment)
+
+        async def end():
+            process.terminate()
+            await asyncio.wait_for(process.wait(), LIMIT)
+
+        self.addAsyncCleanup(end)
+        line = await asyncio.wait_for(process.stdout.readline(), LIMIT)
+        self.assertTrue(line.startswith(b"ready"), line)
+
+    async def proxy(self, *emulator, **rules):
+        await self.emulator(*emulator)
+        made = Proxy(self.bottle, **rules)
+        link = await made.open()
+        self.addCleanup(made.close)
+        return made, link
+
+    async def server(self, greeting):
+        async def serve(reader, writer):
+            writer.write(greeting)
+            while await reader.read(4096):
+                pass
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        self.addCleanup(server.close)
+        return f"esphome:127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+    async def gateway(self, verb, link, code, *more, key=None):
+        process = await asyncio.create_subprocess_exec(
+            f"{PRODUCTS}/waterh-gateway", verb, "--link", link, *more, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            env=self.environment | ({"WATERH_ESPHOME_KEY": key} if key else {}))
+        output, errors = await asyncio.wait_for(process.communicate(), LIMIT)
+        self.assertEqual(process.returncode, code, (output + errors).decode())
+        return output.decode(), errors.decode()
+
+    async def poll(self, link, code=0, key=None):
+        output, errors = await self.gateway("poll", link, code, "--store", f"{self.folder.name}/t.sqlite", "--json", key=key)
+        return json.loads(output) if code == 0 else output + errors
+
+    async def test_a_poll_and_another(self):
+        proxy, link = await self.proxy()
+        first, again = await self.poll(link), await self.poll(link)
+        self.assertEqual((first["new"], first["acknowledged"], again["new"]), (40, 40, 0))
+        self.assertEqual(first["address"], "A4:C1:38:01:02:03")
+        self.assertEqual((proxy.connects, proxy.air, proxy.subscriber), (2, None, None))
+
+    async def test_encrypted(self):
+        _, link = await self.proxy(is_encrypted=True)
+        first, again = await self.poll(link, key=KEY), await self.poll(link, key=KEY)
+        self.assertEqual((first["new"], first["acknowledged"], again["new"]), (40, 40, 0))
+
+    async def test_older_advertisements(self):
+        _, link = await self.proxy(flags=0x1F, raw=False)
+        self.assertEqual((await self.poll(link))["new"], 40)
+
+    async def test_both_profiles_of_the_bottle(self):
+        for profile in ("draft", "retail"):
+            with self.subTest(profile):
+                await self.asyncSetUp()
+                _, link = await self.proxy("--profile", profile)
+                self.assertEqual((await self.poll(link))["new"], 40)
+
+    async def test_scan(self):
+        _, link = await self.proxy()
+        output, _ = await self.gateway("scan", link, 0, "--seconds", "1", "--json")
+        seen = [json.loads(line) for line in output.splitlines()]
+        self.assertEqual([one["address"] for one in seen], ["A4:C1:38:01:02:03"], output)
+
+    async def test_keys_that_do_not_fit(self):
+        _, encrypted = await self.proxy(is_encrypted=True)
+        plain = await Proxy(self.bottle).open()
+        other = base64.b64encode(bytes(32)).decode()
+        for link, key, words in ((encrypted, None, "is encrypted"), (encrypted, other, "key is not that of"), (plain, KEY, "may not be encrypted"), (encrypted, "short", "32 bytes in Base64")):
+            with self.subTest(words):
+                said = await self.poll(link, 5, key=key)
+                self.assertIn(words, said)
+                self.assertIn("WATERH_ESPHOME_KEY", said)
+
+    async def test_somebody_else_has_the_proxy(self):
+        proxy, link = await self.proxy()
+        other = APIClient("127.0.0.1", proxy.port, None)
+        await other.connect(login=True)
+        other.subscribe_bluetooth_le_raw_advertisements(lambda _: None)
+        await asyncio.wait_for(self.until(lambda: proxy.subscriber), LIMIT)
+        self.assertIn("one program at a time", await self.poll(link, 5))
+        await other.disconnect()
+        await asyncio.wait_for(self.until(lambda: not proxy.subscriber), LIMIT)
+        self.assertEqual((await self.poll(link))["new"], 40)
+
+    async def until(self, holds):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+    async def test_no_connection_is_free(self):
+        _, link = await self.proxy(free=0)
+        said = await self.poll(link, 5)
+        self.assertIn("all 3 connections", said)
+        self.assertIn("connection_slots", said)
+
+    async def test_a_proxy_that_goes_away_in_the_middle(self):
+        """Wherever it is cut, the poll begins anew, and each drink is there once."""
+        for cut in (1, 2, 3, 5, 8):
+            with self.subTest(cut=cut):
+                await self.asyncSetUp()
+                proxy, link = await self.proxy(cut_after=cut)
+                polled, again = await self.poll(link), await self.poll(link)
+                self.assertTrue(polled["recovery"], polled)
+                self.assertGreaterEqual(proxy.connects, 2)
+                self.assertEqual(polled["new"] + again["new"], 40)
+
+    async def test_what_is_no_proxy(self):
+        await self.emulator()
+        for flags, words in ((0, "no Bluetooth proxy"), (1, "does not connect"), (3, "older than ESPHome 2022.12")):
+            with self.subTest(words):
+                self.assertIn(words, await self.poll(await Proxy(self.bottle, flags=flags).open(), 5))
+
+    async def test_what_is_no_device(self):
+        self.assertIn("no ESPHome device's API", await self.poll(await self.server(b"220 mail\r\n"), 5))
+        self.assertIn("does not answer as an ESPHome device", await self.poll(await self.server(b""), 5))
+        self.assertIn("could not be reached", await self.poll("esphome:127.0.0.1:1", 5))
+
+    async def test_the_client_of_others_reads_our_bottle_there(self):
+        """So the proxy is as PyPI's client, which is Home Assistant's, wants one."""
+        for encrypted in (False, True):
+            with self.subTest(encrypted=encrypted):
+                await self.asyncSetUp()
+                proxy, _ = await self.proxy(is_encrypted=encrypted)
+                client = APIClient("127.0.0.1", proxy.port, None, noise_psk=KEY if encrypted else None)
+                await client.connect(login=True)
+                info = await client.device_info()
+                seen = asyncio.get_running_loop().create_future()
+
+                def heard(batch):
+                    for one in batch.advertisements:
+                        if one.address == ADDRESS and not seen.done():
+                            seen.set_result(one)
+
+                client.subscribe_bluetooth_le_raw_advertisements(heard)
+                await asyncio.wait_for(seen, LIMIT)
+                states = []
+                await client.bluetooth_device_connect(
+                    ADDRESS, lambda *state: states.append(state), feature_flags=info.bluetooth_proxy_feature_flags_compat(client.api_version), address_type=0, timeout=10)
+                services = await client.bluetooth_gatt_get_services(ADDRESS)
+                found = {one.uuid[4:8]: one for service in services.services for one in service.characteristics}
+                command, response = found["ffe9"], found["ffe4"]
+                answered = asyncio.get_running_loop().create_future()
+                await client.bluetooth_gatt_start_notify(ADDRESS, response.handle, lambda _, value: answered.done() or answered.set_result(bytes(value)))
+                descriptor = next(one for one in response.descriptors if one.uuid[4:8] == "2902")
+                await client.bluetooth_gatt_write_descriptor(ADDRESS, descriptor.handle, b"\1\0")
+                await client.bluetooth_gatt_write(ADDRESS, command.handle, bytes.fromhex("47540001ff"), False)
+                self.assertEqual((await asyncio.wait_for(answered, LIMIT))[:2], b"RP")
+                self.assertEqual(states[0][0], True)
+                await client.bluetooth_device_disconnect(ADDRESS)
+                await client.disconnect()
+
+
+if __name__ == "__main__":
+    PRODUCTS = sys.argv.pop(1)
+    unittest.main(verbosity=2)
