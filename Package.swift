@@ -109,7 +109,7 @@ let package = Package(
         // Bad days as files: read, and played with the store.
         target(
             "ScenarioFiles",
-            ["Scenarios", "CommandStore", "CommandKit", "Emulation", "Replay", "Store", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
+            ["Scenarios", "CommandStore", "CommandKit", "Emulation", "Gateway", "Replay", "Store", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
 
         // An address of a web server, its limits, and how it stops.
         target("HTTPListening", [hummingbird, hummingbirdCore, nio, nioHTTP, logging]),

@@ -26,6 +26,11 @@ public struct PlayedScenario: Sendable {
         seconds = (ContinuousClock.now - begun) / .seconds(1)
     }
 
+    /// As it came out elsewhere.
+    init(_ title: String, _ judged: (ScenarioOutcome, [BrokenPromise]), story: [(at: Duration, line: String)], seconds: Double) {
+        (self.title, outcome, violations, self.story, self.seconds) = (title, judged.0, judged.1, story, seconds)
+    }
+
     /// For a person: whether it holds, what came of it, and the story where it is wanted or something broke.
     public func lines(file: String, tellsStory: Bool) -> [String] {
         var lines = ["\(violations.isEmpty ? "holds" : "BROKEN")  \(title) (\(file))"]

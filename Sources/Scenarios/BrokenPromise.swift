@@ -5,6 +5,9 @@ public struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
     /// What did not hold, and what was seen.
     public var sentence: String
 
+    /// What was found.
+    public init(code: Code, sentence: String) { (self.code, self.sentence) = (code, sentence) }
+
     /// Which promise it was.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The run itself did not come to an end.

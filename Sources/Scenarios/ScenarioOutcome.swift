@@ -24,4 +24,7 @@ public struct ScenarioOutcome: Hashable, Sendable {
     public var failedPolls = 0
     /// What was told: kinds of failures and codes of warnings, in order.
     public var told: [String] = []
+
+    /// Of a day on which nothing happened.
+    public init() {}
 }

@@ -1,6 +1,10 @@
 import ArgumentParser
+import Bluetooth
 import CommandKit
+import CommandStore
+import Emulation
 import Foundation
+import Links
 import ScenarioFiles
 import Scenarios
 
@@ -10,13 +14,16 @@ struct ScenarioCommand: ParsableCommand {
         subcommands: [RunScenario.self, ListScenarios.self, ScenarioFromCapture.self])
 }
 
-struct RunScenario: ParsableCommand {
+struct RunScenario: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Play each scenario, and say whether all that it promises holds.",
         discussion: """
             The bottle, its link and its clock are simulated; the engine and the store are those of the service. Nothing is left behind.
             Of a folder its files *.toml are played. Exit code 1 when a promise breaks, 4 when a file cannot be read.
+
+            With --link they are played for real: by the gateway over that link, with the emulator at its other end, to whose control socket
+            is told what its owner does. Steps come one after the other, a second apart; what only a simulated world can do is refused.
             """)
 
     @Argument(help: ArgumentHelp("Scenarios, or folders of them.", valueName: "file"))
@@ -31,14 +38,23 @@ struct RunScenario: ParsableCommand {
     @Option(help: ArgumentHelp("Write the result as JUnit's XML, too: a test case for each scenario.", valueName: "file"))
     var junit: String?
 
-    func run() throws {
+    @Option(help: ArgumentHelp("Play for real, over this link.", valueName: "link"))
+    var link: String?
+
+    @Option(help: ArgumentHelp("With --link: the emulator's control socket, unix:PATH.", valueName: "control"))
+    var control: String?
+
+    @Option(help: ArgumentHelp("With --link: seconds between steps of different times.", valueName: "seconds"))
+    var pause = 1.0
+
+    func run() async throws {
         let found = try ScenarioCatalogue.files(files)
         let place = try junit.map { try OutputFile($0, mode: 0o666, sparing: found) }
         // All are read before the first is played.
         let scenarios = try found.map { ($0, try ScenarioFile(path: $0).scenario) }
         var report = TestReport(suite: "waterh-gateway scenario run")
         for (file, scenario) in scenarios {
-            let played = try PlayedScenario(scenario)
+            let played = try await play(scenario)
             report.cases.append(.init(name: scenario.title, seconds: played.seconds, failures: played.violations.map(\.sentence)))
             if json {
                 TextOutput.standard.line(played.json(file: file))
@@ -53,6 +69,30 @@ struct RunScenario: ParsableCommand {
         let broken = report.cases.count { !$0.failures.isEmpty }
         if !json { TextOutput.standard.line("\(scenarios.count) played, \(broken == 0 ? "all hold" : "\(broken) broken")") }
         if broken > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
+    }
+
+    private func play(_ scenario: Scenario) async throws -> PlayedScenario {
+        guard let link else {
+            guard control == nil else { throw CommandFailure(.wrongUse, "--control is for scenarios that are played for real.", advice: "Name the link, too: --link LINK.") }
+            return try PlayedScenario(scenario)
+        }
+        guard let text = control, case .unix(let socket)? = try? LinkName(text) else {
+            throw CommandFailure(.wrongUse, "To play for real somebody has to tell the bottle what its owner does.", advice: "Name the emulator's control socket: --control unix:PATH.")
+        }
+        guard (0...3600).contains(pause) else { throw CommandFailure(.wrongUse, "--pause takes 0 to 3600 seconds.") }
+        let name: LinkName
+        do { name = try LinkName(link) } catch { throw CommandFailure(.wrongUse, "\(error).") }
+        if case .capture = name { throw CommandFailure(.wrongUse, "A recording has no owner who drinks.", advice: "Name a link with an emulator at its other end.") }
+        do {
+            let live = try LiveScenario(scenario, control: socket, pause: .seconds(pause)) { faults in
+                try LinkFactory.central(name, runtimeFolder: Paths.runtime, proxyKey: Configuration.proxyKey(), instruments: LinkInstruments(faults: faults, seed: scenario.seed))
+            }
+            return try await live.play()
+        } catch let error as LiveScenario.Unplayable {
+            throw CommandFailure(.failed, sentence("\(error)"), advice: "Without --link it is played on simulated time.")
+        } catch let error as ControlSocket.Failure {
+            throw CommandFailure(.noLink, sentence("\(error)"), advice: "Start the emulator with --control \(text).")
+        }
     }
 }
 
