@@ -63,6 +63,8 @@ import Testing
 
         let names = try FileManager.default.contentsOfDirectory(atPath: served.folder.path)
         let socket = ServiceSocket(path: served.folder.file(try #require(names.first { $0.hasPrefix("waterh-") && $0.hasSuffix(".sock") })))
+        // Which is on the same day at any time: at four in the morning a day begins that began at midnight here.
+        try await served.tracker("settings set day.boundaryHour \(Calendar.current.component(.hour, from: Date()) == 4 ? 0 : 4)")
         let anHourAgo = (Date() - 3600).ISO8601Format()
         for _ in 0..<2 { _ = try socket.post("/api/v1/agent/tray", ["action": "100", "key": "a tap", "at": .string(anHourAgo)]) }
         // What was changed after somebody asked to take something back is not what they meant.

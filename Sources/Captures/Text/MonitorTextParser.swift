@@ -76,14 +76,19 @@ struct MonitorTextParser: FormatParser {
         while let (line, next, _) = TextLine.next(head, from: at, isLast: isLast) {
             if TextHead.isBinary(head, at..<next) { return .notMine }
             if head.has("Bluetooth monitor ver ", at: line.at), line.end - line.at < 40 { return .mine }
-            if let first = Head(line.at..<line.end, head), first.time != nil {
+            let first = Head(line.at..<line.end, head)
+            if let first, first.time != nil {
                 switch first.kind {
                 case .acl, .event: return .mine
                 case .other: break
                 }
             }
             var rest = line
-            if !rest.rest(head).isEmpty { before += 1 }
+            if !rest.rest(head).isEmpty {
+                // What begins as another kind of text is that: whoever still writes it is not to be waited for.
+                if before == 0, first == nil, [HexTextParser.sniff(head, isLast: isLast), NRFConnectParser.sniff(head, isLast: isLast)].contains(.mine) { return .notMine }
+                before += 1
+            }
             if before == 40 { return .notMine }
             at = next
         }
