@@ -25,6 +25,8 @@ export default [
   [/^It must be an address and a port, such as (\S+)\.$/, 'Es müssen eine Adresse und ein Port sein, etwa $1.'],
   [/^It must be an address that begins with (\S+) or (\S+), without user and password(?: \((\S+) and (\S+) hold them\))?, or unset\.$/, (_, eine, andere, name, wort) =>
     `Es muss eine Adresse sein, die mit ${eine} oder ${andere} beginnt, ohne Benutzer und Passwort${name ? ` (dafür sind ${name} und ${wort})` : ''}, oder nicht gesetzt.`],
+  [/^It must be the address of a topic, such as https:\/\/ntfy\.example\/my-water: .*; or unset\.$/, 'Es muss die Adresse eines Themas sein, etwa https://ntfy.example/mein-wasser: mit http:// oder https://, ohne Benutzer und Kennwort, und hinter dem letzten / ein Thema aus 1 bis 64 Buchstaben, Ziffern, - und _; oder nicht gesetzt.'],
+  [/^It must be the address of a server that begins with http:\/\/ or https:\/\/, without user and password, without \? and #, or unset\.$/, 'Es muss die Adresse eines Servers sein, die mit http:// oder https:// beginnt, ohne Benutzer und Kennwort, ohne ? und #, oder nicht gesetzt.'],
   [/^It must be mailto: with an address, or an address that begins with https:\/\/, or unset\.$/, 'Es muss mailto: mit einer Adresse sein, oder eine Adresse, die mit https:// beginnt, oder nicht gesetzt.'],
   [/^It must be a topic of 1 to 64 printable characters without \+, # and without \/ at its ends\.$/, 'Es muss ein Thema von 1 bis 64 druckbaren Zeichen sein, ohne + und # und ohne / am Anfang oder Ende.'],
   [/^It belongs to a person's day or to the service: one bottle cannot have its own\.$/, 'Es gehört zum Tag einer Person oder zum Dienst: eine Flasche kann kein eigenes haben.'],
