@@ -62,7 +62,8 @@ async function openPage({ isFirst = false } = {}) {
     toast(t.pageMissing, { isProblem: true, action: t.again, onaction: () => openPage() });
     throw error;
   }
-  if (mine !== turn) return;
+  // Whose first visit it is, is asked just now: what comes of that opens a page. Today's would say for a moment how far behind a goal they are that nobody has set.
+  if (mine !== turn || (isAsking && path === '/')) return;
   leave?.();
   const root = h('div', { class: `page page-${page.name}` });
   main.replaceChildren(root);
