@@ -2,7 +2,7 @@
 import { h, icon, setText, show } from './dom.js';
 import { clock } from './format.js';
 import { home, mount, pathOf as bare } from './home.js';
-import { live, on, start, welcoming } from './live.js';
+import { ask, live, on, start, welcoming } from './live.js';
 import { notices } from './notices.js';
 import { people, scopeHere } from './people.js';
 import { watchQueue } from './queue.js';
@@ -126,8 +126,9 @@ on('state', ({ service }) => {
   const isShown = service?.waterlineShown !== false;
   show(links.get('/waterline'), isShown);
   if (!isShown && pathOf() === '/waterline') go('/');
-  // The first visit, once: whoever skips it is not asked again on this page.
-  if (service?.setupDone === false && !live.isFromMemory && !isWelcomed && pathOf() === '/') {
+  const isFirst = service?.setupDone === false && !isWelcomed && pathOf() === '/';
+  if (isFirst && !live.isFromMemory) {
+    // The first visit, once: whoever skips it is not asked again on this page.
     // Not even for a moment how far behind a goal they are that nobody has set.
     main.replaceChildren();
     isAsking = true;
@@ -136,10 +137,23 @@ on('state', ({ service }) => {
       if (['control', 'admin'].includes(scope) && pathOf() === '/') go('/welcome');
       else openPage();
     });
+  } else if (isFirst && !isAsking) {
+    // This device remembers that nobody had begun. Whether that is still so, the service says; while it is away, what is remembered is all there is.
+    isAsking = true;
+    ask().then(() => { if (live.isFromMemory) showDay(); });
+  } else if (isAsking && !isWelcomed && service && !live.isFromMemory) {
+    showDay();
   }
-  if (service) isWelcomed = true;
+  if (service && !live.isFromMemory) isWelcomed = true;
   showWelcome();
 });
+
+/** Nothing is asked any more. */
+function showDay() {
+  isAsking = false;
+  showWelcome();
+  if (pathOf() === '/') openPage({ isFirst: true });
+}
 
 addEventListener('waterh-unpaired', () => { if (location.pathname !== '/pair') location.assign(`/pair?to=${encodeURIComponent(location.pathname)}`); });
 addEventListener('waterh-refused', (event) => toast(event.detail, { isProblem: true, seconds: 10 }));

@@ -42,14 +42,18 @@ class Notices(PageCase):
         self.until(lambda: (self.text(".amount") or "").startswith("20 ml"), "the state")
         self.assertEqual(self.script("return shown"), [])
 
-    def test_nobody_is_told_that_they_are_behind_before_the_welcome(self):
-        tracker("purge", "--yes")
-        self.hour(14)
+    def watch_for_behind(self):
+        """`said` has all that a page showed of being behind, from its first moment on."""
         self.before_each_page("""
             window.said = [];
             addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
               for (const each of document.querySelectorAll('.behind, .headline')) if (each.checkVisibility() && each.textContent) said.push(each.textContent);
             }).observe(document.body, {childList: true, subtree: true, characterData: true}));""")
+
+    def test_nobody_is_told_that_they_are_behind_before_the_welcome(self):
+        tracker("purge", "--yes")
+        self.hour(14)
+        self.watch_for_behind()
         self.show(ready=".page-welcome")
         # A state that comes later brings none either.
         tracker("log", 10)
@@ -58,6 +62,32 @@ class Notices(PageCase):
         self.assertEqual(tracker("status")["remindersSent"], 0)
         self.button("Skip")
         self.wait(REMINDER)
+
+    def leave_the_first_visit(self):
+        tracker("purge", "--yes")
+        self.hour(14)
+        self.show(ready=".page-welcome")
+        self.until(lambda: self.script("return JSON.parse(localStorage.getItem('waterh.state'))?.state.service.setupDone === false"), "nothing is remembered")
+
+    def test_who_left_the_first_visit_is_asked_when_the_page_is_opened_again(self):
+        """An adversary's finding: what the browser remembered of it was taken for having asked, and Today said how far behind they were."""
+        self.leave_the_first_visit()
+        self.watch_for_behind()
+        self.show(ready=".page-welcome")
+        self.assertEqual(self.script("return [shown, said]"), [[], []])
+        self.button("Skip")
+        self.wait(".vessel")
+        # Asked once.
+        self.show(ready=".vessel")
+        self.assertFalse(self.all(".page-welcome"))
+
+    def test_while_nobody_answers_what_is_remembered_is_shown_also_of_a_first_visit(self):
+        self.leave_the_first_visit()
+        self.before_each_page("""
+            const real = fetch;
+            window.fetch = async (path, options) => { if (String(path).includes('/api/v1/')) throw new TypeError('away'); return real(path, options); };
+            window.EventSource = class extends EventTarget { close() {} };""")
+        self.show(ready=".vessel")
 
     def test_its_action_logs_one_cup(self):
         tracker("settings", "set", "hydration.cupMl", 330)
