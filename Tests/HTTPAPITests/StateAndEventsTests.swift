@@ -95,6 +95,30 @@ import TrackerDesk
         }
     }
 
+    /// An adversary's finding: whose business sessions are not got the same state again, and another tag, at the moment of each drink of one.
+    @Test func notEvenWhenSomethingHappensInASessionIsToldBeyondThisMachine() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let away = try house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 }
+            let (near, far) = (try EventStream(house), try EventStream(house, headers: away))
+            _ = try await near.events { $0.kind == "state" }
+            // Also the look with which following begins.
+            _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: house.page)
+            for stream in [near, far] { _ = try await stream.events { $0.json["dailyTotalMl"] as? Int == 100 } }
+            far.forget()
+            let before = try await house.ask("GET", "/api/v1/state", headers: away)
+            for path in ["session", "session/drink", "session/drink"] {
+                near.forget()
+                #expect(try await house.ask("POST", "/api/v1/\(path)", "{}", headers: house.page).status < 300)
+                _ = try await near.events { $0.kind == "session" }
+            }
+            let after = try await house.ask("GET", "/api/v1/state", headers: away.merging(["If-None-Match": before.headers["etag"] ?? ""]) { $1 })
+            #expect(after.status == 304, "\(after.body)")
+            _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page)
+            let told = try await far.events { $0.json["dailyTotalMl"] as? Int == 350 }
+            #expect(told.count == 1, "\(told)")
+        }
+    }
+
     @Test func aClientThatNeverReadsIsHungUpAndTheOthersGoOn() async throws {
         try await ServedHousehold.serve { house async throws in
             let lazy = try RawHTTP(port: house.port)

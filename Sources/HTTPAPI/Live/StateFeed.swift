@@ -20,6 +20,8 @@ actor StateFeed {
         struct Shared: Sendable {
             var bytes: ByteBuffer
             var frame: ByteBuffer
+            /// As the whole's, of what such a caller sees: not even that something happened in a session is their business.
+            var tag: String
         }
     }
 
@@ -87,11 +89,13 @@ actor StateFeed {
     private var waitingLook: Task<Text, any Error>?
     private var lastLook: Task<Text, any Error>?
     private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
-    private var told: (snapshot: TrackerSnapshot, status: ServiceStatus?, tag: String)?
+    private var told: Said?
+    /// The same for who may not see Waterline.
+    private var toldShared: Said?
     /// What those who watch were told last.
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var toldSession: ByteBuffer?
-    private var tags: UInt64 = 0
+    private var tags: (all: UInt64, shared: UInt64) = (0, 0)
     /// Milliseconds since 1970, of a clock that may be anywhere.
     private let born = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
@@ -127,13 +131,13 @@ actor StateFeed {
         let second = desk.context.now.wholeSeconds
         if let known, known.mark == mark, known.second == second, known.status == status { return known.text }
         let snapshot = try desk.state()
-        let isNews = told.map { !$0.snapshot.says(theSameAs: snapshot) || $0.status != status } ?? true
-        if isNews { tags += 1 }
-        let tag = "W/\"\(born)-\(tags)\""
-        let text = try Text(snapshot, status, tag: tag)
+        let (all, shared) = (Said(snapshot: snapshot, status: status), Said(snapshot: snapshot.withoutWaterline, status: status))
+        let isNews = (all: !all.says(theSameAs: told), shared: !shared.says(theSameAs: toldShared))
+        // A tag stands for what was said under it.
+        if isNews.all { (told, tags.all) = (all, tags.all + 1) }
+        if isNews.shared { (toldShared, tags.shared) = (shared, tags.shared + 1) }
+        let text = Text(all, tag: "W/\"\(born)-\(tags.all)\"", shared: shared, tag: "W/\"\(born)-s\(tags.shared)\"")
         known = (mark, second, status, text)
-        // The tag stands for what was said under it.
-        if isNews { told = (snapshot, status, tag) }
         return text
     }
 
@@ -297,13 +301,23 @@ actor StateFeed {
     private func session() throws -> ByteBuffer? { try desk().sessionIfAny().map(Wire.json) }
 }
 
+extension StateFeed {
+    /// What a state says.
+    fileprivate struct Said {
+        var snapshot: TrackerSnapshot
+        var status: ServiceStatus?
+
+        func says(theSameAs other: Said?) -> Bool { other.map { $0.snapshot.says(theSameAs: snapshot) && $0.status == status } ?? false }
+    }
+}
+
 extension StateFeed.Text {
-    init(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?, tag: String) throws {
+    fileprivate init(_ all: StateFeed.Said, tag: String, shared: StateFeed.Said, tag sharedTag: String) {
         self.tag = tag
-        bytes = Wire.json(Whole(snapshot: snapshot, service: status, waterlineShown: true))
+        bytes = Wire.json(Whole(snapshot: all.snapshot, service: all.status, waterlineShown: true))
         frame = EventFrame.bytes("state", bytes)
-        let sharedBytes = Wire.json(Whole(snapshot: snapshot.withoutWaterline, service: status, waterlineShown: false))
-        shared = Shared(bytes: sharedBytes, frame: EventFrame.bytes("state", sharedBytes))
+        let sharedBytes = Wire.json(Whole(snapshot: shared.snapshot, service: shared.status, waterlineShown: false))
+        self.shared = Shared(bytes: sharedBytes, frame: EventFrame.bytes("state", sharedBytes), tag: sharedTag)
     }
 
     /// The state with what the service adds to it.
@@ -327,6 +341,8 @@ extension StateFeed.Text {
     }
 
     func bytes(withWaterline: Bool) -> ByteBuffer { withWaterline ? bytes : shared.bytes }
+
+    func tag(withWaterline: Bool) -> String { withWaterline ? tag : shared.tag }
 
     func frame(withWaterline: Bool) -> ByteBuffer { withWaterline ? frame : shared.frame }
 

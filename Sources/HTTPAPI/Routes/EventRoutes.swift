@@ -33,15 +33,22 @@ enum EventRoutes {
                     try await writer.write(EventFrame.retry)
                     // A client that hangs up is noticed at once, and not when a write fails: nobody looks any more.
                     try await request.body.consumeWithInboundCloseHandler { _ in
-                        var said = ByteBuffer()
+                        var (said, saidTag) = (ByteBuffer(), "")
                         for await event in events {
                             // Who is let in no more hears nothing more.
                             guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
-                            let frame = frame(event, parts, seesWaterline())
+                            let sees = seesWaterline()
+                            if case .state(let text, let id) = event {
+                                let tag = text.tag(withWaterline: sees)
+                                // That something happened in a session is as private as what it was.
+                                guard sees || id != nil || tag != saidTag else { continue }
+                                saidTag = tag
+                            }
+                            let frame = frame(event, parts, sees)
                             guard frame.readableBytes > 0 else { continue }
                             // Of a state that says something else the part that is wanted may say the same.
                             if let wanted = parts.state, case .state(let text, _) = event {
-                                let picked = text.picked(wanted, withWaterline: seesWaterline())
+                                let picked = text.picked(wanted, withWaterline: sees)
                                 guard picked != said else { continue }
                                 said = picked
                             }

@@ -8,10 +8,12 @@ enum StateRoutes {
             try ask.allowQuery([])
             if !ask.visit.isOfOtherPage { await ask.person.service?.look(.once) }
             let text = try await ask.person.feed.current()
-            if let known = ask.request.headers[.ifNoneMatch], matches(known, text.tag) {
-                return Answer(status: .notModified, type: "", bytes: .init(), headers: [.eTag: text.tag, .cacheControl: "no-cache"])
+            let seesWaterline = ask.seesWaterline
+            let tag = text.tag(withWaterline: seesWaterline)
+            if let known = ask.request.headers[.ifNoneMatch], matches(known, tag) {
+                return Answer(status: .notModified, type: "", bytes: .init(), headers: [.eTag: tag, .cacheControl: "no-cache"])
             }
-            return Answer(type: "application/json", bytes: text.bytes(withWaterline: ask.seesWaterline), headers: [.eTag: text.tag, .cacheControl: "no-cache"])
+            return Answer(type: "application/json", bytes: text.bytes(withWaterline: seesWaterline), headers: [.eTag: tag, .cacheControl: "no-cache"])
         }
         table.get("why") { ask in
             try ask.allowQuery(["at"])
