@@ -2,6 +2,7 @@ import HTTPListening
 import HTTPTypes
 import Hummingbird
 import Logging
+import TrackerCore
 
 /// The web server of the service: the API, the stream of events, and the pages.
 public struct HTTPServer: Sendable {
@@ -23,11 +24,13 @@ public struct HTTPServer: Sendable {
     /// - Parameters:
     ///   - names: by which this machine may be called, beside its addresses.
     ///   - isBehindProxy: whether a program of this machine hands on what comes from elsewhere: then nobody is believed to sit here.
+    ///   - passing: time as it passes, whatever the machine's clock says, from some moment on; `nil`: as this process sees it.
     ///   - addresses: where other machines find the page, as URLs; empty where only this one does.
     ///   - metrics: what the program has to tell of these people in Prometheus' format, beside what the server knows.
     public init(
-        _ household: Household, names: @escaping @Sendable () -> [String], isBehindProxy: @escaping @Sendable () -> Bool = { false }, log: Logger, random: @escaping @Sendable () -> UInt32,
-        addresses: @escaping @Sendable () -> [String] = { [] }, metrics: @escaping @Sendable (_ people: [String]) async -> String = { _ in "" }
+        _ household: Household, names: @escaping @Sendable () -> [String], isBehindProxy: @escaping @Sendable () -> Bool = { false }, log: Logger,
+        random: @escaping @Sendable () -> UInt32, passing: (@Sendable () -> Instant)? = nil, addresses: @escaping @Sendable () -> [String] = { [] },
+        metrics: @escaping @Sendable (_ people: [String]) async -> String = { _ in "" }
     ) {
         self.household = household
         self.names = names
@@ -35,7 +38,7 @@ public struct HTTPServer: Sendable {
         self.log = log
         self.metrics = metrics
         self.addresses = addresses
-        pairing = PairingDesk(random: random)
+        pairing = PairingDesk(random: random, passing: passing)
     }
 
     /// Serves until the task is cancelled.

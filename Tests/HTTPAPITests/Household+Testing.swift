@@ -18,9 +18,11 @@ struct ServedHousehold {
     /// - Parameters:
     ///   - store: where the day is kept; in memory where none is given.
     ///   - others: who else lives here, after Anna.
+    ///   - now: the machine's clock.
+    ///   - passing: time as it passes, by which pairing codes are good.
     static func serve(
         _ store: TrackerStore? = nil, others: [(name: String, store: TrackerStore)] = [], service: ServiceDoor? = nil, sharesWaterline: Bool = false, names: [String] = [], isBehindProxy: Bool = false,
-        now: @escaping @Sendable () -> Instant = { noon }, _ body: (ServedHousehold) async throws -> Void
+        now: @escaping @Sendable () -> Instant = { noon }, passing: @escaping @Sendable () -> Instant = { noon }, _ body: (ServedHousehold) async throws -> Void
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
         let people = Household(([("anna", store)] + others).map { name, store in
@@ -32,7 +34,7 @@ struct ServedHousehold {
         screen.show(to: people.people[0])
         var log = Logger(label: "test")
         log.logLevel = .critical
-        let server = HTTPServer(people, names: { names }, isBehindProxy: { isBehindProxy }, log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { ["http://192.0.2.1:8077/"] })
+        let server = HTTPServer(people, names: { names }, isBehindProxy: { isBehindProxy }, log: log, random: { UInt32.random(in: 0...UInt32.max) }, passing: passing, addresses: { ["http://192.0.2.1:8077/"] })
         let (ready, tell) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
             try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { tell.yield($0 ?? 0) }

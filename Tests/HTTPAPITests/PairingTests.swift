@@ -1,5 +1,6 @@
 import Foundation
 @testable import HTTPAPI
+import Synchronization
 import Testing
 import TrackerCore
 
@@ -95,6 +96,27 @@ import TrackerCore
                 let refused = try await house.ask("POST", "/api/v1/pair", body, headers: other.merging(["X-Forwarded-For": "198.51.100.\(other.count)"]) { $1 })
                 #expect(refused.status == 403 && refused.code == "codeUsed", "\(refused.body)")
             }
+        }
+    }
+
+    /// An adversary's finding: a machine whose clock was put right meanwhile did not know the code any more, and one whose clock was put back knew it for longer.
+    @Test(arguments: [86_400, -86_400, 290] as [Double]) func fiveMinutesPassWhateverTheClockSays(lead: Double) async throws {
+        let clock = Mutex<Double>(0)
+        let passed = Mutex<Double>(0)
+        let noon = ServedHousehold.noon
+        try await ServedHousehold.serve(
+            now: { noon.advanced(seconds: clock.withLock { $0 }) }, passing: { noon.advanced(seconds: passed.withLock { $0 }) }
+        ) { house async throws in
+            var codes: [String] = []
+            for _ in 0..<2 { codes.append(try #require(try await house.ask("POST", "/api/v1/pairings", "{}", headers: house.page).json["code"] as? String)) }
+            func isLetIn(_ code: String, _ from: String) async throws -> Bool {
+                try await house.ask("POST", "/api/v1/pair", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]).status == 200
+            }
+            clock.withLock { $0 = lead }
+            passed.withLock { $0 = 299 }
+            #expect(try await isLetIn(codes[0], "203.0.113.9"))
+            passed.withLock { $0 = 300 }
+            #expect(try await !isLetIn(codes[1], "203.0.113.10"))
         }
     }
 

@@ -26,11 +26,11 @@ enum AccountRoutes {
             guard word == "purge" else { throw HTTPProblem.wrong("confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.") }
             return .json(try await desk.purge())
         }
-        table.write(.post, "pairings", needs: .admin, way: .secret) { ask, desk, fields in
+        table.write(.post, "pairings", needs: .admin, way: .secret) { ask, _, fields in
             let grant = PairingCodes.Grant(
                 scope: try fields.scope("scope") ?? .control, label: String((try fields.text("label") ?? "browser").prefix(64)), person: ask.person.name)
             try fields.finish()
-            let code = await pairing.issue(grant, at: desk.now)
+            let code = await pairing.issue(grant)
             return .json(Pairing(code: code, seconds: Int(PairingCodes.lifetime), scope: grant.scope.rawValue, urls: addresses()), status: .created)
         }
         table.open(.post, "pair") { request, visit in try await letIn(request, visit, household, pairing) }
@@ -60,9 +60,7 @@ enum AccountRoutes {
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
         let key = try Once.key(of: request)
-        // Any clock will do: it is this machine's.
-        let now = try household.people.lazy.compactMap { try? $0.desk().now }.first ?? first.desk().now
-        let (verdict, token) = try await pairing.redeem(code, key: key, from: visit.peer, at: now) { grant, instead in
+        let (verdict, token) = try await pairing.redeem(code, key: key, from: visit.peer) { grant, instead in
             guard let desk = try household.person(grant.person)?.desk() else { return nil }
             let made = try desk.makeToken(label: grant.label, scope: grant.scope)
             // Somebody may have taken it back meanwhile.
