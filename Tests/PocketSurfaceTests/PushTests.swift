@@ -20,6 +20,8 @@ import TrackerDesk
 
         final class Collected: Sendable {
             let all = Mutex<[PocketOutlet.Word]>([])
+            /// So far ahead the machine's clock is, seconds.
+            let lead = Mutex<Double>(0)
             var said: [PocketOutlet.Word] { all.withLock { $0 } }
         }
 
@@ -29,7 +31,7 @@ import TrackerDesk
             (self.store, self.words) = (store, words)
             sink = PushSink(
                 .init(
-                    desk: { PushTests.desk(store) }, person: person, sharesWaterline: { shares }, say: { word in words.all.withLock { $0.append(word) } }, chance: { 0 },
+                    desk: { PushTests.desk(store, words.lead.withLock { $0 }) }, person: person, sharesWaterline: { shares }, say: { word in words.all.withLock { $0.append(word) } }, chance: { 0 },
                     limit: .seconds(2)))
         }
 
@@ -53,8 +55,8 @@ import TrackerDesk
         func says(_ fits: @Sendable (PocketOutlet.Word) -> Bool) async -> Bool { await event { words.said.contains(where: fits) ? true : nil } == true }
     }
 
-    static func desk(_ store: TrackerStore) -> TrackerDesk {
-        let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    static func desk(_ store: TrackerStore, _ lead: Double = 0) -> TrackerDesk {
+        let now = Instant(milliseconds: Int64((Date().timeIntervalSince1970 + lead) * 1000))
         return TrackerDesk(store, WriteContext(now: now, zone: .utc, source: "push", makeID: { UUID().uuidString.lowercased() }))
     }
 
@@ -137,6 +139,23 @@ import TrackerDesk
         #expect(await rig.says { $0 == .goesOn })
         #expect(await rig.tells(notice(1)))
         #expect(try await well.seen().count == 1)
+        await rig.stop()
+    }
+
+    /// An adversary's finding: of what waited while the clock was put right, a phone that was off got nothing, or still after years.
+    @Test(arguments: [86_400, -86_400] as [Double]) func whatIsLeftOfItSaysNoClock(lead: Double) async throws {
+        let (peer, browser) = (try await WebPeer(), try PushBrowser())
+        try await peer.rule(#"{"status": 503}"#)
+        let rig = try Rig()
+        try rig.add(browser, at: peer)
+        rig.start()
+        #expect(await rig.sink.deliver(notice(1)) == false)
+        #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("503") } else { false } })
+        rig.words.lead.withLock { $0 = lead }
+        try await peer.rule("{}")
+        #expect(await rig.says { $0 == .goesOn })
+        let left = try #require(try await peer.seen().last?.headers["ttl"].flatMap { Int($0) })
+        #expect((800...900).contains(left), "\(left)")
         await rig.stop()
     }
 

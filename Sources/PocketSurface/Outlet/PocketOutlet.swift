@@ -216,7 +216,8 @@ public actor PocketOutlet {
 
     /// `nil` where it is not of the moment any more.
     private func attempt(_ message: PocketMessage, _ plan: PocketPlan, _ desk: TrackerDesk) async -> PocketOutcome? {
-        guard age(of: message, desk) < .seconds(service.lifetime) else {
+        let age = age(of: message, desk)
+        guard age < .seconds(service.lifetime) else {
             waitsSince[message.sequence] = nil
             let what = service.keepsAll ? "has been waiting for a day" : "is older than 15 minutes"
             around.say(.dropped("\"\(message.announcement.title)\" \(what) and is not sent any more"))
@@ -224,7 +225,7 @@ public actor PocketOutlet {
         }
         guard !message.announcement.kind.isWaterline || around.sharesWaterline() else { return nil }
         do {
-            return plan.outcome(try await plan.client(limit: around.limit).send(try plan.request(message, now: desk.now)), now: desk.now)
+            return plan.outcome(try await plan.client(limit: around.limit).send(try plan.request(message, age: age, now: desk.now)), now: desk.now)
         } catch is PushEncryption.WrongKey {
             return .gone("\(plan.browser?.subscription.label ?? "A browser") gave a key for which nothing can be encrypted")
         } catch {

@@ -6,8 +6,10 @@ import TrackerDesk
 
 extension PocketPlan {
     /// What sends a message.
-    /// - Parameter now: of a webhook's signature, by which a repetition of long ago is told.
-    func request(_ message: PocketMessage, now: Instant) throws -> OutgoingRequest {
+    /// - Parameters:
+    ///   - age: for how long it has waited, as its outlet knows it: a machine's clock may have been put right since.
+    ///   - now: of a webhook's signature, by which a repetition of long ago is told.
+    func request(_ message: PocketMessage, age: Duration = .zero, now: Instant) throws -> OutgoingRequest {
         let type = (name: "Content-Type", value: "application/json")
         switch service {
         case .ntfy:
@@ -30,7 +32,7 @@ extension PocketPlan {
             let text = try TrackerDesk.json(PushMessage(message, page: page))
             let body = try PushEncryption.encrypted(Array(text.utf8), for: browser.subscription)
             // Of what waits at the push service for a phone that is off, the next of the same kind takes the place, and nothing waits longer than it is worth reading.
-            let left = max(0, Int(service.lifetime - message.since.seconds(to: now)))
+            let left = max(0, Int(service.lifetime - age / .seconds(1)))
             return OutgoingRequest(
                 "POST", url,
                 headers: [
