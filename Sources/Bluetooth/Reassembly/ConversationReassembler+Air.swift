@@ -112,7 +112,7 @@ extension ConversationReassembler {
             if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
         }
-        if table.slots[slot].air == nil { table.slots[slot].air = AirState() }
+        table.slots[slot].withAir { _ in }
         let isWrong = crc.map { table.slots[slot].air?.isCRCWrong(pdu, crc: $0) ?? false } ?? false
         if isDamaged(facts, isWrong: isWrong) {
             table.slots[slot].air?.clock.pass(at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
@@ -135,15 +135,17 @@ extension ConversationReassembler {
         default: break
         }
         guard payload.byteCount > 0 else { return }
-        if table.slots[slot].air?.isTerminated == true {
+        if table.slots[slot].withAir({ $0.isTerminated }) {
             if kind == 3 { return }
             // Data after the end: the address was taken again by a connection whose beginning was missed.
             try close(key, reason: nil, emit)
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
             table.slots[slot].air = AirState()
         }
-        table.slots[slot].air?.hasData = true
-        let isEncrypted = table.slots[slot].air?.isEncrypted == true
+        let isEncrypted = table.slots[slot].withAir { air in
+            air.hasData = true
+            return air.isEncrypted
+        }
         if isEncrypted, !facts.isDecrypted, !isPlain(payload, kind: kind, slot: slot, direction: direction) {
             if table.slots[slot].air?.hasCiphertext == false {
                 table.slots[slot].air?.hasCiphertext = true
@@ -231,5 +233,14 @@ extension ConversationReassembler {
             table.slots[slot].air?.keepsMIC = true
         }
         return table.slots[slot].air?.keepsMIC == true && payload.byteCount > 4 ? payload.byteCount - 4 : payload.byteCount
+    }
+}
+
+extension ConnectionTable.Connection {
+    /// What is remembered of the air, in its place; begun where nothing is yet. To look at one field otherwise copies the whole connection, at each packet.
+    @inline(__always)
+    fileprivate mutating func withAir<Result>(_ body: (inout AirState) -> Result) -> Result {
+        if air == nil { air = AirState() }
+        return body(&air!)
     }
 }

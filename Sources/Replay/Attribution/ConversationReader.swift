@@ -175,13 +175,15 @@ final class ConversationReader {
     private func receive(_ observation: ATTObservation, _ pdu: RawSpan) throws {
         stream = nil
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
+        let isValue = opcode == .notification || opcode == .indication
+        // Discovery is not in them.
+        if isValue, !followsValues { return }
         let sides = sides(of: observation.connection)
         if sides.lastObservation == nil { sides.begin(observation.frame) }
         sides.lastObservation = observation
         let isFromServer = opcode.rawValue & 1 == 1
         let side = server(isFromServer, observation, sides)
-        if opcode == .notification || opcode == .indication {
-            guard followsValues else { return }
+        if isValue {
             guard let handle = pdu.little16(at: 1) else { return }
             return try value(pdu.extracting(3..<pdu.byteCount), of: handle, side, observation, opcode == .indication ? .indication : .notification)
         }

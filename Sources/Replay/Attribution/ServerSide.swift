@@ -35,6 +35,8 @@ final class ServerSide {
     private var lastRole: HandleRole?
     /// Types as text, for lists of PDUs. Empty: nothing is known.
     private var typeTexts: [UInt16: [UInt8]] = [:]
+    /// The one asked for last; the next PDU mostly goes there, too.
+    private var lastText: (handle: UInt16, text: [UInt8])?
 
     init(peer: BottlePeer, connection: ObservedConnection, isHost: Bool) {
         self.peer = peer
@@ -103,6 +105,7 @@ final class ServerSide {
         roles.removeAll(keepingCapacity: true)
         typeTexts.removeAll(keepingCapacity: true)
         lastRole = nil
+        lastText = nil
     }
 
     /// Takes what a reading ahead has told.
@@ -121,9 +124,11 @@ final class ServerSide {
 
     /// The same as text, `FFE4`.
     func typeText(at handle: UInt16) -> [UInt8]? {
-        if let known = typeTexts[handle] { return known.isEmpty ? nil : known }
-        let text = type(at: handle).map { Array($0.description.utf8) } ?? []
-        typeTexts[handle] = text
+        if let lastText, lastText.handle == handle { return lastText.text.isEmpty ? nil : lastText.text }
+        let known = typeTexts[handle]
+        let text = known ?? type(at: handle).map { Array($0.description.utf8) } ?? []
+        if known == nil { typeTexts[handle] = text }
+        lastText = (handle, text)
         return text.isEmpty ? nil : text
     }
 }

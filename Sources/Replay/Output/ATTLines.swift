@@ -8,7 +8,7 @@ public final class ATTLines {
     let isJSON: Bool
     let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
     let moments = MomentWriter()
-    private static let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
+    private let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
     /// The peer of the connection seen last, as text.
     private var peerConnection = -1
     private var peer: [UInt8] = []
@@ -37,9 +37,12 @@ public final class ATTLines {
     }
 
     /// How many PDUs were written.
-    public private(set) var count = 0
+    public var count: Int { written }
     /// How many PDUs there were.
-    public private(set) var seen = 0
+    public var seen: Int { met }
+    // Private, so that the compiler sees that nobody else changes them: the runtime's check costs more than the sum.
+    private var written = 0
+    private var met = 0
 
     /// Tells the time of a packet, for moments that count from the first one.
     public func start(at time: Duration?) { gate?.start(at: time) }
@@ -47,11 +50,11 @@ public final class ATTLines {
     /// Writes the PDU of an event, where it is one that is wanted.
     public func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
-            seen += 1
+            met += 1
             var asked: RequestPairs.Request?
             if followsRequests, case .answer(let request) = pairs.take(observation, pdu) { asked = request }
             if !isGated || gate?.wants(event, pdu) == true {
-                count += 1
+                written += 1
                 if let chosen {
                     columns(chosen, observation, pdu, asked: asked)
                 } else if isJSON {
@@ -60,12 +63,28 @@ public final class ATTLines {
                     text(observation, pdu)
                 }
             }
+            // What it carries tells nothing of the table.
+            if Self.isNotification(pdu) { return }
         } else {
             if isGated { _ = gate?.wants(event, pdu) }
             if followsRequests, case .disconnected(let connection, _) = event { _ = pairs.end(connection.id) }
         }
+        repeated = nil
         try conversation.receive(event, pdu)
     }
+
+    private static func isNotification(_ pdu: RawSpan) -> Bool { pdu.byteCount >= 3 && pdu.byte(0) == 0x1B }
+
+    /// What a line has between the time and the PDU is the same for one notification after the other of a characteristic, until something else passes
+    /// that may change what is known of it.
+    private struct Repeated {
+        var connection: Int
+        var direction: TrafficDirection?
+        var handle: UInt16?
+        var text: [UInt8]
+    }
+
+    private var repeated: Repeated?
 
     private func json(_ observation: ATTObservation, _ pdu: RawSpan) {
         out.put(#"{"frame":"#)
@@ -93,7 +112,7 @@ public final class ATTLines {
         out.put(#","pdu":""#)
         out.put(hex: pdu)
         out.put(#"","name":""#)
-        if let opcode = pdu.first { out.put(bytes: Self.names[Int(opcode)]) }
+        if let opcode = pdu.first { out.put(bytes: names[Int(opcode)]) }
         out.put("\"")
         if let opcode = pdu.first, opcode <= 3 { putParameters(pdu) }
         out.put(#","uuid":"#)
@@ -110,13 +129,34 @@ public final class ATTLines {
     /// `  12  2026-02-02T22:21:20.123Z  A4:C1:38:01:02:03  received  Handle Value Notification  FFE4  1b0900…`
     private func text(_ observation: ATTObservation, _ pdu: RawSpan) {
         let frame = observation.frame
-        for limit in [100_000, 10_000, 1000, 100, 10] where frame < limit { out.put(byte: UInt8(ascii: " ")) }
+        var limit = 100_000
+        while frame < limit, limit > 1 {
+            out.put(byte: UInt8(ascii: " "))
+            limit /= 10
+        }
         out.put(number: frame)
         out.put("  ")
         if let time = observation.time {
             moments.text(time, out)
             out.put("  ")
         }
+        if let repeated, Self.isNotification(pdu), repeated.handle == pdu.little16(at: 1), repeated.connection == observation.connection.id,
+            repeated.direction == observation.direction
+        {
+            out.put(bytes: repeated.text)
+        } else {
+            let start = out.position
+            who(observation, pdu)
+            if Self.isNotification(pdu), let text = out.bytes(since: start) {
+                repeated = Repeated(connection: observation.connection.id, direction: observation.direction, handle: pdu.little16(at: 1), text: text)
+            }
+        }
+        out.put(hex: pdu)
+        out.endLine()
+    }
+
+    /// `A4:C1:38:01:02:03  received  Handle Value Notification  FFE4  `
+    private func who(_ observation: ATTObservation, _ pdu: RawSpan) {
         if observation.connection.adapter != 0 {
             out.put("adapter ")
             out.put(number: Int(observation.connection.adapter))
@@ -130,7 +170,7 @@ public final class ATTLines {
         case nil: out.put("  -         ")
         }
         if let opcode = pdu.first {
-            out.put(bytes: Self.names[Int(opcode)])
+            out.put(bytes: names[Int(opcode)])
             if let error = Self.error(pdu), let request = Self.refused(pdu) {
                 out.put(text: ": \(error) to \(request), handle ")
                 put(handle: Self.refusedHandle(pdu))
@@ -146,8 +186,6 @@ public final class ATTLines {
             out.put(bytes: type)
         }
         out.put("  ")
-        out.put(hex: pdu)
-        out.endLine()
     }
 
     /// In JSON, of the few PDUs that are read like this: the error, what it refuses and where; the MTU.

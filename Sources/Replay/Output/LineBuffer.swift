@@ -10,6 +10,8 @@ public final class LineBuffer {
     private let block: UnsafeMutablePointer<UInt8>
     private let capacity: Int
     private var count = 0
+    /// Bytes of the blocks before this one.
+    private var drained = 0
     private let sink: Sink
     /// The first error of the sink; everything after it is dropped. `flush` throws it.
     private var failure: (any Error)?
@@ -32,9 +34,21 @@ public final class LineBuffer {
         if let failure { throw failure }
     }
 
+    /// How many bytes were put so far.
+    var position: Int { drained + count }
+
+    /// What was put since a position; `nil` where a part of it was handed on already.
+    func bytes(since position: Int) -> [UInt8]? {
+        guard position >= drained, position <= self.position else { return nil }
+        return Array(UnsafeBufferPointer(start: block + (position - drained), count: self.position - position))
+    }
+
     private func drain() {
         guard count > 0 else { return }
-        defer { count = 0 }
+        defer {
+            drained += count
+            count = 0
+        }
         guard failure == nil else { return }
         do {
             try sink(UnsafeRawBufferPointer(start: block, count: count))
@@ -146,24 +160,40 @@ public final class LineBuffer {
     public func put(hex bytes: RawSpan) {
         let size = bytes.byteCount
         var offset = 0
-        Self.hexPairs.withUnsafeBufferPointer { pairs in
-            while offset < size {
-                let step = min(size - offset, capacity / 2)
-                reserve(2 * step)
-                var place = UnsafeMutableRawPointer(block + count)
-                for index in offset..<(offset + step) {
-                    place.storeBytes(of: pairs[Int(bytes.byte(index))], as: UInt16.self)
-                    place += 2
-                }
-                count += 2 * step
-                offset += step
+        while offset < size {
+            let step = min(size - offset, capacity / 2)
+            let end = offset + step
+            reserve(2 * step)
+            var place = UnsafeMutableRawPointer(block + count)
+            while end - offset >= 8 {
+                let eight = bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD8<UInt8>.self)
+                place.storeBytes(of: Self.digits(eight), as: SIMD8<UInt16>.self)
+                place += 16
+                offset += 8
             }
+            while offset < end {
+                let byte = bytes.byte(offset)
+                place.storeBytes(of: Self.digit(byte >> 4), as: UInt8.self)
+                place.storeBytes(of: Self.digit(byte & 15), toByteOffset: 1, as: UInt8.self)
+                place += 2
+                offset += 1
+            }
+            count += 2 * step
         }
     }
 
-    /// The two digits of every byte, the first one at the lower address.
-    private static let hexPairs: [UInt16] = (0...255).map { byte in
-        UInt16(littleEndian: UInt16(digit(byte >> 4)) | UInt16(digit(byte & 15)) << 8)
+    /// The digits of eight bytes at once, since half of what `att` writes are digits: each byte's two in a lane of 16 bits, the first one at the lower address.
+    @inline(__always)
+    private static func digits(_ bytes: SIMD8<UInt8>) -> SIMD8<UInt16> {
+        let lanes = SIMD8<UInt16>(truncatingIfNeeded: bytes)
+        #if _endian(little)
+        let nibbles = (lanes &>> 4 | lanes &<< 8) & 0x0F0F
+        #else
+        let nibbles = (lanes &<< 4 | lanes) & 0x0F0F
+        #endif
+        // Ten and more: bit 4 is set when six is added.
+        let isLetter = (nibbles &+ 0x0606) &>> 4 & 0x0101
+        return nibbles &+ 0x3030 &+ isLetter &* UInt16(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
     }
 
     /// Two digits for each byte, nothing between them.

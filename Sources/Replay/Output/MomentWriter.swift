@@ -1,7 +1,10 @@
-/// Writes capture times. Keeps the last day's date, because neighbours share it.
+/// Writes capture times. Keeps the text of the last second and of its day, because neighbours share them.
 final class MomentWriter {
     private var day = Int64.min
     private var date: [UInt8] = []
+    /// Where the last second began, in attoseconds since 1970, and its text up to the point.
+    private var start: Int128?
+    private var second: [UInt8] = []
 
     /// `"2026-02-02T22:21:20.123Z"`, or `null`. Milliseconds, cut: the coarsest that any format keeps, so that one session
     /// reads the same from all of them.
@@ -14,24 +17,34 @@ final class MomentWriter {
 
     /// `2026-02-02T22:21:20.123Z`
     func text(_ time: Duration, _ out: LineBuffer) {
-        var (seconds, attoseconds) = time.components
-        if attoseconds < 0, seconds > Int64.min {
-            seconds -= 1
-            attoseconds += 1_000_000_000_000_000_000
+        let moment = time.attoseconds
+        var past = start.map { moment - $0 } ?? -1
+        if past < 0 || past >= Self.aSecond {
+            past = moment % Self.aSecond
+            if past < 0 { past += Self.aSecond }
+            start = moment - past
+            turn(toSecond: time)
         }
+        let milliseconds = UInt64(truncatingIfNeeded: past) / 1_000_000_000_000_000
+        out.put(bytes: second)
+        out.put(number: UInt(milliseconds), width: 3)
+        out.put(byte: UInt8(ascii: "Z"))
+    }
+
+    private static let aSecond: Int128 = 1_000_000_000_000_000_000
+
+    private func turn(toSecond time: Duration) {
+        var seconds = time.components.seconds
+        if time.components.attoseconds < 0, seconds > Int64.min { seconds -= 1 }
         let (whole, rest) = seconds.quotientAndRemainder(dividingBy: 86_400)
         let today = rest < 0 ? whole - 1 : whole
         if today != day { turn(to: today) }
-        let second = UInt64(truncatingIfNeeded: rest < 0 ? rest + 86_400 : rest)
-        out.put(bytes: date)
-        out.put(two: UInt8(truncatingIfNeeded: second / 3600))
-        out.put(byte: UInt8(ascii: ":"))
-        out.put(two: UInt8(truncatingIfNeeded: second / 60 % 60))
-        out.put(byte: UInt8(ascii: ":"))
-        out.put(two: UInt8(truncatingIfNeeded: second % 60))
-        out.put(byte: UInt8(ascii: "."))
-        out.put(number: UInt(attoseconds.magnitude / 1_000_000_000_000_000), width: 3)
-        out.put(byte: UInt8(ascii: "Z"))
+        let ofDay = Int(rest < 0 ? rest + 86_400 : rest)
+        second = date
+        for (value, mark) in [(ofDay / 3600, ":"), (ofDay / 60 % 60, ":"), (ofDay % 60, ".")] {
+            second.append(contentsOf: [UInt8(ascii: "0") + UInt8(value / 10), UInt8(ascii: "0") + UInt8(value % 10)])
+            second.append(contentsOf: mark.utf8)
+        }
     }
 
     /// Seconds since 1970 with nine digits after the point, as tshark's `frame.time_epoch`.
