@@ -30,7 +30,7 @@ struct MachineLinkTests {
         }
 
         /// The next event that fits; what came before it is passed over.
-        func next<Found: Sendable>(limit: Double = 30, _ fits: @Sendable (Event) -> Found?) async throws -> Found {
+        func next<Found: Sendable>(limit: Double = 60, _ fits: @Sendable (Event) -> Found?) async throws -> Found {
             let found = await event(within: limit) {
                 lock.withLock {
                     for (index, event) in waiting.enumerated() {

@@ -39,7 +39,7 @@ def driver():
         chrome.add_experimental_option("prefs", {"intl.accept_languages": "en-US"})
         chrome.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         _driver = webdriver.Chrome(options=chrome, service=webdriver.ChromeService("/usr/bin/chromedriver"))
-        _driver.set_script_timeout(60)
+        _driver.set_script_timeout(180)
     return _driver
 
 
