@@ -125,6 +125,47 @@ import TrackerDesk
         #expect(try missed()["hydration-goal-reached/2026-06-15/1"] == "over")
     }
 
+    @Test("what was noted as missed while the clock ran fast is looked at again when it is set right, and shown once")
+    func clockRanFast() async throws {
+        let sink = LateSink(desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) })
+        func tell(_ wall: String) async throws {
+            now.withLock { $0 = wall }
+            try await fixture.desk(wall).tell([sink, phone])
+        }
+        desktop.isThere = false
+        try await tell("08:00")
+        #expect(phone.kinds == [.pace])
+        let first = phone.shown[0]
+        // It comes back while the clock is a day ahead; there the day is another one.
+        desktop.isThere = true
+        try await tell("2026-06-16T07:00")
+        #expect(try desktop.shown.isEmpty && missed() == [first.notificationId: "over"])
+        try await tell("08:05")
+        #expect(try desktop.shown == [first] && missed().isEmpty)
+        #expect(try fixture.store.notifications().first { $0.id == first.notificationId }?.sinks == ["phone", "desktop"])
+        try await tell("08:06")
+        #expect(desktop.shown.count == 1)
+        // What was told by the fast clock takes no place of what is of now.
+        desktop.isThere = false
+        try await tell("11:00")
+        let red = phone.shown[1]
+        try await tell("2026-06-16T11:00")
+        #expect(phone.shown.count == 3)
+        desktop.isThere = true
+        try await tell("11:02")
+        #expect(try desktop.shown == [first, red] && missed() == [phone.shown[2].notificationId: "over"])
+        // What was missed by a clock that was right stays so.
+        desktop.isThere = false
+        _ = try fixture.desk("11:30").logDrink(.ml(300))
+        try await tell("13:30")
+        _ = try fixture.desk("13:40").logDrink(.ml(300))
+        desktop.isThere = true
+        try await tell("13:41")
+        let answered = try missed()
+        try await tell("13:42")
+        #expect(try missed() == answered && answered.values.contains("answered") && desktop.shown.count == 2)
+    }
+
     @Test("a session's reminders are shown as long as it runs and no water came")
     func session() async throws {
         _ = try fixture.desk("06:30").set([("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2")])

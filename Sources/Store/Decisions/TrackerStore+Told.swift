@@ -57,6 +57,17 @@ extension TrackerStore {
         }
     }
 
+    /// Whether an outlet missed these is looked at anew: when that was noted the clock was wrong.
+    public func forgetMissed(_ places: [Int64], _ outlet: String) throws {
+        try write { db in
+            for place in places {
+                let missed = try String.fetchOne(db, sql: "SELECT missed FROM notification WHERE place = ?", arguments: [place]) ?? ""
+                let left = missed.split(separator: ",").filter { !$0.hasPrefix(outlet + "=") }.joined(separator: ",")
+                try db.execute(sql: "UPDATE notification SET missed = ? WHERE place = ?", arguments: [left.isEmpty ? nil : left, place])
+            }
+        }
+    }
+
     /// An outlet has dealt with everything up to this place, and what it has to do with it is noted elsewhere.
     public func hasPassed(_ outlet: String, through place: Int64) throws {
         try write { db in try db.execute(sql: "UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", arguments: [place, outlet]) }

@@ -1,4 +1,5 @@
 import Store
+import Synchronization
 import TrackerCore
 
 /// A place before a person's eyes that may be away: a desktop. What others told meanwhile it shows when it is back, in their order, as long as it is still so; what was
@@ -11,6 +12,11 @@ public final class LateSink: NotificationSink {
     private let wasShown: @Sendable (TrackerNotification) async -> Bool
     private let say: @Sendable (String) -> Void
     private let turns = Turns()
+    /// What was noted as missed, and when, by the machine's clock: where that is set back behind it, it was no time to judge by.
+    private let judged = Mutex<[(place: Int64, at: Instant)]>([])
+    private static let judgedLimit = 400
+    /// A clock that is set back by so much was wrong, seconds. Less is everyday's.
+    private static let setBack: Double = 60
 
     /// - Parameters:
     ///   - place: that shows.
@@ -50,7 +56,7 @@ public final class LateSink: NotificationSink {
     /// - Parameter next: what is about to be shown takes the place of what is of its kind.
     /// - Returns: whether nothing is left.
     private func bring(before next: TrackerNotification? = nil) async -> Bool {
-        guard await place.canShow(), let desk = try? await desk(), let through = try? desk.store.toldThrough(name), let told = try? desk.store.told(after: through) else { return false }
+        guard await place.canShow(), let desk = try? await desk(), let through = try? desk.store.toldThrough(name), let told = try? judgedTooEarly(desk) + desk.store.told(after: through) else { return false }
         guard let last = told.last else { return true }
         do {
             let stillTrue = StillTrue(try desk.store.facts(desk.context), now: desk.now)
@@ -59,7 +65,7 @@ public final class LateSink: NotificationSink {
             for one in told {
                 done.append(one)
                 guard !one.sinks.contains(name) else { continue }
-                let isReplaced = next?.kind.id == one.decision.kind.id || told.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id }
+                let isReplaced = next?.kind.id == one.decision.kind.id || told.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id && !isAhead($0.decision.decidedAt, desk) }
                 if let reason = isReplaced ? .replaced : stillTrue.reasonToMiss(one.decision) {
                     missed[one.place] = await wasShown(one.decision) ? nil : reason
                 } else {
@@ -80,10 +86,25 @@ public final class LateSink: NotificationSink {
         }
     }
 
+    /// What was noted as missed while the clock was ahead of what it says now: it is looked at again.
+    private func judgedTooEarly(_ desk: TrackerDesk) throws -> [ToldNotification] {
+        let places = Set(judged.withLock { $0 }.filter { isAhead($0.at, desk) }.map(\.place))
+        guard let first = places.min(), let last = places.max() else { return [] }
+        try desk.store.forgetMissed(places.sorted(), name)
+        judged.withLock { $0.removeAll { places.contains($0.place) } }
+        return try desk.store.told(after: first - 1, through: last).filter { places.contains($0.place) }
+    }
+
+    private func isAhead(_ instant: Instant?, _ desk: TrackerDesk) -> Bool { instant.map { desk.now.seconds(to: $0) > Self.setBack } ?? false }
+
     private func note(_ done: [ToldNotification], _ missed: [Int64: MissedReason], _ desk: TrackerDesk, through place: Int64) throws {
         let changed = done.filter { missed[$0.place] != nil || !$0.sinks.contains(name) }
         guard !done.isEmpty else { return }
         try desk.store.hasHeard(changed, name, missed: missed, through: place)
+        judged.withLock { judged in
+            judged += missed.keys.sorted().map { ($0, desk.now) }
+            judged.removeFirst(max(0, judged.count - Self.judgedLimit))
+        }
         for one in changed {
             if let reason = missed[one.place] { say("Not shown any more: \(one.decision.kind.id) (\(one.decision.notificationId)), told while the desktop was away: \(reason.rawValue).") }
         }
