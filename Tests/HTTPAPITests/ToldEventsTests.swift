@@ -88,6 +88,51 @@ import TrackerDesk
         }
     }
 
+    /// What was told of a session while Waterline was nobody's business is not said to who comes back from elsewhere once it is shared; and nothing where it is private again.
+    @Test func whatWasToldOfASessionWhileItWasPrivateIsNotReplayed() async throws {
+        let day = try CheckedDay()
+        let store = try TrackerStore(path: day.path)
+        func session(_ walls: (drink: String, water: String)) async throws -> [String] {
+            let before = try store.told(after: 0).last?.place ?? 0
+            try day.set(walls.drink)
+            _ = try day.desk().drink()
+            try await day.desk().tell([NamedSink("desktop")])
+            try day.set(walls.water)
+            _ = try day.desk().water()
+            try await day.desk().tell([NamedSink("desktop")])
+            return try store.told(after: before).filter(\.decision.kind.isWaterline).map(\.decision.notificationId)
+        }
+        try store.noteSharing(false)
+        try day.set("20:00")
+        _ = try day.desk().startSession()
+        let secret = try await session(("20:10", "20:15"))
+        try store.noteSharing(true)
+        let open = try await session(("20:30", "20:35"))
+        try store.noteSharing(false)
+        let secretAgain = try await session(("20:50", "20:55"))
+        try #require(!secret.isEmpty && !open.isEmpty && !secretAgain.isEmpty)
+        func replayed(shares: Bool, away: Bool) async throws -> [String] {
+            var ids: [String] = []
+            try await ServedHousehold.serve(store, sharesWaterline: shares, now: { day.now }) { house async throws in
+                let headers = try away ? house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 } : [:]
+                let stream = try EventStream(house, "shows=notifications", lastID: "0", headers: headers)
+                _ = try await stream.events { $0.kind == "state" }
+                let total = try day.desk().logDrink(.ml(10)).state.pace.dailyTotalMl
+                let events = try await stream.events { $0.kind == "state" && $0.json["dailyTotalMl"] as? Int == total }
+                ids = events.filter { $0.kind == "notify" }.compactMap { $0.json["id"] as? String }.filter { $0.hasPrefix("waterline") }
+            }
+            return ids
+        }
+        #expect(try await replayed(shares: false, away: true) == [])
+        #expect(try await replayed(shares: true, away: true) == [], "shared since then, and not before")
+        #expect(try await replayed(shares: false, away: false) == secret + open + secretAgain, "at this machine all of it")
+        // What is told while it is shared is said also to who comes back.
+        try store.noteSharing(true)
+        let later = try await session(("21:10", "21:15"))
+        try #require(!later.isEmpty)
+        #expect(try await replayed(shares: true, away: true) == later)
+    }
+
     /// More than is remembered, and an id of another store: it has the state, and hears that something is missing.
     @Test func whoIsTooFarBehindIsTold() async throws {
         let day = try CheckedDay()

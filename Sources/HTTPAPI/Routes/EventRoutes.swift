@@ -27,6 +27,13 @@ enum EventRoutes {
             try await feed.checkPlace()
             let body = ResponseBody { writer in
                 let seesWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isLocal }
+                // What was told of a session while that was nobody's business goes nowhere later, either.
+                let sees: @Sendable (Notice) -> Bool = { notice in
+                    guard notice.isWaterline, !isLocal else { return true }
+                    guard let from = try? person.desk().store.noteSharing(person.sharesWaterline()) else { return false }
+                    return notice.place > from
+                }
+                _ = try person.desk().store.noteSharing(person.sharesWaterline())
                 let (id, events) = try await feed.watch(
                     after: lastID, showsNotifications: showsNotifications, seesWaterline: seesWaterline, looks: looks) { channel.close(promise: nil) }
                 do {
@@ -37,14 +44,15 @@ enum EventRoutes {
                         for await event in events {
                             // Who is let in no more hears nothing more.
                             guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
-                            let sees = seesWaterline()
+                            if case .notify(let notice) = event, !sees(notice) { continue }
+                            let seesSessions = seesWaterline()
                             if case .state(let text, let id) = event {
-                                let tag = text.tag(withWaterline: sees)
+                                let tag = text.tag(withWaterline: seesSessions)
                                 // That something happened in a session is as private as what it was.
-                                guard sees || id != nil || tag != saidTag else { continue }
+                                guard seesSessions || id != nil || tag != saidTag else { continue }
                                 saidTag = tag
                             }
-                            let frame = frame(event, parts, sees)
+                            let frame = frame(event, parts, seesSessions)
                             guard frame.readableBytes > 0 else { continue }
                             // Of a state that says something else the part that is wanted may say the same.
                             if let wanted = parts.state, case .state(let text, _) = event {
@@ -83,7 +91,7 @@ enum EventRoutes {
             parts.state.map { EventFrame.bytes("state", text.picked($0, withWaterline: seesWaterline)) } ?? text.frame(withWaterline: seesWaterline)
         case .state(let text, let id?):
             EventFrame.bytes("state", parts.state.map { text.picked($0, withWaterline: seesWaterline) } ?? text.bytes(withWaterline: seesWaterline), id: id)
-        case .notify(let notice): parts.hasNotifications && (seesWaterline || !notice.isWaterline) ? EventFrame.bytes("notify", notice.bytes, id: notice.place) : ByteBuffer()
+        case .notify(let notice): parts.hasNotifications ? EventFrame.bytes("notify", notice.bytes, id: notice.place) : ByteBuffer()
         case .gap(let bytes): parts.hasNotifications ? EventFrame.bytes("gap", bytes) : ByteBuffer()
         case .session(let bytes): parts.hasSession && seesWaterline ? EventFrame.bytes("session", bytes) : ByteBuffer()
         case .ping: EventFrame.ping
