@@ -8,8 +8,8 @@ import Store
 struct Farewell: Sendable {
     let plan: PersonPlan
     let log: Logger
-    /// At which topics brokers keep something of those who are served.
-    let othersTopics: @Sendable () -> Set<String>
+    /// Those who are served: what is told them stays.
+    let present: PresentStores
 
     /// Whether anything of that store is to be taken back. Makes and changes nothing.
     static func isDue(_ place: StorePlace) -> Bool {
@@ -31,14 +31,14 @@ struct Farewell: Sendable {
 
     private func fromBrokers(_ store: TrackerStore) async {
         guard (try? MQTTOutlet.leavesSomething(store)) ?? true else { return }
-        let outlet = MQTTOutlet(Resident.surroundings(store, { plan }, log: log, othersTopics: othersTopics), sink: MQTTSink())
+        let outlet = MQTTOutlet(Resident.surroundings(store, { plan }, log: log, othersTopics: { present.topics }), sink: MQTTSink())
         if await outlet.takeBack() { log.notice("MQTT: \(plan.name) is not listed any more, and what brokers kept of that day is taken back.") }
     }
 
     private func fromPhones(_ store: TrackerStore) async {
         guard (try? PocketOutlet.leavesSomething(store)) ?? true else { return }
         let service = PocketService.ntfy
-        let outlet = PocketOutlet(service, Resident.pocketSurroundings(service.title, store, plan.listed, { plan }, nil, log: log))
+        let outlet = PocketOutlet(service, Resident.pocketSurroundings(service.title, store, plan.listed, { plan }, nil, among: present, log: log))
         if await outlet.takeBackAll() { log.notice("\(service.title): \(plan.name) is not listed any more, and what a phone showed of that day is taken back.") }
     }
 }

@@ -122,6 +122,7 @@ actor House {
             }
         }
         // Nobody is polled for before everybody's bottles are known.
+        let before = self.plan?.people ?? []
         (entries, self.plan) = (next, plan)
         present.are(next.map(\.resident.store))
         for entry in joining { await entry.adapter.join(entry.resident) }
@@ -130,7 +131,7 @@ actor House {
             await adapter.close()
         }
         await pages.change(to: entries.map(\.page))
-        takeLeave(of: plan)
+        takeLeave(of: plan, before: before)
         for entry in joining where replaced.contains(entry.resident.name) { log.notice("Another store is kept from here on: \(entry.resident.store.path).") }
     }
 
@@ -141,13 +142,15 @@ actor House {
     }
 
     /// Who was served, by this service or by one before it, and is not listed any more: the bottles stay theirs, and brokers are to keep nothing of the day.
-    private func takeLeave(of plan: ServicePlan) {
+    /// - Parameter before: who was served until now: what lets us in at their phones' servers is known.
+    private func takeLeave(of plan: ServicePlan, before: [PersonPlan]) {
         var remembered = plan.served == nil ? [] : plan.people.compactMap { one in one.listed.map { ServedPeople.One(name: $0, store: one.store.path, link: one.store.person?.link) } }
         for one in plan.gone {
             if !departed.contains(where: { one.store.isSameFile(as: $0.store) }), let share = plan.share(of: one), let gone = Departed(one.store.path, share) { departed.append(gone) }
             let isDue = Farewell.isDue(one.store)
             if isDue, !farewells.contains(where: { one.store.isSameFile(as: $0.store.path) }) {
-                farewells.append((one.store, Task { [log, present] in await Farewell(plan: one, log: log, othersTopics: { present.topics }).run() }))
+                let leaver = one.gone(as: before.first { $0.store.isSameFile(as: one.store.path) })
+                farewells.append((one.store, Task { [log, present] in await Farewell(plan: leaver, log: log, present: present).run() }))
             }
             // Who has neither a bottle nor anything at a broker is forgotten.
             if isDue || departed.contains(where: { one.store.isSameFile(as: $0.store) }) { remembered.append(.init(name: one.name, store: one.store.path, link: one.store.person?.link)) }
@@ -228,7 +231,7 @@ actor House {
             log[metadataKey: "person"] = "\(listed)"
             log.handler = PersonLog(log.handler, person: listed)
         }
-        let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
+        let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock, present: present, desktopPages: hasDesktop ? address : nil)
         if depot.store.path != ":memory:", ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path).path).isAnswering {
             log.warning("Another service keeps this store, too. Both poll, and what a bottle gives is stored once; at a broker only one of them is heard. Stop one of them.")
         }

@@ -45,8 +45,10 @@ final class Resident: Sendable {
     private let pages: PageAddress?
     private let isLeaving = Mutex(false)
 
-    /// - Parameter desktopPages: what the desktop of the session opens; `nil`: it is not this person's.
-    init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock, desktopPages: PageAddress?) {
+    /// - Parameters:
+    ///   - present: who is served beside this person.
+    ///   - desktopPages: what the desktop of the session opens; `nil`: it is not this person's.
+    init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock, present: PresentStores, desktopPages: PageAddress?) {
         (name, listed, store) = (plan.name, plan.listed, depot.store)
         let plans = PlanInForce(plan)
         self.plan = plans
@@ -64,9 +66,9 @@ final class Resident: Sendable {
         self.pages = desktopPages
         let lights = LightCall(of: plan.listed)
         self.lights = lights
-        let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, watch, log: log)
+        let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, watch, among: present, log: log)
         self.pocket = pocket
-        let push = PushSink(Self.pocketSurroundings("Web Push", depot.store, plan.listed, { plans.plan }, watch, log: log))
+        let push = PushSink(Self.pocketSurroundings("Web Push", depot.store, plan.listed, { plans.plan }, watch, among: present, log: log))
         self.push = push
         fleet = Self.fleet(depot.store, plan.listed, { plans.plan }, watch, log: log)
         let reminders = ReminderLoop(

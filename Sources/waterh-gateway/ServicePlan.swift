@@ -120,7 +120,7 @@ struct PersonPlan: Sendable {
     /// What the file says of MQTT, over the settings.
     let mqtt: [String: String]
     /// What it says of the person's phone, likewise.
-    let pocket: [String: String]
+    private(set) var pocket: [String: String]
     /// To whom drinks are told.
     let fleet: FleetPlace?
 
@@ -166,6 +166,13 @@ struct PersonPlan: Sendable {
         var settings = settings
         for (name, text) in pocket { try settings.set(name, to: text) }
         return settings
+    }
+
+    /// As somebody who is not listed any more: what the list said of the phone is known as long as a service remembers who was on it.
+    func gone(as before: PersonPlan?) -> PersonPlan {
+        var plan = self
+        if let before { plan.pocket = before.pocket }
+        return plan
     }
 
     /// Whether the same store is filled by the same link: what else is said may change while the service runs.

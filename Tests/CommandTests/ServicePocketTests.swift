@@ -4,13 +4,6 @@ import Testing
 
 /// The real service with a real server in ntfy's and Gotify's place.
 @Suite struct ServicePocketTests {
-    /// A zone in which it is early in the afternoon now, so that a reminder is due.
-    private static var afternoon: String {
-        let hour = Int(Date().timeIntervalSince1970) / 3600 % 24
-        let lead = 14 - hour
-        return lead == 0 ? "UTC" : "Etc/GMT\(lead > 0 ? "-" : "+")\(lead.magnitude)"
-    }
-
     private struct Rig {
         let peer: WebPeer
         let pair: Pair
@@ -23,7 +16,7 @@ import Testing
             let text = """
                 link = "\(pair.socket)"
                 store = "\(pair.store)"
-                zone = "\(ServicePocketTests.afternoon)"
+                zone = "\(DueNow.zone)"
                 public-url = "http://127.0.0.1:\(port)"
                 [ntfy]
                 url = "\(peer.url)/my-water"

@@ -19,14 +19,14 @@ final class PocketRig: Sendable {
     let late = Mutex(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    init(_ service: PocketService, _ settings: [(name: String, text: String)], store: TrackerStore? = nil, person: String? = nil) throws {
+    init(_ service: PocketService, _ settings: [(name: String, text: String)], store: TrackerStore? = nil, person: String? = nil, isAnothers: @escaping @Sendable (String, String) -> Bool = { _, _ in false }) throws {
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
         let boxed = Boxed()
         outlet = PocketOutlet(
             service,
             .init(
-                desk: { PocketRig.desk(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person, sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
+                desk: { PocketRig.desk(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person, sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false }, isAnothers: isAnothers,
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }, limit: .seconds(2)))
         sink = PocketSink(outlet)
         boxed.rig = self

@@ -270,6 +270,41 @@ import TrackerDesk
     @Test func waterlineThatIsNotSharedAnyMoreIsTakenBack() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
+    /// What is told after a purge stands in the place of what was left before it, and is not taken away with that.
+    @Test func whatIsToldAfterAPurgeStaysOnThePhone() async throws {
+        let peer = try await WebPeer()
+        var rig = try PocketRig.ntfy(peer)
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        #expect(await rig.tells(notice(1, .goal, "Goal", "reached")))
+        await rig.stop()
+        _ = try await rig.desk().purge()
+        #expect(try rig.desk().leftOnPhones() == 2)
+        rig = try PocketRig.ntfy(peer, store: rig.store)
+        // It waits before anything is taken back.
+        _ = await rig.sink.deliver(notice(2))
+        rig.start()
+        #expect(try await event(within: 60) { try rig.desk().leftOnPhones() == 0 ? true : nil } == true, "\(rig.said)")
+        #expect(try rig.store.postState(notice(2).notificationId, at: "ntfy") == .sent)
+        #expect(try await peer.seen().filter { $0.method == "DELETE" }.map(\.path) == ["/my-water/hydration-goal-reached"])
+        await rig.stop()
+    }
+
+    /// Two people of one topic change names: what the other was told in that place meanwhile is not taken away.
+    @Test func whatAnotherIsToldInThatPlaceStays() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig(.ntfy, [("ntfy.url", "\(peer.url)/house")], person: "anna")
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        #expect(await rig.tells(notice(1, .goal, "Goal", "reached")))
+        await rig.stop()
+        let next = try PocketRig(.ntfy, [], store: rig.store, person: "ben", isAnothers: { $0 == "\(peer.url)/house" && $1 == "anna-hydration-reminder" })
+        next.start()
+        #expect(try await event(within: 60) { try next.store.shownPosts(from: "ntfy").isEmpty ? true : nil } == true, "\(next.said)")
+        #expect(try await peer.seen().filter { $0.method == "DELETE" }.map(\.path) == ["/house/anna-hydration-goal-reached"])
+        await next.stop()
+    }
+
         rig.shares.withLock { $0 = true }
         rig.start()
         #expect(await rig.tells(notice(1, .waterlineTime, "Time for water", "", session: "s")))

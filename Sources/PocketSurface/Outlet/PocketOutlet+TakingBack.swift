@@ -91,7 +91,7 @@ extension PocketOutlet {
         let what = plan.url + " " + standing
         // Who is at it says how it went.
         guard takingBack.begin(what) else { return true }
-        guard let request = plan.withdrawal(standing), !takingBack.isGivenUp(what) else {
+        guard let request = plan.withdrawal(standing), !takingBack.isGivenUp(what), !around.isAnothers(plan.url, standing) else {
             takingBack.succeeded(what)
             return (try? done()) != nil
         }

@@ -20,6 +20,8 @@ public actor PocketOutlet {
         public var person: String?
         /// Whether Waterline is shown beyond this machine.
         public var sharesWaterline: @Sendable () -> Bool
+        /// Whether another person's notification stands at an address as that: it took the place of ours, and is not taken away.
+        public var isAnothers: @Sendable (_ address: String, _ place: String) -> Bool
         /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all the time.
         public var watch: StoreWatch?
         /// Takes what a person should hear.
@@ -31,10 +33,11 @@ public actor PocketOutlet {
 
         public init(
             desk: @escaping @Sendable () throws -> TrackerDesk, overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
-            sharesWaterline: @escaping @Sendable () -> Bool, watch: StoreWatch? = nil, say: @escaping @Sendable (Word) -> Void,
+            sharesWaterline: @escaping @Sendable () -> Bool, isAnothers: @escaping @Sendable (_ address: String, _ place: String) -> Bool = { _, _ in false }, watch: StoreWatch? = nil,
+            say: @escaping @Sendable (Word) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
         ) {
-            (self.desk, self.overlay, self.person, self.sharesWaterline, self.watch) = (desk, overlay, person, sharesWaterline, watch)
+            (self.desk, self.overlay, self.person, self.sharesWaterline, self.isAnothers, self.watch) = (desk, overlay, person, sharesWaterline, isAnothers, watch)
             (self.say, self.chance, self.limit) = (say, chance, limit)
         }
     }

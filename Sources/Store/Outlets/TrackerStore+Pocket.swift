@@ -84,6 +84,8 @@ extension TrackerStore {
                             AND NOT EXISTS (SELECT 1 FROM pocket_address a WHERE a.seq = pocket_message.seq AND sentTo IS NOT ?)
                         """, arguments: [outlet, message.announcement.kind.id, remote, address])
                 if let address {
+                    // What was left there before a purge is not there any more, either.
+                    try db.execute(sql: "DELETE FROM pocket_leaving WHERE address = ? AND place = ?", arguments: [address, remote])
                     try db.execute(sql: "INSERT OR REPLACE INTO pocket_address (seq, sentTo) VALUES (?, ?)", arguments: [message.sequence, address])
                 }
             }

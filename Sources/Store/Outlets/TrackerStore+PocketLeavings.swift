@@ -23,6 +23,14 @@ extension TrackerStore {
         try write { db in try db.execute(sql: "DELETE FROM pocket_leaving WHERE address = ? AND place = ?", arguments: [leaving.address, leaving.place]) }
     }
 
+    /// Whether something of this store's is shown at that topic as that.
+    public func isShown(at address: String, as place: String) throws -> Bool {
+        try read { db in
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM pocket_message JOIN pocket_address USING (seq) WHERE outlet = 'ntfy' AND isShown AND sentTo = ? AND remote = ?)", arguments: [address, place]) ?? false
+        }
+    }
+
     /// What is shown is left where it is, with what lets us in there where the settings say that. What nobody noted the place of cannot be found again.
     static func leavePosts(_ db: Database) throws {
         let settings = try SettingTable.settings(db).service.ntfy
