@@ -8,6 +8,7 @@ import Links
 import MQTTSurface
 import Store
 import TrackerCore
+import TrackerDesk
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -65,7 +66,7 @@ extension DoctorChecks {
         let places = try places(options, file)
         var findings: [Finding] = []
         for place in places {
-            let found = store(place) + [zone(options.namedZone(file), place), bottles(OwnBottles.look(place), place.person)]
+            let found = store(place, zone: options.namedZone(file)) + [zone(options.namedZone(file), place), bottles(OwnBottles.look(place), place.person)]
             findings += (found + (await broker(place, file))).map { $0.about(places.count > 1 ? place.person?.name : nil) }
         }
         findings += proxy(file) + (await links(places, link, file))
@@ -133,7 +134,8 @@ extension Finding.Status {
 
 enum DoctorChecks {
     /// Looks into the store where there is one, and whether one could be made where there is none. Writes nothing.
-    static func store(_ place: StorePlace) -> [Finding] {
+    /// - Parameter zone: in which instants are told; `nil`: the day's own.
+    static func store(_ place: StorePlace, zone: String? = nil) -> [Finding] {
         let path = place.path
         guard place.origin == .service || FileManager.default.fileExists(atPath: path) else {
             var parent = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -163,7 +165,11 @@ enum DoctorChecks {
             if access(path, W_OK) != 0 {
                 findings.append(Finding("store", .bad, "\(path) takes no writes", advice: "Check its owner and permissions."))
             }
-            for trouble in try store.outletTroubles() { findings.append(Finding(trouble.outlet, .note, "when a service tried last: \(trouble.words)")) }
+            let day = (try? Depot.zones(zone, place))?.day ?? .utc
+            for trouble in try store.outletTroubles() {
+                let words = trouble.text(now: Machine.now()) { "\(day.wall(at: $0).dateText) \(day.wall(at: $0).timeText)" }
+                findings.append(Finding(trouble.outlet, .note, "when a service tried last: \(words)"))
+            }
             return findings + privacy(path)
         } catch let error as CommandFailure {
             return [Finding("store", .bad, error.sentence, advice: error.advice)]

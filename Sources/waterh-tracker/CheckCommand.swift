@@ -147,9 +147,15 @@ private enum Doctor {
         ]
     }
 
-    /// What stands between the service and a broker, as it was when a service tried last.
+    /// What stands between the service and a broker, a phone's server or a webhook, as it was when a service tried last.
     private static func outlets(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
-        upkeep.troubles.map { Finding(name: $0.outlet, ok: false, detail: $0.words, advice: "Ask now, with: waterh-gateway doctor --store \(desk.path)") }
+        upkeep.troubles.map { trouble in
+            Finding(
+                name: trouble.outlet, ok: false, detail: trouble.text(now: desk.now, at: desk.dateTime),
+                advice: trouble.outlet == "mqtt"
+                    ? "Ask now, with: waterh-gateway doctor --store \(desk.path)"
+                    : "See what is set, with: waterh-tracker settings get --store \(desk.path). What waterh.toml says goes before it.")
+        }
     }
 
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {

@@ -39,6 +39,7 @@ struct Status: WaitingCommand {
         if follow, let service = desk.service { return try await ServiceFollow(service: service.socket, line: line).run() }
         guard !follow else { return try await StatusFollow(options: options, place: desk.place, clock: desk.clock(speed: speed ?? 1), line: line).run() }
         let snapshot = try desk.tracker.state()
+        if formatInForce == .json { return desk.console.line(try TrackerDesk.json(OwnStatus(snapshot: snapshot, troubles: try desk.tracker.outletTroubles()))) }
         if let line = try line(snapshot) { return desk.console.line(line) }
         for line in try StatusText.lines(snapshot, desk) { desk.console.words(line) }
     }
@@ -92,7 +93,7 @@ extension StatusText {
         if snapshot.syncReport.refused > 0 {
             lines.append("\(counted(snapshot.syncReport.refused, "row")) of the sync server not taken: waterh-tracker check --doctor")
         }
-        for trouble in try desk.tracker.outletTroubles() { lines.append(console.paint("\(trouble.outlet.uppercased()): \(trouble.words)", .amber)) }
+        for trouble in try desk.tracker.outletTroubles() { lines.append(console.paint("\(trouble.title): \(trouble.text(now: desk.now, at: desk.dateTime))", .amber)) }
         lines += try today(desk)
         lines += try waterline(snapshot, desk)
         return lines

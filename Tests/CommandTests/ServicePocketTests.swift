@@ -89,6 +89,67 @@ import Testing
         #expect(try await rig.told(tries + 1).count == tries + 1)
     }
 
+    /// Who looks at the day is told that a phone hears nothing: which server refuses what it is sent or is away, since when, and what waits; and no more once it is over.
+    @Test func aServerThatRefusesIsToldByStatusAndTheDoctors() async throws {
+        let other = try await WebPeer()
+        let rig = try await Rig("[gotify]\nurl = \"\(other.url)\"\ntoken = \"A1secret\"\n[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
+        try await rig.peer.rule(#"{"status": 401}"#)
+        try await other.rule(#"{"status": 404}"#)
+        func troubles() async throws -> [String: [String: Any]] {
+            let text = try await Program("waterh-tracker").run(["status", "--json", "--config", rig.config.path]).output
+            let state = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+            #expect(state?["dailyTotalMl"] is Int, "\(text)")
+            let list = try #require(state?["outletTroubles"] as? [[String: Any]], "\(text)")
+            return Dictionary(list.map { ($0["outlet"] as? String ?? "", $0) }) { $1 }
+        }
+        func since(_ outlet: String) async throws -> Int? { try await troubles()[outlet]?["since"] as? Int }
+        let began = Int(Date().timeIntervalSince1970)
+        var service = try rig.serve()
+        let isTold = try await event(within: 60) { try await troubles().values.count { $0["waiting"] as? Int == 1 } == 3 ? true : nil }
+        #expect(isTold == true, "\(service.error)")
+        #expect(try await Set(troubles().keys) == ["ntfy", "gotify", "webhook"])
+        let first = try #require(try await since("ntfy"))
+        #expect((began...Int(Date().timeIntervalSince1970)).contains(first))
+        let wanted = [
+            "ntfy": "The server at \(rig.peer.url) does not let us in (status 401): ntfy.token or ntfy.tokenFile.", "gotify": "There is nothing at the server's address at \(other.url) (status 404): gotify.url.",
+            "webhook": "127.0.0.1:9",
+        ]
+        let titles = ["ntfy": "ntfy", "gotify": "Gotify", "webhook": "Webhook"]
+        let status = try await rig.status()
+        let check = try await Program("waterh-tracker").run(["check", "--doctor", "--json", "--config", rig.config.path]).output
+        let doctor = try await Program("waterh-gateway").run(["doctor", "--json", "--config", rig.config.path]).output
+        let plain = try await Program("waterh-gateway").run(["doctor", "--config", rig.config.path]).output
+        func found(_ text: String, _ list: String, _ name: String, _ detail: String) throws -> [String: String] {
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
+            let all = (object[list] as? [[String: Any]] ?? []).map { ($0[name] as? String ?? "", $0[detail] as? String ?? "") }
+            return Dictionary(all) { $0 + $1 }
+        }
+        let (checked, diagnosed) = (try found(check, "findings", "name", "detail"), try found(doctor, "checks", "check", "found"))
+        for (outlet, words) in wanted {
+            #expect(try await (troubles()[outlet]?["trouble"] as? String)?.contains(words.hasSuffix(".") ? String(words.dropLast()) : words) == true, "\(outlet)")
+            let line = try #require(status.split(separator: "\n").first { $0.contains("\(titles[outlet] ?? ""): ") && $0.contains(words) }, "\(outlet): \(status)")
+            for text in [String(line), checked[outlet] ?? "", diagnosed[outlet] ?? ""] {
+                #expect(text.contains(words) && text.contains("So since 20") && text.contains("1 notification waits."), "\(outlet): \(text)")
+            }
+            #expect(plain.contains("note \(outlet): when a service tried last: ") && (diagnosed[outlet] ?? "").hasPrefix("when a service tried last: "), "\(plain)")
+        }
+        for text in [status, check, doctor, plain] { #expect(!text.contains("secret") && !text.contains("my-water"), "\(text)") }
+
+        // One that begins anew knows since when; what is mended is told no more.
+        service.send(signal: SIGKILL)
+        _ = try await service.finish()
+        #expect(try await since("ntfy") == first)
+        service = try rig.serve()
+        #expect(await event { service.error.contains("ntfy: ") ? true : nil } == true, "\(service.error)")
+        #expect(try await since("ntfy") == first)
+        try await rig.peer.rule("{}")
+        try await other.rule("{}")
+        #expect(try await event(within: 60) { try await troubles().keys.sorted() == ["webhook"] ? true : nil } == true, "\(service.error)")
+        #expect(try await !rig.status().contains("ntfy: "))
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+    }
+
     /// What is wrong in the file is told at the start.
     @Test(arguments: [
         ("url = \"https://ntfy.example\"", "topic"), ("url = \"ntfy\"", "http://"), ("url = \"https://h/t\"\ntoken-file = \"/nowhere/token\"", "/nowhere/token"), ("place = \"x\"", "place"),

@@ -201,6 +201,36 @@ import TrackerDesk
         await next.stop()
     }
 
+    /// Who looks at the day sees why a phone hears nothing, and since when; with other settings, or without, that is over.
+    @Test func theStoreKnowsThatAServerRefuses() async throws {
+        let peer = try await WebPeer()
+        try await peer.rule(#"{"status": 401}"#)
+        let rig = try PocketRig.ntfy(peer)
+        rig.start()
+        _ = await rig.sink.deliver(notice(1))
+        let first = try #require(try await event { try rig.store.outletTroubles().first })
+        #expect(first.outlet == "ntfy" && first.words.contains("does not let us in (status 401)") && first.waiting == 1 && first.since != nil)
+        // Another reason, and the same trouble.
+        try await peer.rule(#"{"status": 503}"#)
+        let other = try #require(try await event(within: 60) { try rig.store.outletTroubles().first { $0.words.contains("503") } })
+        #expect(other.since == first.since)
+        // A file that is not there is a trouble of other settings.
+        _ = try rig.desk().set([("ntfy.tokenFile", "/nowhere/token")])
+        await rig.outlet.poke()
+        #expect(try await event { try rig.store.outletTroubles().first?.words.contains("/nowhere/token") == true ? true : nil } == true)
+        _ = try rig.desk().set([("ntfy.tokenFile", "unset")])
+        try await peer.rule("{}")
+        await rig.outlet.poke()
+        #expect(try await event(within: 60) { try rig.store.outletTroubles().isEmpty && rig.store.postState(notice(1).notificationId, at: "ntfy") == .sent ? true : nil } == true, "\(rig.said)")
+        try await peer.rule(#"{"status": 401}"#)
+        _ = await rig.sink.deliver(notice(2))
+        #expect(try await event { try rig.store.outletTroubles().isEmpty ? nil : true } == true)
+        _ = try rig.desk().set([("ntfy.url", "unset")])
+        await rig.outlet.poke()
+        #expect(try await event { try rig.store.outletTroubles().isEmpty ? true : nil } == true)
+        await rig.stop()
+    }
+
     /// An adversary's finding: who was taken off the list left what a phone showed; a server that is away is asked again.
     @Test func whoIsNotServedAnyMoreLeavesNothingOnAPhone() async throws {
         let peer = try await WebPeer()
@@ -240,36 +270,6 @@ import TrackerDesk
     }
 
     /// The topic changed, or ntfy was switched off, and a reminder stood at the old one for ever. A server that is away is asked again, also by the next service.
-    @Test(arguments: ["other topic", "off", "no service"]) func whatIsShownAtATopicThatIsNotNamedAnyMoreIsTakenBack(_ what: String) async throws {
-        let peer = try await WebPeer()
-        var rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
-        rig.start()
-        #expect(await rig.tells(notice(1)))
-        try await peer.rule(#"{"status": 503}"#)
-        if what == "no service" { await rig.stop() }
-        _ = try rig.desk().set([("ntfy.url", what == "off" ? "unset" : "\(peer.url)/other")])
-        if what == "no service" {
-            rig = try PocketRig(.ntfy, [], store: rig.store)
-            rig.start()
-        }
-        await rig.outlet.poke()
-        _ = try await peer.seen(2)
-        try await peer.rule("{}")
-        let isGone: Bool? = try await event(within: 60) { try rig.store.shownPosts(from: "ntfy").isEmpty ? true : nil }
-        #expect(isGone == true)
-        let seen = try await peer.seen()
-        #expect(seen.dropFirst().allSatisfy { $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder" && $0.headers["authorization"] == "Bearer tk_1" }, "\(seen.map(\.path))")
-        if what != "off" {
-            #expect(await rig.tells(notice(2)))
-            #expect(try await peer.seen().last?.json["topic"] as? String == "other")
-        }
-        await rig.stop()
-    }
-
-    /// It stood on the phone when Waterline was not shared any more.
-    @Test func waterlineThatIsNotSharedAnyMoreIsTakenBack() async throws {
-        let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer)
     /// What is told after a purge stands in the place of what was left before it, and is not taken away with that.
     @Test func whatIsToldAfterAPurgeStaysOnThePhone() async throws {
         let peer = try await WebPeer()
@@ -305,6 +305,36 @@ import TrackerDesk
         await next.stop()
     }
 
+    @Test(arguments: ["other topic", "off", "no service"]) func whatIsShownAtATopicThatIsNotNamedAnyMoreIsTakenBack(_ what: String) async throws {
+        let peer = try await WebPeer()
+        var rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        try await peer.rule(#"{"status": 503}"#)
+        if what == "no service" { await rig.stop() }
+        _ = try rig.desk().set([("ntfy.url", what == "off" ? "unset" : "\(peer.url)/other")])
+        if what == "no service" {
+            rig = try PocketRig(.ntfy, [], store: rig.store)
+            rig.start()
+        }
+        await rig.outlet.poke()
+        _ = try await peer.seen(2)
+        try await peer.rule("{}")
+        let isGone: Bool? = try await event(within: 60) { try rig.store.shownPosts(from: "ntfy").isEmpty ? true : nil }
+        #expect(isGone == true)
+        let seen = try await peer.seen()
+        #expect(seen.dropFirst().allSatisfy { $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder" && $0.headers["authorization"] == "Bearer tk_1" }, "\(seen.map(\.path))")
+        if what != "off" {
+            #expect(await rig.tells(notice(2)))
+            #expect(try await peer.seen().last?.json["topic"] as? String == "other")
+        }
+        await rig.stop()
+    }
+
+    /// It stood on the phone when Waterline was not shared any more.
+    @Test func waterlineThatIsNotSharedAnyMoreIsTakenBack() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer)
         rig.shares.withLock { $0 = true }
         rig.start()
         #expect(await rig.tells(notice(1, .waterlineTime, "Time for water", "", session: "s")))

@@ -104,22 +104,57 @@ import TrackerCore
         #expect(try old.standing(of: "mqtt", at: home("c")) == .known && old.standing(of: "mqtt", at: home("c")) == .known)
     }
 
+    @Test func sinceWhenAndWhatWaitsIsKnown() throws {
+        _ = try store.openOutlet("mqtt") { "1" }
+        try store.noteTrouble("away", of: "mqtt", at: now)
+        _ = try store.logDrink(ml: 100, context())
+        // Other words are the same trouble.
+        try store.noteTrouble("not let in", of: "mqtt", at: now.advanced(seconds: 60))
+        #expect(try store.outletTroubles() == [OutletTrouble(outlet: "mqtt", words: "not let in", since: now, waiting: 1)])
+        try store.noteTrouble(nil, of: "mqtt", at: now.advanced(seconds: 120))
+        #expect(try store.outletTroubles().isEmpty)
+        try store.noteTrouble("away", of: "mqtt", at: now.advanced(seconds: 180))
+        #expect(try store.outletTroubles().map(\.since) == [now.advanced(seconds: 180)])
+    }
+
+    @Test func theTroubleOfAPhonesServerIsThatOfItsSettings() throws {
+        func troubles() throws -> [OutletTrouble] { try store.outletTroubles() }
+        try store.notePocketTrouble("away", of: "ntfy", with: "a", at: now)
+        let mark = try store.changeMark()
+        try store.notePocketTrouble("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
+        #expect(try store.changeMark() == mark)
+        try store.notePocketTrouble(String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
+        #expect(try troubles() == [OutletTrouble(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
+        // With other settings it is another one.
+        try store.forgetPocketTrouble(of: "ntfy", unlessWith: "a")
+        try store.notePocketTrouble("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
+        #expect(try troubles() == [OutletTrouble(outlet: "ntfy", words: "away", since: now.advanced(seconds: 90))])
+        try store.notePocketTrouble("gone", of: "push-1", with: "", at: now)
+        #expect(try troubles().map(\.outlet) == ["ntfy", "push"])
+        try store.forgetPocketTrouble(of: "ntfy", unlessWith: "a")
+        try store.unsubscribe("1")
+        #expect(try troubles().isEmpty)
+        try store.notePocketTrouble("away", of: "gotify", with: "", at: now)
+        try store.forgetPocketTrouble(of: "gotify")
+        #expect(try troubles().isEmpty)
+    }
+
     @Test func whatStandsBetweenIsNotedUntilItIsOver() throws {
         #expect(try store.outletTroubles().isEmpty)
-        try store.noteTrouble("nobody", of: "mqtt")
+        try store.noteTrouble("nobody", of: "mqtt", at: now)
         _ = try store.openOutlet("mqtt") { "1" }
         #expect(try store.outletTroubles().isEmpty)
         for words in ["It is away.", "It is away.", String(repeating: "x", count: 9000)] {
-            try store.noteTrouble(words, of: "mqtt")
+            try store.noteTrouble(words, of: "mqtt", at: now)
             #expect(try store.outletTroubles().map(\.words) == [String(words.prefix(2000))])
         }
         let mark = try store.changeMark()
-        try store.noteTrouble(String(repeating: "x", count: 9000), of: "mqtt")
+        try store.noteTrouble(String(repeating: "x", count: 9000), of: "mqtt", at: now)
         #expect(try store.changeMark() == mark)
         try store.closeOutlet("mqtt")
         #expect(try store.outletTroubles().isEmpty)
         _ = try store.openOutlet("mqtt") { "1" }
-        try store.noteTrouble(nil, of: "mqtt")
+        try store.noteTrouble(nil, of: "mqtt", at: now)
         #expect(try store.outletTroubles().isEmpty)
     }
 

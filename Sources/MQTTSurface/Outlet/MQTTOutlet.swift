@@ -352,7 +352,7 @@ public actor MQTTOutlet {
     }
 
     /// Whoever looks at the day sees it, too.
-    private func note(_ words: String?) { try? around.desk().store.noteTrouble(words, of: Self.name) }
+    private func note(_ words: String?) { if let desk = try? around.desk() { try? desk.store.noteTrouble(words, of: Self.name, at: desk.now) } }
 
     /// Waits; a change of the settings ends it.
     private func wait(_ length: Duration, while plan: MQTTPlan?) async {

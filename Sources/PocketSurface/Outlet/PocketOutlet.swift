@@ -180,6 +180,7 @@ public actor PocketOutlet {
                 waitsSince[message.sequence] = nil
                 backoff.reset()
                 restsUntil = nil
+                try after.store.forgetPocketTrouble(of: name)
                 if lastTrouble != nil { around.say(.goesOn) }
                 lastTrouble = nil
                 if !answer(message.announcement.id, true) { await arrivedLate() }
@@ -194,6 +195,7 @@ public actor PocketOutlet {
                 self.plan = nil
                 return lookEvery
             case .later(let words, let pause):
+                note(words)
                 try after.store.endPost(message, from: name, as: claimant, at: after.now, .waiting)
                 restsUntil = .now + max(pause ?? .zero, backoff.next(chance: around.chance()))
                 if service.keepsAll { try noteWaiting(after.store) }
@@ -288,13 +290,18 @@ public actor PocketOutlet {
         let new: PocketPlan?
         do { new = try currentPlan() } catch {
             plan = nil
+            // What is wrong with the settings, unless the store itself is: then nothing is known of them.
+            if !(error is StoreError) { note("\(error)") }
             throw error
         }
         let store = try around.desk().store
+        if new == nil { try store.forgetPocketTrouble(of: name) }
         // What others are told from here on comes here, too; without a server nothing does.
         if new != nil { _ = try store.toldThrough(name) } else { try store.stopsHearing(name) }
         guard new != plan else { return new != nil }
         if let new { around.say(.on("\(new)")) } else if service != .push { around.say(.off) }
+        // With other settings it may be over.
+        if let new { try store.forgetPocketTrouble(of: name, unlessWith: new.mark) }
         plan = new
         takingBack.know(new)
         (lastTrouble, restsUntil) = (nil, nil)
@@ -306,6 +313,12 @@ public actor PocketOutlet {
         guard words != lastTrouble, !Task.isCancelled else { return }
         lastTrouble = words
         around.say(.trouble(words))
+    }
+
+    /// Whoever looks at the day sees it, too.
+    private func note(_ words: String) {
+        guard !Task.isCancelled, let desk = try? around.desk() else { return }
+        try? desk.store.notePocketTrouble(words, of: name, with: plan?.mark ?? "", at: desk.now)
     }
 
     func rest(_ length: Duration) async {

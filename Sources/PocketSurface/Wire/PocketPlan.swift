@@ -93,6 +93,9 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
             .compactMap(\.self).joined(separator: ", ")
     }
 
+    /// What decides whether the server takes anything: others are another attempt.
+    var mark: String { [url, token, authorities, browser?.contact].map { $0 ?? "" }.joined(separator: "\n") }
+
     /// Of a webhook's answer, and of a push service's, the status alone counts, however long a page stands behind it.
     func client(limit: Duration) -> OutgoingClient {
         OutgoingClient(limit: limit, answerLimit: 64 << 10, cutsAnswers: service == .webhook || service == .push, authorities: authorities)

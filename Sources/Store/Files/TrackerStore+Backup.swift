@@ -15,7 +15,7 @@ extension TrackerStore {
 
     /// Whether anything was ever stored here that a restore would replace.
     public func isUsed() throws -> Bool {
-        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_sequence", "leaving", "leaving_tried", "pocket_leaving", "push_key"].contains($0.table) }
+        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_sequence", "leaving", "leaving_tried", "pocket_leaving", "pocket_trouble", "push_key"].contains($0.table) }
     }
 
     /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that have the
@@ -84,7 +84,7 @@ extension TrackerStore {
     }
 
     private static func replaceRows(_ db: Database) throws {
-        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_address", "pocket_leaving", "leaving", "leaving_tried"]
+        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_address", "pocket_leaving", "pocket_trouble", "leaving", "leaving_tried"]
         for table in try tables(db) where !own.contains(table) {
             try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
         }

@@ -87,22 +87,6 @@ extension TrackerStore {
         return sum
     }
 
-    /// What stands between an outlet and the other end from now on, in words; `nil`: nothing. Where it is known already nothing is written.
-    public func noteTrouble(_ words: String?, of outlet: String) throws {
-        let words = words.map { String($0.prefix(Self.longestTrouble)) }
-        guard try read({ db in try Bool.fetchOne(db, sql: "SELECT trouble IS NOT ? FROM outlet WHERE name = ?", arguments: [words, outlet]) }) == true else { return }
-        try write { db in try db.execute(sql: "UPDATE outlet SET trouble = ? WHERE name = ?", arguments: [words, outlet]) }
-    }
-
-    private static let longestTrouble = 2000
-
-    /// What stands between open outlets and their other ends, by the outlet's name.
-    public func outletTroubles() throws -> [(outlet: String, words: String)] {
-        try read { db in
-            try Row.fetchAll(db, sql: "SELECT name, trouble FROM outlet WHERE isOpen AND trouble IS NOT NULL ORDER BY name").map { (try $0.checked("name"), try $0.checked("trouble")) }
-        }
-    }
-
     // MARK: - What the other end keeps
 
     /// Topics at which the other end keeps something of ours.

@@ -58,7 +58,7 @@ extension TrackerStore {
         try write { db in
             try db.execute(sql: "DELETE FROM push_subscription WHERE id = ?", arguments: [id])
             let wasThere = db.changesCount > 0
-            for table in ["pocket_message", "told_through"] { try db.execute(sql: "DELETE FROM \(table) WHERE outlet = ?", arguments: [PushSubscription.outlet(id)]) }
+            for table in ["pocket_message", "pocket_trouble", "told_through"] { try db.execute(sql: "DELETE FROM \(table) WHERE outlet = ?", arguments: [PushSubscription.outlet(id)]) }
             return wasThere
         }
     }
@@ -66,7 +66,7 @@ extension TrackerStore {
     /// Who is let in no more hears no more.
     static func unsubscribeRevoked(_ db: Database) throws {
         let gone = "SELECT id FROM push_subscription WHERE token IN (SELECT id FROM token WHERE revokedAt IS NOT NULL)"
-        for table in ["pocket_message", "told_through"] { try db.execute(sql: "DELETE FROM \(table) WHERE outlet IN (SELECT 'push-' || id FROM (\(gone)))") }
+        for table in ["pocket_message", "pocket_trouble", "told_through"] { try db.execute(sql: "DELETE FROM \(table) WHERE outlet IN (SELECT 'push-' || id FROM (\(gone)))") }
         try db.execute(sql: "DELETE FROM push_subscription WHERE id IN (\(gone))")
     }
 }

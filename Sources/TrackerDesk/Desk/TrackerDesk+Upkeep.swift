@@ -17,9 +17,7 @@ extension TrackerDesk {
     }
 
     /// Places that are told of the day and could not be, as it was when a service tried last.
-    public func outletTroubles() throws -> [UpkeepReport.OutletTrouble] {
-        try store.outletTroubles().map { UpkeepReport.OutletTrouble(outlet: $0.outlet, words: $0.words) }
-    }
+    public func outletTroubles() throws -> [OutletTrouble] { try store.outletTroubles() }
 
     /// How much brokers keep of what is not here any more: it is taken back by whoever publishes the day.
     public func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }

@@ -29,12 +29,4 @@ public struct UpkeepReport: Sendable {
     public let listen: String
     /// Bottles that the store has met.
     public let bottles: [KnownBottle]
-
-    /// A place that is told of the day, and why it could not be.
-    public struct OutletTrouble: Hashable, Sendable {
-        /// The place's name: `mqtt`.
-        public let outlet: String
-        /// Why, in a sentence.
-        public let words: String
-    }
 }
