@@ -6,8 +6,8 @@ extension TrackerStore {
     public func unreadableRows() throws -> [UnreadableRow] {
         try read { db in
             var found: [UnreadableRow] = []
-            func look(_ table: String, _ read: (Row) throws -> Any) throws {
-                let rows = try Row.fetchCursor(db, sql: "SELECT * FROM \(table)")
+            func look(_ table: String, _ columns: String = "*", _ read: (Row) throws -> Any) throws {
+                let rows = try Row.fetchCursor(db, sql: "SELECT \(columns) FROM \(table)")
                 while let row = try rows.next() {
                     do {
                         _ = try read(row)
@@ -17,7 +17,7 @@ extension TrackerStore {
                     }
                 }
             }
-            try look("drink") { try StoredDrink(row: $0) }
+            try look("drink", StoredDrink.columns) { try StoredDrink(row: $0) }
             try look("session") { try SessionTable.session($0) }
             try look("log_entry") { try SessionTable.log($0) }
             try look("token") { try TokenRecord(row: $0) }

@@ -18,19 +18,23 @@ public struct UnreadableRow: Error, Hashable, Sendable, CustomStringConvertible 
 extension Row {
     /// A column's value, where it is of that type.
     func checked<Value: DatabaseValueConvertible>(_ column: String, _ type: Value.Type = Value.self) throws -> Value {
-        do {
-            return try decode(type, forColumn: column)
-        } catch {
-            throw unreadable("\(column) is \(said(column)), which is of another kind")
-        }
+        if let stored = try? decode(StoredValue.self, forColumn: column), let value = Value.fromDatabaseValue(stored.databaseValue) { return value }
+        // A column that is not there is nothing, where nothing is allowed.
+        do { return try decode(type, forColumn: column) } catch { throw isOfAnotherKind(column) }
+    }
+
+    /// The same by the column's place, which spares the look for its name: where rows are read by the thousand.
+    /// - Parameter place: from 0; the row has so many columns.
+    func checked<Value: DatabaseValueConvertible>(_ column: String, at place: Int, _ type: Value.Type = Value.self) throws -> Value {
+        guard let value = Value.fromDatabaseValue(try decode(StoredValue.self, atIndex: place).databaseValue) else { throw isOfAnotherKind(column) }
+        return value
     }
 
     /// A number in a range.
-    func checked(_ column: String, in range: ClosedRange<Int>) throws -> Int {
-        let value: Int = try checked(column)
-        guard range.contains(value) else { throw unreadable("\(column) is \(value), outside of \(range.lowerBound) to \(range.upperBound)") }
-        return value
-    }
+    func checked(_ column: String, in range: ClosedRange<Int>) throws -> Int { try within(range, try checked(column), column) }
+
+    /// The same by the column's place.
+    func checked(_ column: String, at place: Int, in range: ClosedRange<Int>) throws -> Int { try within(range, try checked(column, at: place), column) }
 
     /// The same where the column may be empty.
     func checkedIfAny(_ column: String, in range: ClosedRange<Int>) throws -> Int? {
@@ -45,18 +49,29 @@ extension Row {
     }
 
     /// Milliseconds of a year that people live in.
-    func instant(_ column: String) throws -> Instant {
-        let instant = Instant(milliseconds: try checked(column))
+    func instant(_ column: String) throws -> Instant { try storable(Instant(milliseconds: try checked(column)), column) }
+
+    /// The same by the column's place.
+    func instant(_ column: String, at place: Int) throws -> Instant { try storable(Instant(milliseconds: try checked(column, at: place)), column) }
+
+    /// The same where the column may be empty.
+    func instantIfAny(_ column: String) throws -> Instant? {
+        (self[column] as DatabaseValue?)?.isNull == false ? try instant(column) : nil
+    }
+
+    private func within(_ range: ClosedRange<Int>, _ value: Int, _ column: String) throws -> Int {
+        guard range.contains(value) else { throw unreadable("\(column) is \(value), outside of \(range.lowerBound) to \(range.upperBound)") }
+        return value
+    }
+
+    private func storable(_ instant: Instant, _ column: String) throws -> Instant {
         guard Instant.storable.contains(instant) else {
             throw unreadable("\(column) is \(instant.milliseconds) ms since 1970, outside of the years 1 to 9999")
         }
         return instant
     }
 
-    /// The same where the column may be empty.
-    func instantIfAny(_ column: String) throws -> Instant? {
-        (self[column] as DatabaseValue?)?.isNull == false ? try instant(column) : nil
-    }
+    private func isOfAnotherKind(_ column: String) -> UnreadableRow { unreadable("\(column) is \(said(column)), which is of another kind") }
 
     func unreadable(_ reason: String) -> UnreadableRow {
         let name = ["id", "seq", "key", "localDay"].first { hasColumn($0) }.map { said($0) } ?? "?"

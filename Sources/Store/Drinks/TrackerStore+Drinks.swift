@@ -50,7 +50,7 @@ extension TrackerStore {
     public func lastDrink() throws -> StoredDrink? {
         try read { db in
             try Row.fetchOne(
-                db, sql: "SELECT * FROM drink WHERE \(DrinkTable.counts) ORDER BY instant DESC, key DESC LIMIT 1"
+                db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE \(DrinkTable.counts) ORDER BY instant DESC, key DESC LIMIT 1"
             ).map(StoredDrink.init(row:))
         }
     }

@@ -79,7 +79,7 @@ extension TrackerStore {
     private func forEachDrink(after first: Int, through last: Int, _ body: (Drink) throws -> Void) throws {
         try read { db in
             let rows = try Row.fetchCursor(
-                db, sql: "SELECT * FROM drink WHERE id > ? AND id <= ? AND deleted = 0 AND ml > 0 ORDER BY instant, key", arguments: [first, last])
+                db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE id > ? AND id <= ? AND deleted = 0 AND ml > 0 ORDER BY instant, key", arguments: [first, last])
             try rows.forEachDrink { drink, _ in try body(drink) }
         }
     }

@@ -23,7 +23,7 @@ extension TrackerStore {
     /// that it was corrected from.
     public func forEachDrink(_ body: (Drink, _ original: String?) throws -> Void) throws {
         try read { db in
-            try Row.fetchCursor(db, sql: "SELECT * FROM drink WHERE deleted = 0 AND ml > 0 ORDER BY instant, key").forEachDrink(body)
+            try Row.fetchCursor(db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE deleted = 0 AND ml > 0 ORDER BY instant, key").forEachDrink(body)
         }
     }
 
@@ -78,7 +78,7 @@ extension RowCursor {
     func forEachDrink(_ body: (Drink, _ original: String?) throws -> Void) throws {
         while let row = try next() {
             let (drink, original): (Drink, String?)
-            do { (drink, original) = (try StoredDrink(row: row).drink, try row.checked("instead")) } catch is UnreadableRow { continue }
+            do { (drink, original) = (try StoredDrink(row: row).drink, try StoredDrink.original(row)) } catch is UnreadableRow { continue }
             try body(drink, original)
         }
     }

@@ -16,7 +16,7 @@ extension TrackerStore {
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT * FROM drink WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? \(spared)
+                    SELECT \(StoredDrink.columns) FROM drink WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? \(spared)
                         AND NOT EXISTS (SELECT 1 FROM health_given AS g WHERE g.key = drink.key)
                     ORDER BY instant, key LIMIT ?
                     """, arguments: [DrinkSource.health.rawValue, since.milliseconds, limit])

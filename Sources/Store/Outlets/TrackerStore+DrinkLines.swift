@@ -18,12 +18,12 @@ extension TrackerStore {
     public func drinkLines(after position: Int64, known: Int64, through last: Int64, limit: Int) throws -> (lines: [DrinkLine], position: Int64) {
         try read { db in
             let rows = try Row.fetchAll(
-                db, sql: "SELECT * FROM drink WHERE place > ? AND place <= ? ORDER BY place LIMIT ?", arguments: [position, last, limit])
+                db, sql: "SELECT \(StoredDrink.columns), place, born FROM drink WHERE place > ? AND place <= ? ORDER BY place LIMIT ?", arguments: [position, last, limit])
             let lines = try rows.compactMap { row -> DrinkLine? in
                 let (place, isNew) = (try row.checked("place", Int64.self), try row.checked("born", Int64.self) > known)
                 // Rows that no program of ours writes are left out, as everywhere; the doctor names them.
                 guard let stored = try? StoredDrink(row: row), stored.ml > 0, !isNew || !stored.isDeleted else { return nil }
-                let original: String? = try row.checked("instead")
+                let original = try StoredDrink.original(row)
                 let change: DrinkLine.Change = stored.isDeleted ? .deleted : !isNew ? .changed : original == nil ? .added : .corrected
                 return DrinkLine(position: place, change: change, drink: stored.drink, number: stored.number, original: original)
             }

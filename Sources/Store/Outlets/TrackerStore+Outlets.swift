@@ -45,7 +45,8 @@ extension TrackerStore {
     public func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
         try read { db in
             let statement = try db.cachedStatement(sql: """
-                SELECT drink_change.seq AS changeSeq, drink_change.key AS changeKey, drink.* FROM drink_change LEFT JOIN drink ON drink.key = drink_change.key
+                SELECT \(StoredDrink.columns), drink_change.seq AS changeSeq, drink_change.key AS changeKey
+                FROM drink_change LEFT JOIN drink ON drink.key = drink_change.key
                 WHERE drink_change.seq > (SELECT position FROM outlet WHERE name = ?) ORDER BY drink_change.seq LIMIT ?
                 """)
             return try Row.fetchAll(statement, arguments: [outlet, limit]).map { row in

@@ -17,13 +17,13 @@ enum DrinkTable {
 
     static func drinks(on day: LocalDay, _ db: Database) throws -> [StoredDrink] {
         let statement = try db.cachedStatement(
-            sql: "SELECT * FROM drink WHERE localDay = ? AND deleted = 0 ORDER BY instant, key")
+            sql: "SELECT \(StoredDrink.columns) FROM drink WHERE localDay = ? AND deleted = 0 ORDER BY instant, key")
         return try Row.readable(statement, arguments: [day.description], StoredDrink.init(row:))
     }
 
     static func drinks(from first: Instant, through last: Instant, _ db: Database) throws -> [StoredDrink] {
         let statement = try db.cachedStatement(
-            sql: "SELECT * FROM drink WHERE instant BETWEEN ? AND ? AND deleted = 0 ORDER BY instant, key")
+            sql: "SELECT \(StoredDrink.columns) FROM drink WHERE instant BETWEEN ? AND ? AND deleted = 0 ORDER BY instant, key")
         return try Row.readable(statement, arguments: [first.milliseconds, last.milliseconds], StoredDrink.init(row:))
     }
 
@@ -34,13 +34,13 @@ enum DrinkTable {
     static func meanings(of name: String, _ db: Database) throws -> [StoredDrink] {
         let digits = name.first == "d" || name.first == "#" ? name.dropFirst() : Substring(name)
         return try Row.fetchAll(
-            db, sql: "SELECT * FROM drink WHERE (id = ? OR key = ?) AND deleted = 0 ORDER BY id <> ?",
+            db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE (id = ? OR key = ?) AND deleted = 0 ORDER BY id <> ?",
             arguments: [Int64(digits) ?? 0, name, Int64(digits) ?? 0]
         ).readable(StoredDrink.init(row:))
     }
 
-    /// The row with this number, tombstone or not.
+    /// The row with this number, tombstone or not, with the columns of `StoredDrink`.
     static func row(_ number: Int64, _ db: Database) throws -> Row? {
-        try Row.fetchOne(db, sql: "SELECT * FROM drink WHERE id = ?", arguments: [number])
+        try Row.fetchOne(db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE id = ?", arguments: [number])
     }
 }
