@@ -59,8 +59,10 @@ struct Claims {
     }
 
     func begun(_ db: Database) throws -> Begun {
+        // As a rule there is nothing: this is asked at each evaluation.
+        let isAny = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM claim WHERE decision IS NOT NULL)")
+        guard try Bool.fetchOne(isAny) == true else { return .nothing }
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id")
-        guard !rows.isEmpty else { return .nothing }
         guard rows.allSatisfy(isFree) else { return .underWay }
         let left = rows.compactMap { row in
             (try? row.checked("decision", String.self)).flatMap { try? JSONDecoder().decode(TrackerNotification.self, from: Data($0.utf8)) }

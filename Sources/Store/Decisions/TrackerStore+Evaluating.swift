@@ -142,8 +142,7 @@ extension TrackerStore {
 
     private func engineDay(_ day: LocalDay, _ db: Database) throws -> EngineDay? {
         let statement = try db.cachedStatement(sql: "SELECT state FROM engine_day WHERE dayKey = ?")
-        let text = try String.fetchOne(statement, arguments: [day.description])
-        return text.flatMap { try? JSONDecoder().decode(EngineDay.self, from: Data($0.utf8)) }
+        return try String.fetchOne(statement, arguments: [day.description]).flatMap(engineDays.value(of:))
     }
 
     private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {

@@ -32,6 +32,8 @@ public struct TrackerStore: Sendable {
     /// The host's zone, for settings that say "system"; `nil` lets each drink use the zone it was resolved in.
     public var hostZone: String? { host.zone.withLock { $0 } }
     private let host: HostZoneBox
+    /// The reminder engine's day that was decoded last.
+    let engineDays = DecodedOnce<EngineDay>()
     /// What may be done with the file.
     public let access: Access
     /// What was found at opening. A store opened for writing is one from then on.
