@@ -66,6 +66,19 @@ import TrackerCore
         #expect(Set(rows.map { $0[1] }).count == 6 && rows.map { $0[1] }.max() == last, "\(rows)")
     }
 
+    /// A batch keeps the number of places to itself; the trigger that gives one to a sip that moves takes it from the store.
+    @Test func `a sip that moves within a batch stands between the new ones`() throws {
+        _ = try store.append([entry(second: 1)])
+        let seen = try store.lastDrinkPlace()
+        var moved = entry(second: 1)
+        (moved.verdict, moved.isCorrection) = (.drink(at: sampleInstant.advanced(seconds: 3600), zone: "UTC"), true)
+        #expect(try store.append([entry(second: 2), moved, entry(second: 3)]) == [.stored, .duplicate, .stored])
+        let last = try store.lastDrinkPlace()
+        let lines = try store.drinkLines(after: seen, known: seen, through: last, limit: 10).lines
+        #expect(lines.map { "\($0.position - seen) \($0.change) d\($0.number)" } == ["1 added d2", "2 changed d1", "3 added d3"])
+        #expect(last == seen + 3)
+    }
+
     /// A reader that went on with its position after a purge got the rest of a store that it did not know, and never what stood before.
     @Test func `a position of before a purge, or of another store, is none of this one's`() throws {
         for ml in [100, 200] { _ = try store.logDrink(ml: ml, context) }

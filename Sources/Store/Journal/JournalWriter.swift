@@ -19,53 +19,64 @@ struct JournalWriter {
     /// Whether a look for records without a date can find anything: there are none on nearly every store.
     private var hasUndated: Bool
 
+    private var places: GivenPlaces
+
     private let findDated: Statement
-    /// The place of `reading` in what `findDated` finds.
-    private static let readingColumn = 5
+    private let findReading: Statement
     private let insertRecord: Statement
     private let insertDrink: Statement
-    private let takePlace: Statement
-    private static let nextPlace = "coalesce((SELECT last FROM drink_sequence), 0) + 1"
 
-    init(_ db: Database, hostZone: String?) throws {
+    /// Runs the whole batch, and leaves the tables as if each of its changes had been made by itself.
+    static func write<T>(_ db: Database, hostZone: String?, _ batch: (inout JournalWriter) throws -> T) throws -> (result: T, writer: JournalWriter) {
+        var writer = try JournalWriter(db, hostZone: hostZone)
+        let result = try batch(&writer)
+        try writer.places.settle()
+        return (result, writer)
+    }
+
+    private init(_ db: Database, hostZone: String?) throws {
         self.db = db
+        places = GivenPlaces(db)
         let settings = try SettingTable.settings(db)
         (dayZone, boundaryHour) = (settings.dayZone ?? hostZone, settings.boundaryHour)
         hasUndated = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_record WHERE verdict = 'quarantined')") ?? false
         findDated = try db.cachedStatement(sql: """
-            SELECT id, wall, amountMl, verdict, reason, reading, raw, yearStart, about FROM bottle_record
+            SELECT id FROM bottle_record
             WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
             """)
+        findReading = try db.cachedStatement(sql: "SELECT reading FROM bottle_record WHERE id = ?")
         insertRecord = try db.cachedStatement(sql: """
             INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about, yearBoot, yearStart)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
-        // With its place, which spares the trigger that would give it one afterwards: a quarter of a batch's time.
         insertDrink = try db.cachedStatement(sql: """
             INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, born, place)
-            VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?, \(Self.nextPlace), \(Self.nextPlace)) ON CONFLICT DO NOTHING
+            VALUES (?1, ?2, ?3, ?4, ?5, 'bottle', ?6, ?7, ?8, ?8) ON CONFLICT DO NOTHING
             """)
-        takePlace = try db.cachedStatement(
-            sql: "INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1")
     }
 
     mutating func append(_ entry: JournalEntry) throws -> JournalOutcome {
         let bottle = try known(entry.bottle)
-        let dated = try Row.fetchOne(findDated, arguments: [bottle.id, DatabaseValue(bytes: Array(entry.identity)), entry.isFlaggedDrink])
+        let found = try dated(entry, of: bottle.id)
+        // As a rule it was read in the same way, and then its row is not even looked at: this is asked for each record of each poll.
+        let dated = try found.flatMap { try saysNothingNew(entry, of: $0) ? nil : try row($0) }
         if case .quarantined(let reason) = entry.verdict {
             // A record that was accepted once is final (A2 rule 5): growing old, or a narrower dialect, does not bring it here.
-            if let dated {
+            if found != nil {
+                guard let dated else { return .duplicate }
                 if entry.isWithdrawn, try withdraw(dated, entry, reason, bottle) { return .waiting }
                 try noteReading(dated, entry)
                 return .duplicate
             }
             return try keepUndated(entry, reason, bottle.id)
         }
-        if let dated {
-            try reread(dated, entry, bottle)
-            if entry.isCorrection { try correct(dated, entry, bottle) }
-            if entry.isYearAgreed { try settleYear(dated, entry, bottle) }
+        if found != nil {
+            if let dated {
+                try reread(dated, entry, bottle)
+                if entry.isCorrection { try correct(dated, entry, bottle) }
+                if entry.isYearAgreed { try settleYear(dated, entry, bottle) }
+            }
             if hasUndated { try supersede(entry.raw, bottle.id) }
             return .duplicate
         }
@@ -129,11 +140,26 @@ struct JournalWriter {
 
     // MARK: - Records with a date
 
+    /// The row of the same drink, or record of something else, that has a date.
+    private func dated(_ entry: JournalEntry, of bottle: Int64) throws -> Int64? {
+        try findDated.first(Int64.self, bottle, DatabaseValue(bytes: Array(entry.identity)), entry.isFlaggedDrink)
+    }
+
+    private func saysNothingNew(_ entry: JournalEntry, of row: Int64) throws -> Bool {
+        guard !entry.isCorrection, !entry.isYearAgreed, !entry.isWithdrawn else { return false }
+        guard let reading = entry.reading else { return true }
+        return try findReading.first(String.self, row) == reading
+    }
+
+    private func row(_ id: Int64) throws -> Row? {
+        try Row.fetchOne(
+            try db.cachedStatement(sql: "SELECT id, wall, amountMl, verdict, reason, reading, raw, yearStart, about FROM bottle_record WHERE id = ?"), arguments: [id])
+    }
+
     /// The same bytes read in another way change their row, and the drink that came of it (promise 3). Read in the same
     /// way nothing moves: the first resolution is final.
     private mutating func reread(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        // As a rule it was read in the same way: by the column's place, since this is asked for each record of each poll.
-        guard let reading = entry.reading, String.fromDatabaseValue(row[Self.readingColumn]) != reading, try !Self.isByHand(row) else { return }
+        guard let reading = entry.reading, try row.checked("reading", String?.self) != reading, try !Self.isByHand(row) else { return }
         let before = (wall: try row.checked("wall", String?.self), ml: try row.checked("amountMl", Int.self), verdict: try row.checked("verdict", String.self))
         let (verdict, _) = Self.columns(entry)
         let wall = Self.wall(entry)
@@ -169,6 +195,7 @@ struct JournalWriter {
         let newZone = isMoved ? dayZone ?? zone : try old.checked("zone")
         let newInstant = isMoved ? instant.milliseconds : try old.checked("instant")
         let day = isMoved ? try calendar(newZone).day(of: instant).description : try old.checked("localDay")
+        try places.settle()
         try db.execute(sql: """
             UPDATE OR IGNORE drink SET key = ?, ml = ?, instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?
             """, arguments: [
@@ -204,6 +231,7 @@ struct JournalWriter {
         if try Self.isYearOpen(row) { try closeYear(row.checked("id")) }
         guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [key]), old != instant.milliseconds else { return }
         let zone = dayZone ?? readIn
+        try places.settle()
         try db.execute(sql: "UPDATE drink SET instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?", arguments: [
             instant.milliseconds, zone, try calendar(zone).day(of: instant).description, entry.received.milliseconds, key,
         ])
@@ -233,8 +261,7 @@ struct JournalWriter {
         let homes = try homes(of: wire)
         for home in homes {
             let bottle = try known(home)
-            let identity = DatabaseValue(bytes: Array(entry.identity))
-            guard try Row.fetchOne(findDated, arguments: [bottle.id, identity, entry.isFlaggedDrink]) == nil else { return .duplicate }
+            guard try dated(entry, of: bottle.id) == nil else { return .duplicate }
             if hasUndated, waits == nil, try undated(bottle.id, entry.raw) != nil { waits = home }
         }
         if waits != nil, case .quarantined = entry.verdict { return .waiting }
@@ -244,6 +271,7 @@ struct JournalWriter {
         let outcome = try append(entry)
         guard outcome.isNew, wire.isDeleted else { return outcome }
         let key = try Drink.bottleKey(bottle: known(entry.bottle).origin, wall: Self.wall(entry), amountMl: entry.amountMl)
+        try places.settle()
         try db.execute(sql: "UPDATE drink SET deleted = 1 WHERE key = ?", arguments: [key])
         guard let edit = wire.edit else { return outcome }
         try db.execute(sql: """
@@ -286,21 +314,20 @@ struct JournalWriter {
         guard case .drink(let instant, let readIn) = entry.verdict else { return }
         let zone = isFrozen ? readIn : dayZone ?? readIn
         let day = try calendar(zone).day(of: instant).description
-        try insertDrink.execute(arguments: [
+        // With its place, which spares the trigger that would give it one afterwards: a quarter of a batch's time.
+        try insertDrink.run(
             Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl), instant.milliseconds, zone, day, entry.amountMl,
-            bottle.id, entry.received.milliseconds,
-        ])
-        if db.changesCount > 0 { try takePlace.execute() }
+            bottle.id, entry.received.milliseconds, try places.next())
+        if db.changesCount > 0 { places.take() }
         touched.append(instant)
     }
 
     private func insert(_ entry: JournalEntry, _ bottle: Int64) throws {
         let (verdict, reason) = Self.columns(entry)
         let wall = verdict == "quarantined" ? entry.wall?.description : Self.wall(entry)
-        try insertRecord.execute(arguments: [
+        try insertRecord.run(
             bottle, DatabaseValue(bytes: entry.raw), wall, entry.amountMl, entry.isFlaggedDrink, verdict, reason,
-            entry.received.milliseconds, entry.reading, entry.about?.milliseconds, entry.openYear?.boot, entry.openYear?.start,
-        ])
+            entry.received.milliseconds, entry.reading, entry.about?.milliseconds, entry.openYear?.boot, entry.openYear?.start)
     }
 
     // MARK: - Words and look-ups

@@ -10,8 +10,7 @@ extension TrackerStore: Journal {
     public func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
         guard !entries.isEmpty else { return [] }
         return try write { db in
-            var writer = try JournalWriter(db, hostZone: hostZone)
-            let outcomes = try entries.map { try writer.append($0) }
+            let (outcomes, writer) = try JournalWriter.write(db, hostZone: hostZone) { writer in try entries.map { try writer.append($0) } }
             if writer.hasRewritten { try Counter.add("drink.rewrites", 1, db) }
             try refreshSummaries(around: writer.touched, received: entries.map(\.received).max(), db)
             return outcomes

@@ -42,10 +42,11 @@ extension TrackerStore {
     public func take(_ entries: [WireEntry]) throws -> WireOutcome {
         guard !entries.isEmpty else { return WireOutcome() }
         return try write { db in
-            var writer = try JournalWriter(db, hostZone: hostZone)
             var outcome = WireOutcome()
-            for entry in entries {
-                if try writer.take(entry).isNew { outcome.added += 1 } else { outcome.known += 1 }
+            let (_, writer) = try JournalWriter.write(db, hostZone: hostZone) { writer in
+                for entry in entries {
+                    if try writer.take(entry).isNew { outcome.added += 1 } else { outcome.known += 1 }
+                }
             }
             try refreshSummaries(around: writer.touched, received: entries.map(\.entry.received).max(), db)
             return outcome
