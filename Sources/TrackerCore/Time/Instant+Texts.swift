@@ -6,7 +6,22 @@ extension WallTime: CustomStringConvertible {
     }
 
     /// `2026-02-02T22:21:15`: no zone. Impossible fields are written as they are.
-    public var description: String { "\(dateText)T\(timeText)" }
+    public var description: String {
+        // A record may say any number in any field; nearly all say a time.
+        let isShort = (0...9999).contains(year) && (0...99).contains(month) && (0...99).contains(day)
+            && (0...99).contains(hour) && (0...99).contains(minute) && (0...99).contains(second)
+        guard isShort else { return "\(dateText)T\(timeText)" }
+        return String(unsafeUninitializedCapacity: 19) { bytes in
+            writeDate(year, month, day, into: bytes)
+            bytes[10] = UInt8(ascii: "T")
+            writeTwoDigits(hour, into: bytes, at: 11)
+            bytes[13] = UInt8(ascii: ":")
+            writeTwoDigits(minute, into: bytes, at: 14)
+            bytes[16] = UInt8(ascii: ":")
+            writeTwoDigits(second, into: bytes, at: 17)
+            return 19
+        }
+    }
 
     /// `2026-02-02`, with a sign outside the years 0–9999.
     public var dateText: String { "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
