@@ -94,7 +94,7 @@ extension TrackerStore: Journal {
 
     public func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
         try read { db in
-            let number = try BottleTable.known(bottle, db)
+            guard let number = try BottleTable.known(bottle, db) else { return [] }
             // There are none on nearly every store, and only then each row is asked for its drink.
             let hasAhead = try ahead.map { ahead in
                 try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE instant > ? AND bottle = ? AND deleted = 0)", arguments: [ahead.milliseconds, number])
@@ -105,8 +105,21 @@ extension TrackerStore: Journal {
                 EXISTS (SELECT 1 FROM drink JOIN bottle o ON o.id = :bottle
                     WHERE key = o.origin || '|' || wall || '|' || amountMl AND instant > :ahead AND deleted = 0)
                 """
+            // What cannot be is not asked for: SQLite needs longer to understand the whole question than to answer it.
+            let openYear = """
+                UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND id <= :since AND yearStart IS NOT NULL AND reading IS :reading
+                    AND verdict = 'drink' AND reason IS NOT 'byHand'
+                UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND yearStart IS NOT NULL
+                    AND verdict = 'quarantined' AND reason = 'bottleClock'
+                """
+            let aheadOfClock = """
+                UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND id <= :since AND reading IS :reading
+                    AND NOT (:open AND yearStart IS NOT NULL) AND verdict = 'drink' AND reason IS NOT 'byHand' AND \(isAhead)
+                """
+            var arguments: [String: any DatabaseValueConvertible] = ["bottle": number, "id": id, "reading": reading, "limit": limit, "since": since ?? .max]
+            if hasAhead, let ahead { (arguments["open"], arguments["ahead"]) = (openYears, ahead.milliseconds) }
             let rows = try Row.fetchAll(try db.cachedStatement(sql: """
-                SELECT r.*, b.origin, :hasAhead AND r.verdict = 'drink' AND \(isAhead) AS isAhead FROM (
+                SELECT r.*, b.origin, \(hasAhead ? "r.verdict = 'drink' AND \(isAhead)" : "0") AS isAhead FROM (
                     \(columns) WHERE bottle = :bottle AND id > :id AND verdict = 'quarantined' AND reason IS NOT 'bottleClock'
                         AND NOT (reason IN ('impossibleDate', 'implausibleYear', 'refusedByDialect') AND reading IS :reading)
                     UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND reading < :reading
@@ -115,17 +128,10 @@ extension TrackerStore: Journal {
                         AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand'
                     UNION ALL \(columns) WHERE id > max(:id, :since) AND bottle = :bottle AND reading IS :reading
                         AND verdict = 'drink' AND reason IS NOT 'byHand'
-                    UNION ALL \(columns) WHERE :open AND bottle = :bottle AND id > :id AND id <= :since AND yearStart IS NOT NULL AND reading IS :reading
-                        AND verdict = 'drink' AND reason IS NOT 'byHand'
-                    UNION ALL \(columns) WHERE :open AND bottle = :bottle AND id > :id AND yearStart IS NOT NULL
-                        AND verdict = 'quarantined' AND reason = 'bottleClock'
-                    UNION ALL \(columns) WHERE :hasAhead AND bottle = :bottle AND id > :id AND id <= :since AND reading IS :reading
-                        AND NOT (:open AND yearStart IS NOT NULL) AND verdict = 'drink' AND reason IS NOT 'byHand' AND \(isAhead)
+                    \(openYears ? openYear : "")
+                    \(hasAhead ? aheadOfClock : "")
                 ) r JOIN bottle b ON b.id = r.bottle ORDER BY r.id LIMIT :limit
-                """), arguments: [
-                    "bottle": number, "id": id, "reading": reading, "limit": limit, "since": since ?? .max, "open": openYears,
-                    "hasAhead": hasAhead, "ahead": ahead?.milliseconds,
-                ])
+                """), arguments: StatementArguments(arguments))
             return try rows.readable { row in
                 let received = try row.instant("received")
                 let clock = try row.checked("yearStart", Int64?.self).map { ClockMark(wall: received, boot: try row.checked("yearBoot"), start: $0) }

@@ -8,11 +8,12 @@ extension Schema {
         // The table that is being written down, and the line with which each table ends.
         var (table, ends): (Substring?, [Substring: Int]) = (nil, [:])
         var columns: [Int: String] = [:]
-        for line in steps.flatMap({ $0.sql.split(separator: "\n") }) {
-            let words = line.split(separator: " ", maxSplits: 5)
-            if line.hasPrefix("CREATE TABLE ") { table = words[2] }
+        for line in steps.flatMap({ $0.sql.utf8.split(separator: UInt8(ascii: "\n")) }).map(Substring.init) {
+            let isAltered = line.hasPrefix("ALTER TABLE ")
+            let words = isAltered || line.hasPrefix("CREATE TABLE ") ? line.split(separator: " ", maxSplits: 5) : []
+            if !words.isEmpty, !isAltered { table = words[2] }
             if line.hasPrefix(")"), let name = table { (table, ends[name]) = (nil, lines.count) }
-            if line.hasPrefix("ALTER TABLE "), words.count == 6, words[3...4] == ["ADD", "COLUMN"],
+            if isAltered, words.count == 6, words[3...4] == ["ADD", "COLUMN"],
                 let end = ends[words[2]], let semicolon = words[5].firstIndex(of: ";") {
                 columns[end, default: ""] += ", \(words[5][..<semicolon])"
             } else {
