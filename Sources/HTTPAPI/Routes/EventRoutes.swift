@@ -56,7 +56,7 @@ enum EventRoutes {
                             guard frame.readableBytes > 0 else { continue }
                             // Of a state that says something else the part that is wanted may say the same.
                             if let wanted = parts.state, case .state(let text, _) = event {
-                                let picked = text.picked(wanted, withWaterline: sees)
+                                let picked = text.picked(wanted, withWaterline: seesSessions)
                                 guard picked != said else { continue }
                                 said = picked
                             }
