@@ -54,7 +54,8 @@ public final class NoticeMemory: Sendable {
 
     /// - Parameters:
     ///   - file: `nil`: for this program alone.
-    ///   - day: what the store calls its owner, which a purge gives another name; `nil` where that is not known. What another's day was shown is none of this one's.
+    ///   - day: what the store calls its owner, which a purge gives another name; empty as long as there is none, `nil` where that is not known. What another's day was
+    ///     shown is none of this one's.
     public convenience init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) { self.init(file: file, day: day, now: { Date().timeIntervalSince1970 }) }
 
     init(file: String?, day: @escaping @Sendable () -> String? = { nil }, now: @escaping @Sendable () -> Double) { (self.file, self.day, self.now) = (file, day, now) }
@@ -150,7 +151,7 @@ public final class NoticeMemory: Sendable {
     private func all() -> Contents {
         let day = day()
         let known = held.withLock { held in read() ?? held }
-        guard let day, let noted = known.day, noted != day else { return known }
+        guard let day, let noted = known.day, !noted.isEmpty, noted != day else { return known }
         // The file, too: it is what the session's other programs go by.
         change { _ in }
         return Contents(day: day)
@@ -163,7 +164,11 @@ public final class NoticeMemory: Sendable {
             defer { if lock >= 0 { close(lock) } }
             let before = read() ?? held
             held = before
-            if let day, held.day != day { held = held.day == nil ? Contents(day: day, notices: held.notices, showings: held.showings) : Contents(day: day) }
+            if let day, held.day != day {
+                // Whose it was not known to be, or who had no name yet, is the same one still.
+                let isSame = held.day?.isEmpty ?? true
+                held = isSame ? Contents(day: day, notices: held.notices, showings: held.showings) : Contents(day: day)
+            }
             let result = body(&held)
             guard let file, held != before, let data = try? JSONEncoder().encode(held) else { return result }
             Self.write(data, to: file)
