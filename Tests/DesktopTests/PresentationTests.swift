@@ -279,6 +279,28 @@ struct PresentationTests {
         await agent.stop()
     }
 
+    /// CI's finding, from seven in the morning on: who logged first of all had no name yet, got one at the first look at the state, and what was shown until then
+    /// was taken for another's: it stayed on the screen after the session had ended.
+    @Test func whoGetsANameWasShownWhatIsShown() async throws {
+        let server = try await FakeNotificationServer(fixture.bus)
+        let file = fixture.folder.file("notices.json")
+        let day = Mutex("")
+        let service = NoticeMemory(file: file, day: { day.withLock { $0 } })
+        let address = fixture.bus.address
+        let agent = DesktopNotifications(bus: { .address(address) }, memory: NoticeMemory(file: file), limits: DesktopFixture.patient)
+        await agent.attend(DesktopNotifications.Outlets())
+        service.end("nothing")
+        let notification = try TrackerNotification.test(.goal)
+        #expect(await agent.deliver(notification))
+        #expect(service.hasJustShown(notification.announcement))
+        day.withLock { $0 = "somebody" }
+        #expect(service.hasJustShown(notification.announcement))
+        service.end("nothing")
+        await agent.close(id: notification.kind.id)
+        #expect(await event { server.closed.items.isEmpty ? nil : true } == true)
+        await agent.stop()
+    }
+
     @Test func theRunningSessionIsShownAgainByTheNextServerUnlessItIsOver() async throws {
         var server = try await FakeNotificationServer(fixture.bus)
         let (desktop, other) = (await fixture.desktop(), await fixture.desktop())
