@@ -4,11 +4,11 @@ import Foundation
 public enum HostZone {
     /// The IANA id: what `TZ` names, else where `/etc/localtime` leads, else what `/etc/timezone` says, else Foundation's
     /// answer, which it remembers from the start of the process.
+    /// - Parameter variable: what `TZ` says. It alone is read: a service asks with every answer, and the whole environment is a dictionary to be made.
     public static func id(
-        environment: [String: String] = ProcessInfo.processInfo.environment, localtime: String = "/etc/localtime",
-        timezone: String = "/etc/timezone"
+        variable: String? = getenv("TZ").map { String(cString: $0) }, localtime: String = "/etc/localtime", timezone: String = "/etc/timezone"
     ) -> String {
-        if let named = environment["TZ"].flatMap(name(inVariable:)) { return named }
+        if let named = variable.flatMap(name(inVariable:)) { return named }
         return name(behind: localtime) ?? name(in: timezone) ?? TimeZone.current.identifier
     }
 

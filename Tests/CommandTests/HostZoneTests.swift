@@ -9,7 +9,7 @@ import Testing
         let folder = try TemporaryFolder()
         let link = folder.file("localtime")
         func zone(_ variables: [String: String] = [:]) -> String {
-            HostZone.id(environment: variables, localtime: link, timezone: folder.file("timezone"))
+            HostZone.id(variable: variables["TZ"], localtime: link, timezone: folder.file("timezone"))
         }
         for (target, expected) in [
             ("/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"), ("../usr/share/zoneinfo/America/New_York", "America/New_York"),

@@ -51,9 +51,23 @@ struct HostRule: Sendable {
             port = text[colon...]
         }
         guard port.isEmpty || (port.first == ":" && UInt16(port.dropFirst()) != nil) else { return nil }
-        let letters = host.hasPrefix("[") ? "[]:.0123456789abcdef" : "-._0123456789abcdefghijklmnopqrstuvwxyz"
-        guard !host.isEmpty, host.allSatisfy({ letters.contains($0) }) else { return nil }
+        let isAddress = host.hasPrefix("[")
+        guard !host.isEmpty, host.utf8.allSatisfy({ isAddress ? Self.isOfAddress($0) : Self.isOfName($0) }) else { return nil }
         return host.last == "." ? String(host.dropLast()) : String(host)
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    private static func isOfAddress(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "["), UInt8(ascii: "]"): true
+        default: false
+        }
     }
 
     private static func isDigits(_ host: String) -> Bool {
