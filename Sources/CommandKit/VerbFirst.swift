@@ -3,7 +3,7 @@ public enum VerbFirst {
     /// - Parameters:
     ///   - options: with a value.
     ///   - flags: without one.
-    public static func ordered(_ arguments: [String], options: Set<String>, flags: Set<String>) -> [String] {
+    public static func ordered(_ arguments: [String], options: [String], flags: [String]) -> [String] {
         var rest = arguments[...]
         var shared: [String] = []
         while let first = rest.first {

@@ -61,6 +61,8 @@ extension DrinkReader {
             duplicates += batch.duplicates
             suspects += batch.suspects
             bookkeeping += batch.bookkeeping
+            transfers += batch.transfers
+            unfinishedTransfers += batch.unfinishedTransfers
         }
 
         /// What was added since an earlier tally.

@@ -193,12 +193,10 @@ public final class DrinkReader {
             tally.lookalikes += batch.bytes.count / DrinkRecord.size
             return
         }
-        tally.transfers += 1
-        if batch.failure != nil { tally.unfinishedTransfers += 1 }
         let others = conversation?.openLogs.contains { $0 !== origin.side } ?? false
         let route = isDoubtful && doubt == .open ? Route.doubtful : others || !waiting.isEmpty ? .waiting : .direct
         try take(batch, peer, account, route)
-        if !waiting.isEmpty { try releaseInOrder(after: origin.side) }
+        if route != .direct, !waiting.isEmpty { try releaseInOrder(after: origin.side) }
     }
 
     /// Whose drinks these are: the peer's own, or somebody's whose log has them already.
@@ -234,7 +232,10 @@ public final class DrinkReader {
         let ledger = ledger, isRaw = options.isRaw, isStrict = options.dialect == .strict
         let mask: UInt64 = isStrict ? 0xFF : 0xFFFF
         var drinks = ledger.drinks(of: account)
+        // Counted here and added once: each look at a variable of the reader is checked, which costs as much as a record.
         var counts = Tally()
+        counts.transfers = 1
+        counts.unfinishedTransfers = batch.failure == nil ? 0 : 1
         defer { tally.add(counts) }
         try batch.forEachRecord { raw, source in
             if isStrict, try isRefused(raw, source, peer) { return }

@@ -30,25 +30,27 @@ enum SHA256 {
 
     private static func absorb(_ block: ArraySlice<UInt8>, _ hash: inout [UInt32]) {
         func rotate(_ value: UInt32, _ count: UInt32) -> UInt32 { value >> count | value << (32 - count) }
-        var words = (0..<16).map { index in
-            (0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(block[block.startIndex + index * 4 + $1]) }
-        }
+        var words: [UInt32] = []
+        words.reserveCapacity(64)
+        for index in 0..<16 { words.append((0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(block[block.startIndex + index * 4 + $1]) }) }
         for index in 16..<64 {
             let (a, b) = (words[index - 15], words[index - 2])
             let low = rotate(a, 7) ^ rotate(a, 18) ^ a >> 3
             let high = rotate(b, 17) ^ rotate(b, 19) ^ b >> 10
             words.append(words[index - 16] &+ low &+ words[index - 7] &+ high)
         }
-        var state = hash
+        // Eight variables and no array, which would be made anew in each of the 64 rounds.
+        var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])
+        var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])
         for index in 0..<64 {
-            let (a, e) = (state[0], state[4])
-            let choice = e & state[5] ^ ~e & state[6]
+            let choice = e & f ^ ~e & g
             let sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
-            let first = state[7] &+ sum1 &+ choice &+ constants[index] &+ words[index]
-            let majority = a & state[1] ^ a & state[2] ^ state[1] & state[2]
+            let first = h &+ sum1 &+ choice &+ constants[index] &+ words[index]
+            let majority = a & b ^ a & c ^ b & c
             let sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
-            state = [first &+ sum0 &+ majority, a, state[1], state[2], state[3] &+ first, e, state[5], state[6]]
+            (h, g, f, e) = (g, f, e, d &+ first)
+            (d, c, b, a) = (c, b, a, first &+ sum0 &+ majority)
         }
-        for index in 0..<8 { hash[index] = hash[index] &+ state[index] }
+        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[index] = hash[index] &+ word }
     }
 }
