@@ -145,7 +145,7 @@ class Phone(unittest.TestCase):
             self.driver.execute_script("goOn()")
         self.until(lambda: self.driver.execute_script("return keys.length") == 3, "it is not sent three times")
         self.assertEqual(len(set(self.driver.execute_script("return keys"))), 1)
-        self.until(lambda: self.driver.execute_script("return localStorage.getItem('waterh.queue')") is None, "the tap still waits")
+        self.until(lambda: not self.driver.execute_script("return Object.keys(localStorage).filter((key) => key.startsWith('waterh.queue'))"), "the tap still waits")
         self.assertEqual(self.total(), 250)
         amount = lambda: self.driver.execute_script("return document.querySelector('.amount')?.textContent")
         self.until(lambda: amount() == "250 ml / 2,500 ml", lambda: amount())

@@ -3,7 +3,7 @@ import { person } from './home.js';
 
 /** What is one person's, and not the device's: several may look at their days here. */
 const PERSONAL = new Set(['state', 'queue', 'refused', 'confettiDay', 'push']);
-/** Lists, of which none may be lost where two come together. */
+/** Lists of which nothing may be lost: each entry stands by itself in the storage. */
 const LISTS = new Set(['queue', 'refused']);
 /** So many people's names are remembered. */
 const LIMIT = 64;
@@ -21,6 +21,7 @@ export function adopt(id) {
   if (own === id) return;
   own = id;
   fallback.clear();
+  loose.clear();
 }
 
 const keyAt = (name, whose) => (whose && PERSONAL.has(name) ? `waterh.${name}@${whose}` : `waterh.${name}`);
@@ -47,16 +48,62 @@ export const remembered = new Proxy({}, {
   },
 });
 
+/** Entries that the storage did not take, by the key that they were to have there: they are forgotten with this page. */
+const loose = new Map();
+const keys = () => { try { return Object.keys(localStorage); } catch { return []; } };
+
+/** Before this one went a version that kept a list in one piece. */
+function takeApart(at) {
+  const list = parsed(at);
+  if (!Array.isArray(list)) return;
+  list.forEach((entry, turn) => putEntry(at, { turn, ...entry }));
+  put(at, null);
+}
+
+const placeOf = (at, entry) => `${at}:${entry.slot ?? entry.key}`;
+
+function putEntry(at, entry) {
+  const key = placeOf(at, entry);
+  put(key, entry);
+  if (parsed(key) === null) loose.set(key, entry); else loose.delete(key);
+}
+
+function entriesAt(at) {
+  takeApart(at);
+  const found = new Map(keys().filter((key) => key.startsWith(`${at}:`)).map((key) => [key, parsed(key)]));
+  for (const [key, entry] of loose) if (key.startsWith(`${at}:`)) found.set(key, entry);
+  return [...found.values()].filter((entry) => entry?.key).sort((one, other) => one.made - other.made || (one.turn ?? 0) - (other.turn ?? 0));
+}
+
+/**
+ * A list that several pages of this browser add to. Each entry (`key`, `made` in milliseconds, `turn` among those of one moment) has a place of its own, called `slot`
+ * where it got another key: what two pages add at the same moment is both there, where each writing the whole list would take away what the other had added.
+ */
+export const list = (name) => ({
+  all: () => entriesAt(keyOf(name)),
+  put: (entry) => putEntry(keyOf(name), entry),
+  remove: (entry) => {
+    const key = placeOf(keyOf(name), entry);
+    loose.delete(key);
+    put(key, null);
+  },
+});
+
 /** What was kept for one person, under a name or an id, is the other's from now on: it is the same person. Nobody (`''`) is who has the house alone. */
 export function carry(from, to) {
   for (const name of PERSONAL) {
     const [old, next] = [keyAt(name, from), keyAt(name, to)];
+    if (old === next) continue;
+    for (const entry of LISTS.has(name) ? entriesAt(old) : []) {
+      const [before, after] = [placeOf(old, entry), placeOf(next, entry)];
+      if (parsed(after) === null) putEntry(next, entry);
+      // Only what arrived is let go: the place may be full.
+      if (parsed(after) !== null) put(before, null);
+      loose.delete(before);
+    }
     const value = parsed(old);
-    if (old === next || value === null) continue;
-    const there = parsed(next);
-    if (LISTS.has(name)) put(next, [...(there ?? []), ...value.filter((one) => !there?.some((other) => other.key === one.key))]);
-    else if (there === null) put(next, value);
-    // Only what arrived is let go: the place may be full.
+    if (value === null) continue;
+    if (parsed(next) === null) put(next, value);
     if (parsed(next) !== null) put(old, null);
   }
 }
@@ -87,8 +134,7 @@ addEventListener('storage', (event) => {
 
 export const forgetAll = () => {
   fallback.clear();
-  try {
-    const isOurs = (key) => key.startsWith('waterh.') && key !== 'waterh.ids' && (!key.includes('@') || key.endsWith(`@${own ?? person}`));
-    for (const key of Object.keys(localStorage)) if (isOurs(key)) localStorage.removeItem(key);
-  } catch { /* As above. */ }
+  loose.clear();
+  const isOurs = (key) => key.startsWith('waterh.') && key !== 'waterh.ids' && (!key.includes('@') || key.split(':')[0].endsWith(`@${own ?? person}`));
+  for (const key of keys()) if (isOurs(key)) put(key, null);
 };

@@ -4,7 +4,7 @@
 import { newKey, Problem, request, Silence } from './api.js';
 import { home, owner } from './home.js';
 import { ask, live, serviceNow } from './live.js';
-import { remembered } from './memory.js';
+import { list } from './memory.js';
 import { settle, unsettle } from './people.js';
 import { t } from './texts.js';
 
@@ -16,26 +16,21 @@ let timer = null;
 let pause = 1000;
 let running = null;
 
-const stored = () => remembered.queue ?? [];
-const refused = () => remembered.refused ?? [];
-const tell = () => { for (const listener of listeners) listener(stored().length, refused()); };
-const keep = (list) => {
-  remembered.queue = list.length ? list : null;
-  tell();
-};
-const keepRefused = (list) => {
-  remembered.refused = list.length ? list : null;
-  tell();
-};
+/** Counts the taps of this page: several may fall into one millisecond. */
+let turn = 0;
+
+const queue = list('queue');
+const refusals = list('refused');
+const tell = () => { for (const listener of listeners) listener(queue.all().length, refusals.all()); };
 
 /** Called with the number of writes that wait and with the refused ones, now and at each change. */
 export function watchQueue(listener) {
   listeners.add(listener);
-  listener(stored().length, refused());
+  listener(queue.all().length, refusals.all());
   return () => listeners.delete(listener);
 }
 
-export const queued = () => stored().length;
+export const queued = () => queue.all().length;
 
 /** An instant as the service reads it, whole seconds. */
 export const isoOf = (milliseconds) => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
@@ -45,9 +40,10 @@ export const isoOf = (milliseconds) => `${new Date(milliseconds).toISOString().s
  * neither, and the write waits on this device.
  */
 export function enqueue(method, path, body) {
-  const item = { key: newKey(), method, path, body, made: Date.now() };
-  if (stored().length + refused().length >= LIMIT) return Promise.reject(new Silence(t.tooManyTaps));
-  keep([...stored(), item]);
+  const item = { key: newKey(), method, path, body, made: Date.now(), turn: (turn += 1) };
+  if (queue.all().length + refusals.all().length >= LIMIT) return Promise.reject(new Silence(t.tooManyTaps));
+  queue.put(item);
+  tell();
   const answer = new Promise((resolve, reject) => waiting.set(item.key, { resolve, reject }));
   flush();
   return answer;
@@ -73,7 +69,7 @@ function later() {
 }
 
 async function sendAll() {
-  for (let item = stored()[0]; item; item = stored()[0]) {
+  for (let item = queue.all()[0]; item; item = queue.all()[0]) {
     let outcome;
     try {
       // A name may be another person's by now: nothing is sent to anybody else's day.
@@ -88,13 +84,14 @@ async function sendAll() {
         return later();
       }
       if (await isDatedAnew(item)) continue;
-      keepRefused([...refused(), { ...item, reason: error.message }]);
+      refusals.put({ ...item, reason: error.message });
       outcome = (party) => (party ? party.reject(error) : dispatchEvent(new CustomEvent('waterh-refused', { detail: error.message })));
     }
     pause = 1000;
     const party = waiting.get(item.key);
     waiting.delete(item.key);
-    keep(stored().filter((other) => other.key !== item.key));
+    queue.remove(item);
+    tell();
     outcome(party);
   }
 }
@@ -124,20 +121,27 @@ function replace(item, next) {
   const party = waiting.get(item.key);
   waiting.delete(item.key);
   if (party) waiting.set(next.key, party);
-  keep(stored().map((other) => (other.key === item.key ? next : other)));
+  // In its place, in one step: never both, and never neither.
+  queue.put({ ...next, slot: item.slot ?? item.key });
+  tell();
 }
 
 /** Sends a refused write once more: what stood against it may be over. */
 export function sendAgain(key) {
-  const item = refused().find((each) => each.key === key);
+  const item = refusals.all().find((each) => each.key === key);
   if (!item) return;
-  const { reason: _, isDatedAnew: __, ...again } = dated(item);
-  keep([...stored(), again]);
+  const { reason: _, isDatedAnew: __, slot: ___, ...again } = dated(item);
+  queue.put(again);
   discard(key);
   flush();
 }
 
 /** A person has seen that a write was refused, and puts it away. */
-export const discard = (key) => keepRefused(refused().filter((each) => each.key !== key));
+export const discard = (key) => {
+  for (const item of refusals.all()) if (item.key === key) refusals.remove(item);
+  tell();
+};
 
 addEventListener('online', () => flush());
+// Another page of this browser added something, or sent it.
+addEventListener('storage', (event) => { if (event.key === null || /^waterh\.(queue|refused)/.test(event.key)) tell(); });

@@ -204,6 +204,11 @@ class PageCase(unittest.TestCase):
     def totals(self, wanted):
         self.until(lambda: self.total() == wanted, lambda: f"the day has {self.total()} ml, not {wanted}")
 
+    def waiting(self, *lists):
+        """What waits on this device, or was refused: the places that it has in the storage."""
+        names = [f"waterh.{name}" for name in lists or ("queue",)]
+        return self.script("return Object.keys(localStorage).filter((key) => arguments[0].some((name) => key.startsWith(name)))", names)
+
     def shot(self, name):
         if options.shots:
             folder = pathlib.Path(options.shots)

@@ -54,7 +54,7 @@ class Watch(PageCase):
         self.online()
         self.totals(750)
         self.says(".watch-litres", "0.8L / 2.5L")
-        self.until(lambda: self.script("return localStorage.getItem('waterh.queue')") is None, "the queue is empty")
+        self.until(lambda: not self.waiting(), "the queue is empty")
 
     def test_taps_outlive_the_page(self):
         self.show()
@@ -63,7 +63,7 @@ class Watch(PageCase):
         self.totals(200)
         self.script("localStorage.setItem('waterh.queue', JSON.stringify([{key: 'a-tap-of-yesterday', method: 'POST', path: '/drinks', body: {ml: 200}, made: 0}]))")
         self.show()
-        self.until(lambda: self.script("return localStorage.getItem('waterh.queue')") is None, "sent again")
+        self.until(lambda: not self.waiting(), "sent again")
         self.assertEqual(self.total(), 200)
 
     def test_a_session_from_the_wrist(self):
