@@ -89,7 +89,7 @@ struct Edit: StoreCommand {
     @OptionGroup var options: StoreOptions
     @Argument(help: "d12 or its key; w7 or its id. See: history --day today, session show.") var name: String
     @Option(help: "A drink's new amount: millilitres, or with a unit as at log.", transform: Self.millilitres) var ml: Int?
-    @Option(help: "The new time: 14:00, 2026-06-15T14:00, or with an offset.") var at: String?
+    @Option(help: "The new time: 14:00 (a drink stays in its day), 2026-06-15T14:00, or with an offset.") var at: String?
     @Option(help: "An alcohol entry's standard drinks, 0.1-10.") var estimate: Double?
     @Option(help: "A water entry's ounces.") var oz: Double?
 
@@ -108,7 +108,7 @@ struct Edit: StoreCommand {
     }
 
     func run(_ desk: Desk) throws {
-        switch try desk.tracker.edit(name, EntryChange(ml: ml, at: at.map(desk.tracker.moment), estimate: estimate, oz: oz)) {
+        switch try desk.tracker.edit(name, EntryChange(ml: ml, typed: at, estimate: estimate, oz: oz)) {
         case .session(let session): try SessionWords.tell(desk, session, "Changed \(name).")
         case .drink(let outcome):
             let drink = outcome.stored

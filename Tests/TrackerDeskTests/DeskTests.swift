@@ -28,6 +28,19 @@ struct DeskTests {
         #expect(reset.deleted.count == 2 && reset.state.pace.dailyTotalMl == 0)
     }
 
+    @Test("a time of day alone is that of the drink's own day: typed the day after, it moved the drink into the night before")
+    func editedDrinkStaysInItsDay() throws {
+        let desk = try fixture.desk("12:00")
+        _ = try desk.logDrink(.ml(250), at: desk.moment("2026-06-13T23:50"))
+        for (number, (typed, day, told)) in [
+            ("23:40", "2026-06-13", "2026-06-13T21:40:00Z"), ("00:10", "2026-06-13", "2026-06-13T22:10:00Z"), ("9:05", "2026-06-13", "2026-06-13T07:05:00Z"),
+            ("2026-06-14T09:05", "2026-06-14", "2026-06-14T07:05:00Z"),
+        ].enumerated() {
+            guard case .drink(let moved) = try desk.edit("d\(number + 1)", EntryChange(typed: typed)) else { throw Unexpected() }
+            #expect(moved.stored.localDay.description == day && moved.stored.at.description == told, "\(typed)")
+        }
+    }
+
     @Test("an amount is a number, the cup, or one of the quick ones", arguments: [("250", 250), ("cup", 250), ("quick2", 250)])
     func amounts(text: String, ml: Int) throws {
         let settings = try fixture.store.settings()

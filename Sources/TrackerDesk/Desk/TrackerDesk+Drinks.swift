@@ -33,12 +33,14 @@ extension TrackerDesk {
                 guard wanted.estimate == nil, wanted.oz == nil else {
                     throw WrongInput("noSessionEntry", "\(name) is not an entry of a session: it has an amount in ml and a time.", values: ["name": name])
                 }
-                return .drink(try outcome(store.editDrink(name, ml: wanted.ml, at: wanted.at, time: wanted.time, context)))
+                let time = wanted.time ?? wanted.typed.flatMap(TimeOfDay.init)
+                let at = try time == nil ? wanted.typed.map(moment) ?? wanted.at : nil
+                return .drink(try outcome(store.editDrink(name, ml: wanted.ml, at: at, time: time, context)))
             }
             guard wanted.ml == nil, wanted.time == nil else {
                 throw WrongInput("sessionEntry", "\(name) is an entry of a session: it has standard drinks or ounces, and a time.", values: ["name": name])
             }
-            let log = try store.editLog(name, at: wanted.at, estimate: wanted.estimate, amountOz: Self.checkedWater(wanted.oz), context)
+            let log = try store.editLog(name, at: wanted.typed.map(moment) ?? wanted.at, estimate: wanted.estimate, amountOz: Self.checkedWater(wanted.oz), context)
             return .session(try latestSession(else: log.sessionID))
         }
     }
