@@ -98,16 +98,23 @@ struct AirClock {
         let step = time - lastStamp
         if step > Self.eventGap { return .opener }
         guard step > .zero else { return .unknown }
-        let microseconds = Int(step / .microseconds(1))
+        // At most `eventGap`: its attoseconds fit.
+        let microseconds = Int(truncatingIfNeeded: step.attoseconds) / 1_000_000_000_000
         // Sniffers stamp the beginning of a packet, some its end; link type 251 cannot say the modulation.
-        let phys: [ObservedPacket.AirFacts.PHY] = phy == .coded ? [.coded] : [.le1M, .le2M]
-        for phy in phys {
-            for length in [lastLength, length] where abs(microseconds - Self.airtime(length, phy) - Self.space) <= Self.tolerance { return .answer }
+        if phy == .coded {
+            return isAnswer(microseconds, length, .coded) ? .answer : isAfterOneMissed(microseconds, .coded) ? .afterOneMissed : .unknown
         }
-        for phy in phys where abs(microseconds - Self.airtime(lastLength, phy) - Self.airtime(0, phy) - 2 * Self.space) <= Self.tolerance / 2 {
-            return .afterOneMissed
-        }
+        if isAnswer(microseconds, length, .le1M) || isAnswer(microseconds, length, .le2M) { return .answer }
+        if isAfterOneMissed(microseconds, .le1M) || isAfterOneMissed(microseconds, .le2M) { return .afterOneMissed }
         return .unknown
+    }
+
+    private func isAnswer(_ microseconds: Int, _ length: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Bool {
+        abs(microseconds - Self.airtime(lastLength, phy) - Self.space) <= Self.tolerance || abs(microseconds - Self.airtime(length, phy) - Self.space) <= Self.tolerance
+    }
+
+    private func isAfterOneMissed(_ microseconds: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Bool {
+        abs(microseconds - Self.airtime(lastLength, phy) - Self.airtime(0, phy) - 2 * Self.space) <= Self.tolerance / 2
     }
 
     private mutating func note(_ time: Duration?, _ channel: UInt8?, _ length: Int) {
@@ -131,13 +138,15 @@ struct AirClock {
 
     /// log((1 − rate) / rate), without a logarithm: good to a tenth between 0.01 and 0.5.
     private static func odds(_ rate: Double) -> Double {
-        let steps: [(rate: Double, odds: Double)] = [(0.01, 4.6), (0.02, 3.9), (0.05, 2.9), (0.1, 2.2), (0.2, 1.4), (0.3, 0.85), (0.5, 0)]
-        for (low, high) in zip(steps, steps.dropFirst()) where rate <= high.rate {
+        for index in 1..<steps.count where rate <= steps[index].rate {
+            let (low, high) = (steps[index - 1], steps[index])
             let share = max(0, (rate - low.rate) / (high.rate - low.rate))
             return low.odds + (high.odds - low.odds) * share
         }
         return 0
     }
+
+    private static let steps: [(rate: Double, odds: Double)] = [(0.01, 4.6), (0.02, 3.9), (0.05, 2.9), (0.1, 2.2), (0.2, 1.4), (0.3, 0.85), (0.5, 0)]
 
     // MARK: airtime
 

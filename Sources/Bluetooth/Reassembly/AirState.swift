@@ -38,8 +38,10 @@ struct AirState {
 
         mutating func set(_ header: UInt8, _ payload: RawSpan) {
             self.header = header & 0x0B
-            self.payload.removeAll(keepingCapacity: true)
-            payload.withUnsafeBytes { self.payload.append(contentsOf: $0) }
+            // In the place of the last one, which keeps its room.
+            let excess = self.payload.count - payload.byteCount
+            if excess > 0 { self.payload.removeLast(excess) } else if excess < 0 { self.payload.append(contentsOf: repeatElement(0, count: -excess)) }
+            self.payload.withUnsafeMutableBytes { place in payload.withUnsafeBytes { place.copyMemory(from: $0) } }
         }
     }
 

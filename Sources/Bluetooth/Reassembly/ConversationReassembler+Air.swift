@@ -112,30 +112,34 @@ extension ConversationReassembler {
             if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
         }
-        table.slots[slot].withAir { _ in }
-        let isWrong = crc.map { table.slots[slot].air?.isCRCWrong(pdu, crc: $0) ?? false } ?? false
+        // Where the sniffer has its word on the checksum, ours is only for learning how it begins on this connection.
+        let isStated = facts.isCRCValid != nil
+        let isWrong = table.slots[slot].withAir { air in crc.map { (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: $0) } ?? false }
         if isDamaged(facts, isWrong: isWrong) {
             table.slots[slot].air?.clock.pass(at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
             return try drop(.badCRC, table.slots[slot].observed, emit)
         }
 
         let meaning = meaning(of: payload, header: header, slot: slot)
-        let (direction, isSure) = table.slots[slot].air?.clock.judge(
-            header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy, meaning: meaning)
-            ?? (.sent, false)
+        // All at once: each look at the connection's state costs as much as what is done with it.
+        let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
+            let (direction, isSure) = air.clock.judge(
+                header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy, meaning: meaning)
+            return (direction, kind == 0 ? .next : air.take(header: header, payload, direction: direction, isSure: isSure), air.isTerminated)
+        }
         if kind == 0 { return try drop(.reservedLLID, table.slots[slot].observed, emit) }
-        switch table.slots[slot].air?.take(header: header, payload, direction: direction, isSure: isSure) {
-        case .repeat?:
+        switch succession {
+        case .repeat:
             if payload.byteCount > 0 { try drop(.retransmission, table.slots[slot].observed, emit) }
             return
-        case .afterGap? where direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen:
+        case .afterGap where direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen:
             // What is missing was a part of the frame that is under way.
             abandon(slot, direction)
             try drop(.missedPart, table.slots[slot].observed, emit)
         default: break
         }
         guard payload.byteCount > 0 else { return }
-        if table.slots[slot].withAir({ $0.isTerminated }) {
+        if isTerminated {
             if kind == 3 { return }
             // Data after the end: the address was taken again by a connection whose beginning was missed.
             try close(key, reason: nil, emit)
