@@ -125,6 +125,20 @@ import Testing
         #expect(verdict.output.contains("flaky (red, then green alone): Today.test_a\n"))
     }
 
+    /// A shell becomes its last command, and what its children took before stays with that process.
+    @Test func aPartIsNotChargedForWhatItsShellDidBefore() async throws {
+        let bench = try Bench()
+        let script = """
+            import os, subprocess, sys
+            subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 2: pass"])
+            os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+            """
+        let python = try #require(Program(system: "python3"))
+        _ = try await python.run(["-c", script, Program.repository + "/Tests/System/suite.py", "part", "esphome", bench.report, "--", "true"])
+        let verdict = try await bench.verdict()
+        #expect(verdict.output.contains("esphome, 0 min 00 s of processors"), "\(verdict.output)")
+    }
+
     /// A script in the place of chaos: its exit codes, one run after the other.
     private func late(_ bench: Bench, _ codes: [Int]) async throws {
         let script = """
