@@ -16,6 +16,7 @@ final class FakeBluetoothd: Sendable {
     let calls = Collected<String>()
     let filters = Collected<[String: DBusValue]>()
     private let refusals = Mutex<[String: Int]>([:])
+    private let devices = Mutex<[String: DBusInterface]>([:])
 
     init() async throws {
         bus = try await PrivateBus()
@@ -46,7 +47,9 @@ final class FakeBluetoothd: Sendable {
             properties: [
                 "Address": DBusProperty(.string(address)), "AddressType": DBusProperty(.string(addressType)), "Name": DBusProperty(.string(name)),
                 "Connected": DBusProperty(.boolean(isConnected)), "ServicesResolved": DBusProperty(.boolean(true)), "RSSI": DBusProperty(.int16(-60)),
+                "UUIDs": DBusProperty(.strings([])),
             ])
+        devices.withLock { $0[path] = device }
         await connection.export(path, [device])
     }
 
@@ -97,7 +100,15 @@ final class FakeBluetoothd: Sendable {
                 BlueZName.adapter,
                 methods: [
                     method("SetDiscoveryFilter", [.init("filter", "a{sv}")]) { $0.filters.add($1.arguments[0].named ?? [:]) },
-                    method("StartDiscovery"), method("StopDiscovery"), method("RemoveDevice", [.init("device", "o")]),
+                    method("StartDiscovery"), method("StopDiscovery"),
+                    method("RemoveDevice", [.init("device", "o")]) { fake, call in
+                        guard let path = call.arguments[0].text, let device = fake.devices.withLock({ $0[path] }) else { return }
+                        fake.connection.assumeIsolated {
+                            $0.unexport(path)
+                            // As a scan hears it, before the answer is out.
+                            $0.export(path, [device])
+                        }
+                    },
                 ],
                 properties: [
                     "Address": DBusProperty(.string("00:AA:01:00:00:00")), "Alias": DBusProperty(.string("bench")) { _ in nil },

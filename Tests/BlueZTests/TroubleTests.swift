@@ -127,6 +127,30 @@ import Testing
         await daemon.stop()
     }
 
+    /// bluetoothd hears it again while it forgets it, and knows it anew before it answers: it was said not to have been forgotten.
+    @Test func whatIsHeardAgainAtOnceHasBeenForgotten() async throws {
+        await daemon.addDevice(peer.text, name: "WaterH-Back")
+        let (link, events) = central()
+        link.perform(.startScan)
+        #expect(await wait(events) { if case .advertised = $0 { true } else { false } }, "\(events.items)")
+        link.perform(.forget(peer))
+        #expect(await wait(events) { $0 == .recovered("bluetoothd has forgotten \(self.peer)") }, "\(events.items)")
+        await link.close()
+        await daemon.stop()
+    }
+
+    /// What a peer offers came after its name, and nothing else of it changed: nobody was told.
+    @Test func servicesThatAreHeardLaterAreTold() async throws {
+        await daemon.addDevice(peer.text, name: "WaterH-Late")
+        let (link, events) = central()
+        link.perform(.startScan)
+        #expect(await wait(events) { if case .advertised = $0 { true } else { false } }, "\(events.items)")
+        await daemon.set("UUIDs", .strings(["0000ffe0-0000-1000-8000-00805f9b34fb"]), of: BlueZName.device, at: FakeBluetoothd.path(peer.text))
+        #expect(await wait(events) { if case .advertised(let found) = $0 { found.services == [0xFFE0] } else { false } }, "\(events.items)")
+        await link.close()
+        await daemon.stop()
+    }
+
     /// A program of ours that was killed leaves its file, and no lock on it.
     @Test func whatADeadProgramOfOursLeftIsEnded() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Left", isConnected: true)

@@ -99,10 +99,12 @@ extension BlueZCentral {
                     .recovered("another program on this machine holds the connection to \(peer), so bluetoothd was not told to forget it"))
             }
             if device == session?.device { session?.isEnding = true }
+            forgetting[device] = false
+            defer { forgetting[device] = nil }
             _ = try await service.call(
                 adapter, BlueZName.adapter, "RemoveDevice", [.objectPath(device)], limit: Self.limit, "Forgetting \(peer) failed")
             // While connected it is told after about 3 s.
-            let gone = await wait(limit: Self.limit) { central in central.objects { $0[device, BlueZName.device] == nil } }
+            let gone = await wait(limit: Self.limit) { central in central.forgetting[device] != false || central.objects { $0[device, BlueZName.device] == nil } }
             emit(.recovered(gone ? "bluetoothd has forgotten \(peer)" : "bluetoothd was told to forget \(peer), and has not done so within 10 s"))
         } catch {
             emit(.recovered(error.description))

@@ -68,6 +68,8 @@ actor BlueZCentral {
     /// What was reported last of each peer, so that only changes are reported again.
     var reported: [String: Advertisement] = [:]
     var session: Session?
+    /// Devices that bluetoothd is being told to forget, and whether it has: while somebody scans it hears them again at once, and knows them anew.
+    var forgetting: [String: Bool] = [:]
     /// Wakes those who wait for something that a signal brings.
     var waiters: [UInt64: Waiter] = [:]
     var lastSession: UInt64 = 0
@@ -223,13 +225,14 @@ actor BlueZCentral {
             if path == session?.device, values["Connected"]?.bool == false {
                 lose(LinkError(.disconnected, "The bottle's connection has ended", isTransient: true))
             }
-            noticeAdvertiser(path, isNew: values["RSSI"] != nil || values["Name"] != nil)
+            noticeAdvertiser(path, isNew: values["RSSI"] != nil || values["Name"] != nil || values["UUIDs"] != nil)
         case .changed(let path, BlueZName.adapter, let values) where path == adapter && values["Powered"]?.bool == false:
             lose(LinkError(.poweredOff, "The adapter was switched off", isTransient: true))
         case .removed(let path, let interfaces):
             if path == session?.device, interfaces.contains(BlueZName.device) {
                 lose(LinkError(.disconnected, "bluetoothd has forgotten the bottle during the connection", isTransient: true))
             }
+            if interfaces.contains(BlueZName.device), forgetting[path] != nil { forgetting[path] = true }
             if path == adapter, interfaces.contains(BlueZName.adapter) {
                 lose(LinkError(.noAdapter, "The adapter has gone", isTransient: true))
                 adapter = nil
