@@ -29,7 +29,7 @@ final class FleetFeed: Sendable {
 
     init(_ database: String) { self.database = database }
 
-    func watch() throws -> (id: Int, events: AsyncStream<Event>) {
+    func watch() throws -> Watch {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(50))
         let id = try state.withLock { state throws(Full) in
             guard state.watchers.count < Self.limit else { throw Full() }
@@ -37,10 +37,23 @@ final class FleetFeed: Sendable {
             state.watchers[state.next] = continuation
             return state.next
         }
-        return (id, stream)
+        return Watch(self, id, stream)
     }
 
-    func leave(_ id: Int) { state.withLock { $0.watchers.removeValue(forKey: id) }?.finish() }
+    /// A place among those who watch; given back at the latest when nobody holds it any more, so also where an answer never begins.
+    final class Watch: Sendable {
+        let events: AsyncStream<Event>
+        private let feed: FleetFeed
+        private let id: Int
+
+        fileprivate init(_ feed: FleetFeed, _ id: Int, _ events: AsyncStream<Event>) { (self.feed, self.id, self.events) = (feed, id, events) }
+
+        func leave() { feed.leave(id) }
+
+        deinit { feed.leave(id) }
+    }
+
+    private func leave(_ id: Int) { state.withLock { $0.watchers.removeValue(forKey: id) }?.finish() }
 
     /// Listens until its task is cancelled.
     func run() async {
@@ -80,6 +93,8 @@ final class FleetFeed: Sendable {
             if !said.isEmpty { tell(.changed(said.contains("") ? nil : Set(said.flatMap { $0.split(separator: "\n").map(String.init) }))) }
             guard pinged + Self.pingEvery < .now else { continue }
             pinged = .now
+            // A server that is gone without a word notifies of nothing any more, and nobody would miss it.
+            try connection.run("SELECT 1")
             tell(.ping)
         }
     }

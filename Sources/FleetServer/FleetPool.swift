@@ -2,7 +2,7 @@ import Dispatch
 import FleetStore
 import Synchronization
 
-/// Connections to PostgreSQL, so many at most. Who finds all of them busy is told so at once, and waits for nobody.
+/// Connections to PostgreSQL, so many at most. Who finds all of them busy is told so at once, or stands in line.
 final class FleetPool: Sendable {
     private let database: String
     private let limit: Int
@@ -11,7 +11,7 @@ final class FleetPool: Sendable {
         let connection: FleetConnection
     }
 
-    private let state = Mutex<(idle: [Line], used: Int, shares: [String: Int])>(([], 0, [:]))
+    private let state = Mutex<(idle: [Line], used: Int, shares: [String: Int], line: [CheckedContinuation<Bool, Never>])>(([], 0, [:], []))
     private let queue = DispatchQueue(label: "postgresql", attributes: .concurrent)
 
     init(_ database: String, limit: Int) { (self.database, self.limit) = (database, limit) }
@@ -27,8 +27,42 @@ final class FleetPool: Sendable {
             return true
         }
         guard isFree else { throw Busy() }
-        defer { state.withLock { $0.used -= 1 } }
+        defer { release() }
         return try await body()
+    }
+
+    /// So many may wait for a place: one for each who watches, and some who look.
+    private static let lineLimit = 1000
+
+    /// The same for what is soon over: who finds no place waits for one, behind those who came before.
+    func withPlaceInLine<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        let isRoom = await withCheckedContinuation { (turn: CheckedContinuation<Bool, Never>) in
+            let now: Bool? = state.withLock { state in
+                if state.used < limit {
+                    state.used += 1
+                    return true
+                }
+                guard state.line.count < Self.lineLimit else { return false }
+                state.line.append(turn)
+                return nil
+            }
+            if let now { turn.resume(returning: now) }
+        }
+        guard isRoom else { throw Busy() }
+        defer { release() }
+        return try await body()
+    }
+
+    /// Hands the place to whoever waits longest.
+    private func release() {
+        let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            guard !state.line.isEmpty else {
+                state.used -= 1
+                return nil
+            }
+            return state.line.removeFirst()
+        }
+        next?.resume(returning: true)
     }
 
     /// To be called by who holds a place: a quarter of all are for one holder at most, so that nobody who is slow is in the way of all others.

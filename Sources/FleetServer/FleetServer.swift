@@ -48,7 +48,7 @@ public struct FleetServer: Sendable {
         addLooks(router)
         addAdministration(router)
         router.get("/healthz") { _, _ in
-            try await readers.withPlace { try await readers.use { try $0.check() } }
+            try await readers.withPlaceInLine { try await readers.use { try $0.check(isRunning: true) } }
             return Self.answer("text/plain; charset=utf-8", Array("ok\n".utf8))
         }
         let responder = router.buildResponder()
@@ -131,33 +131,33 @@ public struct FleetServer: Sendable {
     /// Whose days became others, as server-sent events, until whoever watches goes or is let in no more.
     private func events(_ request: Request) async throws -> Response {
         let credential = try Self.credential(request)
-        _ = try await visitor(credential, readers, \.role.looks)
-        let (id, events) = try feed.watch()
-        let (feed, readers) = (feed, readers)
+        let readers = readers
+        _ = try await readers.withPlaceInLine { try await visitor(credential, readers, \.role.looks) }
+        let watch = try feed.watch()
         let body = ResponseBody { writer in
             do {
                 try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
                 try await request.body.consumeWithInboundCloseHandler { _ in
-                    for await event in events {
+                    for await event in watch.events {
                         guard case .changed(let people) = event else {
                             try await writer.write(ByteBuffer(string: ": ping\n\n"))
                             continue
                         }
                         let hash = FleetCredential.hash(credential)
-                        guard let visitor = try await readers.use({ try $0.visitor(hash) }), !visitor.isRevoked else { break }
+                        guard let visitor = try await readers.withPlaceInLine({ try await readers.use { try $0.visitor(hash) } }), !visitor.isRevoked else { break }
                         let seen = people?.filter(visitor.sees).sorted()
                         guard seen != [] else { continue }
                         let data = String(decoding: try JSONEncoder().encode(["people": seen]), as: UTF8.self)
                         try await writer.write(ByteBuffer(string: "event: changed\ndata: \(data)\n\n"))
                     }
                 } onInboundClosed: {
-                    feed.leave(id)
+                    watch.leave()
                 }
             } catch {
-                feed.leave(id)
+                watch.leave()
                 throw error
             }
-            feed.leave(id)
+            watch.leave()
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
@@ -204,7 +204,7 @@ public struct FleetServer: Sendable {
         func field(_ name: Substring) -> String? { fields[name].flatMap { String($0).removingPercentEncoding } }
         let (store, person) = (field("store") ?? "", field("person"))
         let boundary = field("boundary").flatMap(Int.init).flatMap { (0...6).contains($0) ? $0 : nil }
-        guard (1...64).contains(store.unicodeScalars.count), !store.utf8.contains(0), person.map({ (1...64).contains($0.unicodeScalars.count) && !$0.utf8.contains(0) }) ?? true else {
+        guard FleetEntry.isPrintable(store, 64), person.map({ FleetEntry.isPrintable($0, 64) }) ?? true else {
             throw FleetProblem(.badRequest, "noStore", "Say of which store these are: /v1/doubts?store=NAME, and person=NAME where there are several.")
         }
         try await writers.withPlace {
@@ -227,7 +227,7 @@ public struct FleetServer: Sendable {
         _ request: Request, _ may: (FleetVisitor) -> Bool, _ body: @escaping @Sendable (FleetStore, FleetVisitor) throws -> Result
     ) async throws -> Result {
         let credential = try Self.credential(request)
-        return try await readers.withPlace {
+        return try await readers.withPlaceInLine {
             let visitor = try await visitor(credential, readers, may)
             return try await readers.use { try body($0, visitor) }
         }

@@ -75,23 +75,23 @@ extension FleetStore {
         // Of one drink the greatest place, and all in one order: two servers that write the same wait for each other, and never both.
         var newest: [Identity: FleetEntry] = [:]
         for entry in lines.entries {
-            let identity = Identity(person: entry.person ?? visitor.name, key: entry.key, store: entry.store)
+            let identity = Identity(person: ExactText(entry.person ?? visitor.name), key: ExactText(entry.key), store: ExactText(entry.store))
             if let other = newest[identity], !other.isBehind(entry) { continue }
             newest[identity] = entry
         }
-        let told = newest.sorted { $0.key < $1.key }.map { Told(person: $0.key.person, entry: $0.value) }
+        let told = newest.sorted { $0.key < $1.key }.map { Told(person: $0.key.person.text, entry: $0.value) }
         return try connection.committing {
-            let people = Set(told.map(\.person)).sorted()
-            let (forgotten, tellers) = try letIn(visitor, people, latest: told.compactMap { $0.entry.drink?.at.milliseconds }.max(), stores: Set(told.map(\.entry.store)).sorted(), begins: true)
+            let people = ExactText.each(told.map(\.person))
+            let (forgotten, tellers) = try letIn(visitor, people, latest: told.compactMap { $0.entry.drink?.at.milliseconds }.max(), stores: ExactText.each(told.map(\.entry.store)), begins: true)
             if let standing { try check(standing, people, visitor) }
-            let all = forgotten.isEmpty ? told[...] : told.filter { !forgotten.contains($0.person) }[...]
+            let all = forgotten.isEmpty ? told[...] : told.filter { !forgotten.contains(ExactText($0.person)) }[...]
             var poison = lines.poison
             var batch = FleetBatch()
             if manner == .inPieces {
                 batch.taken = try store(all, visitor, &poison)
                 _ = try connection.commit(introduction(all, visitor) + parking(poison, visitor))
             } else {
-                let isNew = manner == .asNew && all.allSatisfy { told in told.entry.drink != nil && tellers[told.entry.store].map { $0 < (told.entry.generation, told.entry.place) } ?? true }
+                let isNew = manner == .asNew && all.allSatisfy { told in told.entry.drink != nil && tellers[ExactText(told.entry.store)].map { $0 < (told.entry.generation, told.entry.place) } ?? true }
                 let statements = (all.isEmpty ? [] : [insertion(all, visitor, isNew: isNew)]) + introduction(all, visitor) + parking(poison, visitor)
                 let results = try connection.commit(statements)
                 batch.taken = all.isEmpty ? 0 : Int((results[0].rows.first?.first ?? nil) ?? "") ?? 0
@@ -103,9 +103,9 @@ extension FleetStore {
     }
 
     private struct Identity: Hashable, Comparable {
-        var person: String
-        var key: String
-        var store: String
+        var person: ExactText
+        var key: ExactText
+        var store: ExactText
         static func < (left: Self, right: Self) -> Bool { (left.person, left.key, left.store) < (right.person, right.key, right.store) }
     }
 
@@ -122,13 +122,14 @@ extension FleetStore {
     /// - Returns: who of them is forgotten; and how far the stores are known, by generation and place.
     func letIn(
         _ visitor: FleetVisitor, _ people: [String], latest: Int64?, stores: [String] = [], begins: Bool = false
-    ) throws -> (forgotten: Set<String>, tellers: [String: (Int, Int64)]) {
+    ) throws -> (forgotten: Set<ExactText>, tellers: [ExactText: (Int, Int64)]) {
         let names = Self.array(people)
         var found = try connection.pipeline((begins ? [.init("BEGIN")] : []) + [
             .init("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))"),
             .init("""
                 UPDATE gateway SET last_seen = now(), last_entry = greatest(last_entry, $2::bigint) WHERE id = $1 AND revoked IS NULL
-                RETURNING (SELECT min(person) FROM unnest($3::text[]) AS told (person) WHERE people IS NOT NULL AND person <> gateway.name AND NOT person = ANY (people))
+                RETURNING (SELECT min(person) FROM unnest($3::text[]) AS told (person) WHERE people IS NOT NULL AND person <> gateway.name AND NOT person = ANY (people)
+                    AND \(Self.digest("person")) NOT IN (SELECT digest FROM forgotten))
                 """, [visitor.id, latest.map(String.init), names]),
             .init("SELECT name FROM unnest($1::text[]) AS told (name) WHERE \(Self.digest("name")) IN (SELECT digest FROM forgotten)", [names]),
             .init("SELECT store, generation, place FROM teller WHERE gateway = $1 AND store = ANY ($2::text[])", [visitor.id, Self.array(stores)]),
@@ -136,11 +137,11 @@ extension FleetStore {
         if begins { found.removeFirst() }
         guard let stranger = found[1].rows.first?.first else { throw FleetBatch.Revoked() }
         if let stranger { throw FleetBatch.NotAllowed(gateway: visitor.name, person: stranger) }
-        let tellers = found[3].rows.compactMap { row -> (String, (Int, Int64))? in
+        let tellers = found[3].rows.compactMap { row -> (ExactText, (Int, Int64))? in
             guard let store = row[0], let generation = row[1].flatMap(Int.init), let place = row[2].flatMap(Int64.init) else { return nil }
-            return (store, (generation, place))
+            return (ExactText(store), (generation, place))
         }
-        return (Set(found[2].rows.compactMap { $0.first ?? nil }), Dictionary(tellers) { $1 })
+        return (Set(found[2].rows.compactMap { $0.first ?? nil }.map(ExactText.init)), Dictionary(tellers) { $1 })
     }
 
     private func check(_ standing: FleetStanding, _ people: [String], _ visitor: FleetVisitor) throws {
@@ -182,7 +183,7 @@ extension FleetStore {
     private func insertion(_ all: ArraySlice<Told>, _ visitor: FleetVisitor, isNew: Bool) -> FleetConnection.Statement {
         func texts(_ value: (Told) -> String?) -> FleetConnection.Statement.Value { .column(FleetColumn(all.map(value))) }
         func numbers(_ value: (Told) -> Int64?) -> FleetConnection.Statement.Value { .column(FleetColumn(all.map(value))) }
-        let people = Set(all.map(\.person)).sorted()
+        let people = ExactText.each(all.map(\.person))
         return .init("""
             WITH put AS (
                 INSERT INTO entry (person, key, gateway, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received)
@@ -218,10 +219,11 @@ extension FleetStore {
     /// Who they are, which bottles, and how far their stores are known now.
     private func introduction(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) -> [FleetConnection.Statement] {
         guard !all.isEmpty else { return [] }
-        var bottles: [String: String] = [:], stores: [String: FleetEntry] = [:]
+        var bottles: [ExactText: String] = [:], stores: [ExactText: FleetEntry] = [:]
         for told in all {
-            told.entry.bottle.map { bottles[$0] = told.person }
-            if stores[told.entry.store].map({ $0.isBehind(told.entry) }) ?? true { stores[told.entry.store] = told.entry }
+            told.entry.bottle.map { bottles[ExactText($0)] = told.person }
+            let store = ExactText(told.entry.store)
+            if stores[store].map({ $0.isBehind(told.entry) }) ?? true { stores[store] = told.entry }
         }
         let names = bottles.keys.sorted(), tellers = stores.keys.sorted()
         return [.init("""
@@ -234,8 +236,8 @@ extension FleetStore {
             INSERT INTO bottle (name, person, gateway, told) SELECT name, person, $6, now() FROM unnest($7::text[], $8::text[]) AS told (name, person)
             ON CONFLICT (name) DO UPDATE SET person = excluded.person, gateway = excluded.gateway, told = excluded.told
             """, [
-                Self.array(Set(all.map(\.person)).sorted()), visitor.id, Self.array(tellers), Self.array(tellers.map { stores[$0].map { "\($0.generation)" } }),
-                Self.array(tellers.map { stores[$0].map { "\($0.place)" } }), visitor.name, Self.array(names), Self.array(names.map { bottles[$0] }),
+                Self.array(ExactText.each(all.map(\.person))), visitor.id, Self.array(tellers.map(\.text)), Self.array(tellers.map { stores[$0].map { "\($0.generation)" } }),
+                Self.array(tellers.map { stores[$0].map { "\($0.place)" } }), visitor.name, Self.array(names.map(\.text)), Self.array(names.map { bottles[$0] }),
             ])]
     }
 

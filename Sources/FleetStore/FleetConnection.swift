@@ -24,12 +24,15 @@ public final class FleetConnection {
             PQfreemem(words)
             throw FleetFailure(.wrongUse, "These words name no database: \(said). Write host=… dbname=… user=…, or postgresql://….")
         }
+        let places = Self.places(options)
         PQconninfoFree(options)
-        let seconds = "\(max(2, connectLimit.components.seconds))"
+        // Of several places one may say nothing at all: the next has to have its turn within the limit.
+        let seconds = "\(max(2, connectLimit.components.seconds / Int64(places)))"
         let names = Self.copies(["dbname", "connect_timeout", "application_name", "client_encoding", nil])
         let values = Self.copies([database, seconds, "waterh", "UTF8", nil])
         defer { Self.free(names + values) }
-        guard let handle = PQconnectStartParams(names, values, 1) else { throw FleetFailure(.broken, "There is no memory for a connection.") }
+        // Only when libpq waits itself it goes on to the next place where one says nothing.
+        guard let handle = places > 1 ? PQconnectdbParams(names, values, 1) : PQconnectStartParams(names, values, 1) else { throw FleetFailure(.broken, "There is no memory for a connection.") }
         self.handle = handle
         self.statementLimit = statementLimit
         place = Self.place(handle)
@@ -39,7 +42,7 @@ public final class FleetConnection {
         }
         PQsetNoticeProcessor(handle, keepWarning, Unmanaged.passUnretained(warnings).toOpaque())
         let deadline = ContinuousClock.now + connectLimit
-        var wanted = PGRES_POLLING_WRITING
+        var wanted = places > 1 ? PGRES_POLLING_OK : PGRES_POLLING_WRITING
         while PQstatus(handle) != CONNECTION_BAD, wanted != PGRES_POLLING_OK, wanted != PGRES_POLLING_FAILED {
             guard Self.wait(PQsocket(handle), wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline) else {
                 throw FleetFailure(.unreachable, "PostgreSQL at \(place) does not answer within \(connectLimit.components.seconds) s. See whether it runs, and whether this is its place.")
@@ -131,7 +134,8 @@ public final class FleetConnection {
             guard send(name, statement) == 1 else { throw lost() }
         }
         guard PQpipelineSync(handle) == 1 else { throw lost() }
-        let deadline = ContinuousClock.now + statementLimit * statements.count + .seconds(2)
+        // Not of each: the server's limit does not end a COMMIT that waits for a standby.
+        let deadline = ContinuousClock.now + statementLimit + .seconds(2)
         try flush(deadline)
         var results: [(rows: [[String?]], command: String)] = [], failure: FleetFailure?
         // Each ends with nothing; the last word is the synchronisation's.
@@ -350,7 +354,25 @@ public final class FleetConnection {
 
     private func silent() -> FleetFailure {
         isBroken = true
+        giveUp()
         return FleetFailure(.slow, "PostgreSQL at \(place) says nothing for \(statementLimit.components.seconds + 2) s. See whether it runs, and the network on the way.")
+    }
+
+    /// A COMMIT that waits for a standby goes on when nobody waits for it any more, and keeps its place at the server: whoever comes again would take all of them. It is asked
+    /// to end, by a thread of its own, since a server that hangs does not answer that, either.
+    private func giveUp() {
+        guard let word = PQgetCancel(handle) else { return }
+        let last = LastWord(word: word)
+        Thread.detachNewThread {
+            var trouble = [CChar](repeating: 0, count: 256)
+            _ = PQcancel(last.word, &trouble, Int32(trouble.count))
+            PQfreeCancel(last.word)
+        }
+    }
+
+    /// It is its thread's alone.
+    private struct LastWord: @unchecked Sendable {
+        let word: OpaquePointer
     }
 
     /// - Returns: whether there is something before the deadline.
@@ -364,6 +386,19 @@ public final class FleetConnection {
             let found = poll(&one, 1, Int32(milliseconds))
             if found > 0 || (found < 0 && errno != EINTR) { return true }
         }
+    }
+
+    /// How many places the words name, or PGHOST where they name none: libpq tries one after the other.
+    private static func places(_ options: UnsafeMutablePointer<PQconninfoOption>) -> Int {
+        var most = 1, isNamed = false, option = options
+        while let keyword = option.pointee.keyword {
+            if ["host", "hostaddr"].contains(String(cString: keyword)), let value = option.pointee.val {
+                isNamed = true
+                most = max(most, String(cString: value).split(separator: ",", omittingEmptySubsequences: false).count)
+            }
+            option += 1
+        }
+        return isNamed ? most : getenv("PGHOST").map { String(cString: $0).split(separator: ",", omittingEmptySubsequences: false).count } ?? 1
     }
 
     private static func place(_ handle: OpaquePointer) -> String {

@@ -8,7 +8,7 @@ extension FleetStore {
     public func take(_ doubts: [FleetDoubt], of person: String?, in store: String, from visitor: FleetVisitor, boundary: Int? = nil) throws {
         let person = person ?? visitor.name
         try connection.transaction {
-            let isForgotten = try letIn(visitor, [person], latest: nil).forgotten.contains(person)
+            let isForgotten = try letIn(visitor, [person], latest: nil).forgotten.contains(ExactText(person))
             try connection.run("DELETE FROM doubt WHERE person = $1 AND gateway = $2 AND store = $3", [person, visitor.id, store])
             guard !isForgotten else { return }
             if let boundary {

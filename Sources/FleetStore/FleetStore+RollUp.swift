@@ -11,7 +11,8 @@ extension FleetStore {
     /// On which servers hear that days became others; what is said are people's names as far as there is room, or nothing.
     public static let channel = "fleet"
 
-    /// Makes those days anew whose entries changed. Whoever comes second waits for the first.
+    /// Makes those days anew whose entries changed before it was called. Whoever comes second waits for the first; what is marked meanwhile is left to whoever comes
+    /// next, since there may always be more.
     /// - Returns: whose days.
     @discardableResult
     public func refresh() throws -> Set<String> {
@@ -21,9 +22,9 @@ extension FleetStore {
             guard try !connection.run("SELECT 1 FROM stale LIMIT 1").isEmpty else { return people }
             let began = ContinuousClock.now
             do {
-                let marks = try refresh(days)
+                let (marks, isAll) = try refresh(days)
                 people.formUnion(marks.compactMap { $0[0] })
-                if marks.isEmpty { return people }
+                if isAll { return people }
                 let taken = ContinuousClock.now - began
                 if taken > Self.pace { days = max(Self.fewestDays, days / 2) } else if taken < Self.pace / 4 { days = min(Self.mostDays, days * 2) }
             } catch let failure as FleetFailure where failure.kind == .slow && days > Self.fewestDays {
@@ -33,21 +34,22 @@ extension FleetStore {
     }
 
     /// Makes so many marked days anew.
-    /// - Returns: person and day of each.
-    private func refresh(_ most: Int) throws -> [[String?]] {
-        try connection.transaction { () -> [[String?]] in
+    /// - Returns: person and day of each; and whether these were all that were marked when it began.
+    private func refresh(_ most: Int) throws -> (marks: [[String?]], isAll: Bool) {
+        try connection.transaction { () -> ([[String?]], Bool) in
             try connection.run("SELECT pg_advisory_xact_lock(\(Self.rollLock))")
             let marks = try connection.run("""
-                WITH few AS MATERIALIZED (SELECT DISTINCT person, day FROM (SELECT person, day FROM stale LIMIT \(Self.markLimit)) AS marks LIMIT \(most)),
+                WITH marks AS MATERIALIZED (SELECT person, day FROM stale LIMIT \(Self.markLimit)),
+                few AS MATERIALIZED (SELECT DISTINCT person, day FROM marks LIMIT \(most)),
                 gone AS (DELETE FROM stale USING few WHERE stale.person = few.person AND stale.day = few.day)
-                SELECT person, day FROM few
+                SELECT person, day, (SELECT count(*) FROM marks) < \(Self.markLimit) FROM few
                 """)
             // A statement of its own: it sees everything that the marks stand for.
             try connection.run(Self.makeAnew, [Self.array(marks.map { $0[0] }), Self.array(marks.map { $0[1] })])
             let names = Set(marks.compactMap { $0[0] })
             let words = names.sorted().joined(separator: "\n")
             if !names.isEmpty { try connection.run("SELECT pg_notify($1, $2)", [Self.channel, words.utf8.count < 7000 ? words : ""]) }
-            return marks
+            return (marks, marks.count < most && marks.allSatisfy { $0[2] == "t" })
         }
     }
 

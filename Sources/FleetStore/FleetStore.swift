@@ -26,11 +26,12 @@ public struct FleetStore {
         }
     }
 
+    /// - Parameter isRunning: newer ones will do: who runs already goes on with them, as long as an upgrade takes.
     /// - Throws: `FleetFailure` of the kind `schema` where the tables are not those of this program.
-    public func check() throws {
+    public func check(isRunning: Bool = false) throws {
         guard try connection.run("SELECT to_regclass('fleet_schema')").first?.first ?? nil != nil else { throw older(0) }
         let there = try version()
-        try refuse(newer: there)
+        if !isRunning { try refuse(newer: there) }
         if there < Self.version { throw older(there) }
     }
 

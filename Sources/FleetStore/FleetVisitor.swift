@@ -32,7 +32,7 @@ public struct FleetVisitor: Hashable, Sendable {
     }
 
     /// Whether it may look at somebody.
-    public func sees(_ person: String) -> Bool { role.looks && (role != .carer || people?.contains(person) ?? true) }
+    public func sees(_ person: String) -> Bool { role.looks && (role != .carer || people?.contains { $0.utf8.elementsEqual(person.utf8) } ?? true) }
 }
 
 extension FleetStore {

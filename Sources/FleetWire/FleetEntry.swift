@@ -143,7 +143,7 @@ extension FleetEntry: Codable {
         key = Drink.veiled(try Self.text(fields, .key, Self.keyLimit))
         if fields.contains(.at) {
             let zone = try Self.text(fields, .zone, 64)
-            guard (try? Zone(zone)) != nil else { throw Malformed(description: "there is no time zone \"\(zone)\"") }
+            guard Zone.isKnown(zone) else { throw Malformed(description: "there is no time zone \"\(zone)\"") }
             guard let day = LocalDay(try fields.decode(String.self, forKey: .day)) else { throw Malformed(description: "day is no date") }
             let at = try Self.instant(fields, .at)
             // A day that lies elsewhere than its moment would stand in a total that nobody drank.
@@ -174,7 +174,8 @@ extension FleetEntry: Codable {
     /// What a drink may hold, as a store keeps it.
     public static let ml = 0...100_000
 
-    static func isPrintable(_ text: String, _ limit: Int) -> Bool {
+    /// Whether it is a text of 1 to so many characters, and none of them moves a cursor or ends a line.
+    public static func isPrintable(_ text: String, _ limit: Int) -> Bool {
         (1...limit).contains(text.unicodeScalars.count) && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
     }
 

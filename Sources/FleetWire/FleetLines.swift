@@ -36,7 +36,7 @@ public struct FleetLines: Hashable, Sendable {
     /// - Throws: `TooMany`, or `FleetEntry.Newer`.
     public static func doubts(_ body: [UInt8]) throws -> [FleetDoubt] {
         let decoder = JSONDecoder()
-        let lines = body.split(separator: UInt8(ascii: "\n"))
+        let lines = body.split(separator: UInt8(ascii: "\n"), maxSplits: entryLimit)
         guard lines.count <= entryLimit else { throw TooMany() }
         var doubts: [FleetDoubt] = []
         for line in lines where line.count <= FleetEntry.lineLimit {
@@ -50,7 +50,11 @@ public struct FleetLines: Hashable, Sendable {
     public init(_ body: [UInt8]) throws {
         (entries, poison) = ([], [])
         let decoder = JSONDecoder()
-        for line in body.split(separator: UInt8(ascii: "\n")) {
+        // One after the other: a list of all of them would be twenty times as large as the batch, where each is empty.
+        var rest = body[...]
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != UInt8(ascii: "\n") }
+            rest = rest.dropFirst(line.count + 1)
             guard !line.allSatisfy({ $0 == 32 || $0 == 13 || $0 == 9 }) else { continue }
             guard entries.count + poison.count < Self.entryLimit else { throw TooMany() }
             func park(_ reason: String) { poison.append(Poison(line: String(decoding: line.prefix(FleetEntry.lineLimit), as: UTF8.self), reason: reason)) }

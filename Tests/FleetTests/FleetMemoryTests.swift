@@ -81,6 +81,38 @@ struct FleetMemoryTests {
         #expect(try tell().taken == 1 && ml() == 16)
     }
 
+    /// The name came back as that of somebody of whom a gateway may not tell, onto the overview; and the gateway waited for good.
+    @Test func whomAGatewayTellsOfAfterwardsIsPassedOverAndNotNamed() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        #expect(try store.allow("one", people: ["anna"]))
+        #expect(try store.take(FleetStoreTests.lines([FleetEntryTests.entry()]), from: gateway).taken == 1)
+        #expect(try store.forget("anna"))
+        let again = try store.take(FleetStoreTests.lines([FleetEntryTests.entry()]), from: gateway)
+        #expect(again.taken == 0 && again.known == 1)
+        try store.take([], of: "anna", in: "s1", from: gateway)
+        #expect(try store.overview(now: Instant(milliseconds: 0)).gateways.map(\.wants) == [nil])
+        #expect(throws: FleetBatch.NotAllowed.self) { try store.take(FleetStoreTests.lines([FleetEntryTests.entry(person: "bob")]), from: gateway) }
+    }
+
+    /// Of somebody called "to" everything went that held these two letters: the audit of all others, and what their gateways had set aside.
+    @Test func whoHasAShortNameIsForgottenAndNobodyElse() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        #expect(try store.allow("one", people: ["to", "tom", "a.b"]))
+        let batch = [FleetEntryTests.entry(1, person: "to"), FleetEntryTests.entry(2, person: "tom"), FleetEntryTests.entry(3, person: "a.b")]
+        let poison = ["tom", "to", "axb"].map { FleetLines.Poison(line: #"{"person":"\#($0)"}"#, reason: "store is missing") }
+        #expect(try store.take(FleetStoreTests.lines(batch, poison: poison), from: gateway).taken == 3)
+        let nurse = FleetVisitor(id: "n", name: "nurse", role: .carer, isRevoked: false)
+        for person in ["tom", "to"] { try store.noteLook(nurse, at: person) }
+        for person in ["to", "a.b"] { #expect(try store.forget(person, by: "root")) }
+        let gone = "(a person was forgotten)"
+        let known = try store.audit(limit: 20, all: true).map { "\($0.who): \($0.what)" }
+        for line in ["nurse: looked at tom", "nurse: looked at \(gone)", "one: told 3 of \(gone), \(gone), tom", "fleet: one was enrolled, to tell of anybody", "fleet: one may tell of the one who is called so, \(gone), \(gone), tom"] {
+            #expect(known.contains(line), "\(line): \(known)")
+        }
+        #expect(try store.connection.run("SELECT line FROM parked ORDER BY line") == [[#"{"person":"axb"}"#], [#"{"person":"tom"}"#]])
+        #expect(try store.days(of: "tom")?.count == 1 && store.days(of: "to") == nil)
+    }
+
     @Test func aCarerSeesWhomItCaresForAndABatchAndALookAreNoted() throws {
         let gateway = try FleetStoreTests.gateway(store, "one")
         _ = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1), FleetEntryTests.entry(2, person: "bob", key: "b")]), from: gateway)

@@ -233,6 +233,44 @@ struct FleetServeTests {
         #expect(try await server.program.finish().exitCode == 0)
     }
 
+    /// Who asked only for the head of the events took a place for good: after 500 of those nobody could watch any more.
+    @Test func whoAsksForTheHeadOfTheEventsTakesNoPlace() async throws {
+        let fleet = try await Fleet()
+        let reader = try await fleet.credential("desk", "--reader")
+        let server = try await fleet.serve()
+        let heads = try await Program(path: "/usr/bin/curl").run(["-sI", "-o", "/dev/null", "-w", "%{http_code}\n", "-H", "Authorization: Bearer \(reader)", server.url + "/v1/events?[1-600]"])
+        #expect(heads.output.split(separator: "\n").filter { $0 == "200" }.count == 600)
+        let watcher = try Program(path: "/usr/bin/curl").start(["-sN", "-H", "Authorization: Bearer \(reader)", server.url + "/v1/events"])
+        #expect(try await watcher.line { $0 == "retry: 2000" } == "retry: 2000")
+        for program in [watcher, server.program] { program.send(signal: SIGTERM) }
+        #expect(try await server.program.finish().exitCode == 0)
+    }
+
+    /// Three who looked at once were one too many, and so was a load balancer that asked whether the server lives; and as soon as a newer program had migrated, all older servers
+    /// said that they were of no use, while they went on taking batches.
+    @Test func manyWhoLookAtOnceAreAnsweredAndAnUpgradeTakesNobodyAway() async throws {
+        let fleet = try await Fleet()
+        let reader = try await fleet.credential("desk", "--reader"), gateway = try await fleet.credential("ward-1", "--anybody")
+        let server = try await fleet.serve()
+        // All of them wait for the days.
+        let other = try FleetConnection(fleet.words)
+        try other.script("BEGIN; SELECT pg_advisory_xact_lock(\(FleetStore.rollLock)); INSERT INTO stale VALUES ('anna', '2026-02-01')")
+        try FleetConnection(fleet.words).run("INSERT INTO stale VALUES ('anna', '2026-02-02')")
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<12 { group.addTask { try await Self.get(server.url + (number % 4 == 0 ? "/healthz" : "/v1/overview"), reader).status } }
+            let waiting = try await event { try FleetConnection(fleet.words).run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory'").count > 1 ? true : nil }
+            #expect(waiting == true)
+            try other.script("COMMIT")
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 12))
+        try other.run("INSERT INTO fleet_schema (version) VALUES (99)")
+        #expect(try await Self.get(server.url + "/healthz", nil).status == 200)
+        #expect(try await Self.post(server.url, gateway, FleetLines.bytes([FleetEntryTests.entry()])).status == 200)
+        server.program.send(signal: SIGTERM)
+        #expect(try await server.program.finish().exitCode == 0)
+    }
+
     @Test func whoLooksSeesWhatIsTheirBusinessAndHearsOfItAtOnce() async throws {
         let fleet = try await Fleet()
         let gateway = try await fleet.credential("ward-1", "--anybody"), admin = try await fleet.credential("chief", "--admin")
@@ -250,6 +288,8 @@ struct FleetServeTests {
         let doubt = FleetDoubt(bottle: "A4:C1:38:01:02:03", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 5))
         #expect(try await Self.post(one.url, gateway, FleetLines.bytes([doubt]), path: "/v1/doubts?store=s1&person=anna").status == 200)
         #expect(try await Self.post(one.url, gateway, FleetLines.bytes([doubt]), path: "/v1/doubts").status == 400)
+        // It made a line of its own in the overview's table.
+        #expect(try await Self.post(one.url, gateway, [], path: "/v1/doubts?store=s1&person=an%0Ana").status == 400)
         let again = try await Self.post(one.url, gateway, FleetLines.bytes([FleetEntryTests.entry(2, key: "a", ml: 71)]), [("Waterh-Told", "s1 0 1")])
         #expect(again.status == 409 && FleetStanding.Ahead(again.body) == .init(generation: 1, keys: ["a"]))
         let page = try await Self.get(two.url + "/people/anna", nurse)

@@ -92,6 +92,25 @@ struct FleetSimulationTests {
         server.program.send(signal: SIGTERM)
     }
 
+    /// The database's limit does not end a COMMIT that waits for a standby. It was given up after a minute and not after 22 s, and kept its place at the database, until nobody was let in.
+    @Test(.enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
+    func whatWaitsForAStandbyIsGivenUpInTimeAndLeavesItsPlace() async throws {
+        let pair = try await PostgreSQLPair()
+        let looker = try pair.connection()
+        _ = try FleetStore(looker).migrate()
+        let gateway = try FleetStoreTests.gateway(FleetStore(looker), "one")
+        let store = FleetStore(try FleetConnection(pair.words, statementLimit: .seconds(3)))
+        try pair.standbyHears(false)
+        let before = ContinuousClock.now
+        let failure = #expect(throws: FleetFailure.self) { try store.take(FleetStoreTests.lines([FleetEntryTests.entry()]), from: gateway) }
+        // It is 5 s; that of each of three statements would be 11 s.
+        #expect(failure?.kind == .slow && ContinuousClock.now - before < .seconds(9), "\(ContinuousClock.now - before)")
+        let isFree = try await event { try looker.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'").isEmpty ? true : nil }
+        #expect(isFree == true)
+        try pair.standbyHears(true)
+        #expect(try FleetStore(try pair.connection()).take(FleetStoreTests.lines([FleetEntryTests.entry()]), from: gateway).known == 1)
+    }
+
     @Test func aSeedPlaysTheSameDaysAndTheFoldOfThemIsThat() {
         var chances = [FleetChance(seed: 7), FleetChance(seed: 7), FleetChance(seed: 8)]
         let worlds = chances.indices.map { FleetWorld(gateways: 3, bottles: 2, days: 3, using: &chances[$0]) }

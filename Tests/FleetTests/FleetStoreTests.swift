@@ -52,6 +52,42 @@ struct FleetStoreTests {
         #expect(try connection.run("SELECT count(*), sum(ml) FROM day_roll") == [["20", "1000"]])
     }
 
+    /// While six gateways told batch after batch there were new marks after each piece: who looked was answered by nothing, for minutes, and soon nobody could look any more.
+    @Test func whoLooksIsNotHeldUpByWhatIsToldMeanwhile() async throws {
+        let store = FleetStore(try FleetConnection(try await PostgreSQL.database()))
+        let gateway = try Self.gateway(store, "one")
+        _ = try store.take(Self.lines([FleetEntryTests.entry(ml: 70)]), from: gateway)
+        // Whenever marks are taken away, somebody marks a day again; not for ever, so that this ends.
+        try store.connection.script("""
+            CREATE SEQUENCE again;
+            CREATE FUNCTION mark_again() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                IF nextval('again') < 40 THEN INSERT INTO stale VALUES ('anna', '2026-02-01'); END IF;
+                RETURN NULL;
+            END $$;
+            CREATE TRIGGER mark_again AFTER DELETE ON stale FOR EACH STATEMENT EXECUTE FUNCTION mark_again()
+            """)
+        #expect(try store.refresh() == ["anna"])
+        #expect(try store.connection.run("SELECT last_value < 5, (SELECT sum(ml) FROM day_roll), (SELECT count(*) FROM stale) FROM again") == [["t", "70", "1"]])
+    }
+
+    /// Swift takes both spellings of the letter for one: of two drinks one was lost behind a 200, and of a person one was not asked about a gateway could tell all the same.
+    @Test func twoSpellingsOfALetterAreTwoNames() async throws {
+        let store = FleetStore(try FleetConnection(try await PostgreSQL.database()))
+        let one = "jos\u{E9}", two = "jose\u{301}"
+        #expect(one == two)
+        let gateway = try Self.gateway(store, "one")
+        let batch = try store.take(Self.lines([FleetEntryTests.entry(1, person: one, ml: 10), FleetEntryTests.entry(2, person: two, ml: 20), FleetEntryTests.entry(3, person: one, key: two, ml: 1), FleetEntryTests.entry(4, person: one, key: one, ml: 2)]), from: gateway)
+        #expect(batch.taken == 4)
+        #expect(try store.overview(now: Instant(milliseconds: 0)).people.count == 2)
+        #expect(try store.days(of: one)?.map(\.ml) == [13] && store.days(of: two)?.map(\.ml) == [20])
+        #expect(try store.allow("one", people: [one]))
+        for people in [[one, two], [two, one]] {
+            #expect(throws: FleetBatch.NotAllowed.self) { try store.take(Self.lines(people.enumerated().map { FleetEntryTests.entry(5 + Int64($0.offset), person: $0.element) }), from: gateway) }
+        }
+        let nurse = FleetVisitor(id: "n", name: "n", role: .carer, isRevoked: false, people: [one])
+        #expect(nurse.sees(one) && !nurse.sees(two))
+    }
+
     /// Two gateways that carry the same bottles tell drinks, corrections, deletions; batches are cut anywhere, shuffled, repeated, over two connections. What is there in
     /// the end is the fold of what each store said last.
     @Test(arguments: [1, 2, 3] as [UInt64]) func totalsAreTheFoldOfWhatWasTold(seed: UInt64) async throws {
@@ -204,8 +240,25 @@ struct FleetStoreTests {
         }
     }
 
-    /// A place where somebody takes calls and says nothing.
     @Test func whoSaysNothingIsNotWaitedForLongerThanTheLimit() throws {
+        try Self.withSilence { port in
+            let before = ContinuousClock.now
+            let failure = Self.failure { _ = try FleetConnection("host=127.0.0.1 sslmode=disable port=\(port)", connectLimit: .seconds(1)) }
+            #expect(failure?.kind == .unreachable && ContinuousClock.now - before < .seconds(10))
+        }
+    }
+
+    /// A primary that hangs, or whose machine is gone, refuses nobody: libpq never came to the standby that had been promoted, and servers answered 503 for good.
+    @Test func aPlaceThatSaysNothingIsNotInTheWayOfTheNext() async throws {
+        let words = try await PostgreSQL.database()
+        try Self.withSilence { port in
+            let connection = try FleetConnection(words.replacing("host=", with: "host=127.0.0.1,") + " port=\(port),5432 sslmode=disable target_session_attrs=read-write")
+            #expect(try connection.run("SELECT 1") == [["1"]] && connection.place.hasPrefix("/"))
+        }
+    }
+
+    /// Hands over a port at which somebody takes calls and says nothing.
+    private static func withSilence(_ body: (UInt16) throws -> Void) throws {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_in()
@@ -216,9 +269,7 @@ struct FleetStoreTests {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, length) == 0 && listen(socket, 4) == 0 && getsockname(socket, $0, &length) == 0 }
         }
         #expect(isBound)
-        let before = ContinuousClock.now
-        let failure = Self.failure { _ = try FleetConnection("host=127.0.0.1 sslmode=disable port=\(UInt16(bigEndian: address.sin_port))", connectLimit: .seconds(1)) }
-        #expect(failure?.kind == .unreachable && ContinuousClock.now - before < .seconds(10))
+        try body(UInt16(bigEndian: address.sin_port))
     }
 
     private static func failure(_ body: () throws -> Void) -> FleetFailure? {

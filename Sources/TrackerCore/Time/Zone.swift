@@ -48,7 +48,11 @@ public struct Zone: Sendable {
 
     /// Tables that were read already: each asks Foundation some twenty thousand times.
     private static let known = Mutex<[String: Zone]>([:])
-    private static let knownLimit = 64
+    /// There are some 600 names: a fleet has people in all of them.
+    private static let knownLimit = 1024
+
+    /// Whether the time zone database has such an id; no table is read.
+    public static func isKnown(_ id: String) -> Bool { known.withLock { $0[id] } != nil || isZoneName(id) && TimeZone(identifier: id) != nil }
 
     private init(fixed id: String, offset: Int64) {
         self.id = id
