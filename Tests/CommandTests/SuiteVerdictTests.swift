@@ -130,7 +130,7 @@ import Testing
         let bench = try Bench()
         let script = """
             import os, subprocess, sys
-            subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 2: pass"])
+            subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 2: pass"])
             os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
             """
         let python = try #require(Program(system: "python3"))
