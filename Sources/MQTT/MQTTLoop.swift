@@ -70,6 +70,10 @@ final class MQTTLoop: @unchecked Sendable {
     private var isOld = false
     /// With which reason the broker said good-bye.
     private var dismissal: Int32 = 0
+    /// How many messages were handed on, and the library has not written that they arrived.
+    private var handedOn = 0
+    /// What was handed on last was not dealt with.
+    private var isUndone = false
 
     init(_ options: MQTTOptions, _ library: MosquittoLibrary, receive: @escaping @Sendable (MQTTMessage) -> Void) throws(MQTTFailure) {
         var ends: [Int32] = [-1, -1]
@@ -107,7 +111,7 @@ final class MQTTLoop: @unchecked Sendable {
     func run() {
         var end = converse(isOld: false)
         if needsOldWords, closing == nil {
-            (admission, complaint, dismissal) = (nil, nil, 0)
+            (admission, complaint, dismissal, isUndone) = (nil, nil, 0, false)
             end = converse(isOld: true)
         }
         finish(end)
@@ -150,8 +154,13 @@ final class MQTTLoop: @unchecked Sendable {
             if places[0].revents & Int16(POLLERR) != 0, admission == nil, let words = Self.trouble(of: socket) {
                 throw MQTTFailure(.unreachable, "The broker at \(options.address) cannot be reached: \(words)")
             }
+            handedOn = 0
             if places[0].revents & Int16(POLLIN | POLLERR | POLLHUP) != 0 { try check(library.functions.loop_read(client, 1)) }
+            // Before the library writes that it arrived.
+            if isUndone { throw MQTTFailure(.lost, "The broker at \(options.address) is to send a message again that could not be dealt with") }
             if places[0].revents & Int16(POLLOUT) != 0 { try check(library.functions.loop_write(client, 1)) }
+            // The good-bye is out.
+            if closing != nil, library.functions.socket(client) < 0 { return }
             try check(library.functions.loop_misc(client))
             let now = ContinuousClock.now
             if admission == nil, now - began > options.limit {
@@ -271,6 +280,20 @@ final class MQTTLoop: @unchecked Sendable {
         guard reason >= MQTT_RC_UNSPECIFIED.rawValue, reason != MQTT_RC_NOT_AUTHORIZED.rawValue else { return confirmed(number, granted: true, isHeard: reason != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue) }
         let words = library.functions.reason_string(reason).map { String(cString: $0) } ?? "code \(reason)"
         tickets.removeValue(forKey: number)?.end(.failure(MQTTFailure(.lost, "The broker at \(options.address) does not take a message: \(words)")))
+    }
+
+    func came(_ message: MQTTMessage) {
+        // What comes behind one that is sent again is sent again, too.
+        guard !isUndone else { return }
+        receive(message)
+        handedOn += 1
+    }
+
+    /// By who is called by `receive`, on the thread: the broker does not hear that this message arrived, and sends it again to the next connection. This one ends.
+    /// - Returns: `false` where others were handed on just before, which would come again with it.
+    func leaveUndone() -> Bool {
+        isUndone = handedOn == 0
+        return isUndone
     }
 
     func dismissed(_ reason: Int32) { dismissal = reason }

@@ -6,6 +6,8 @@ public struct MQTTMessage: Hashable, Sendable {
     public var payload: [UInt8]
     /// The broker keeps the last one for who comes later; without a payload it forgets it.
     public var isRetained: Bool
+    /// Of what comes: the broker waits to hear that it arrived, and else sends it again.
+    public var isConfirmed = true
 
     /// Quality of service of everything that goes out: at least once.
     static let quality: Int32 = 1

@@ -40,6 +40,11 @@ public final class MQTTSession: Sendable {
     /// Sends messages without waiting. Who is called by `receive` may use it.
     public func post(_ messages: [MQTTMessage]) { loop.order(.publish(messages)) { _ in } }
 
+    /// By who is called by `receive`, there: the broker does not hear that this message arrived (`MQTTMessage.isConfirmed`), and sends it again to the client's next connection.
+    /// This one ends.
+    /// - Returns: `false` where that cannot be: others came just before, and would come again with it.
+    public func leaveUndone() -> Bool { loop.leaveUndone() }
+
     /// Says good-bye; the last will stays unsaid.
     public func close() async {
         loop.order(.close) { _ in }

@@ -63,7 +63,9 @@ extension MosquittoLibrary {
     }
 
     private func listen(_ client: OpaquePointer) {
-        functions.connect_with_flags_callback_set(client) { _, owner, code, flags in
+        functions.connect_with_flags_callback_set(client) { client, owner, code, flags in
+            // From here on it writes when the loop lets it: otherwise it confirms a message before it hands it on.
+            _ = MQTTLoop.of(owner)?.library.functions.threaded_set(client, true)
             MQTTLoop.of(owner)?.admitted(code, knewUs: flags & 1 != 0)
         }
         functions.publish_v5_callback_set(client) { _, owner, number, reason, _ in MQTTLoop.of(owner)?.published(number, reason: reason) }
@@ -75,7 +77,9 @@ extension MosquittoLibrary {
         functions.message_callback_set(client) { _, owner, message in
             guard let loop = MQTTLoop.of(owner), let message = message?.pointee, let name = message.topic, let topic = String(validatingCString: name) else { return }
             let bytes = UnsafeRawBufferPointer(start: message.payload, count: min(max(0, Int(message.payloadlen)), MQTTMessage.incomingLimit + 1))
-            loop.receive(MQTTMessage(topic, Array(bytes), isRetained: message.retain))
+            var taken = MQTTMessage(topic, Array(bytes), isRetained: message.retain)
+            taken.isConfirmed = message.qos > 0
+            loop.came(taken)
         }
         functions.log_callback_set(client) { _, owner, level, text in
             guard level == 0x08 /* MOSQ_LOG_ERR */, let text else { return }

@@ -62,6 +62,35 @@ import Testing
         #expect(await event { ear.payloads(at: "hydration/availability").last == "offline" ? true : nil } == true)
     }
 
+    /// Another program holds the store when a command comes, and the service is killed over it, or says that it cannot: the broker sends it again, and it is done once.
+    @Test(arguments: [false, true]) func aCommandThatFindsTheStoreHeldIsDoneAfterwards(isKilled: Bool) async throws {
+        let (broker, pair) = (try await Broker { _ in ["allow_anonymous true", "log_type all"] }, try await Pair())
+        try await set(pair.store, ["mqtt.url": broker.url, "mqtt.commands": "true"])
+        func serve() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", pair.store]) }
+        var service = try serve()
+        #expect(await event { service.error.contains("MQTT: connected") ? true : nil } == true, "\(service.error)")
+        let hold = "import signal, sqlite3, sys; c = sqlite3.connect(sys.argv[1], 30, isolation_level=None); c.execute('BEGIN IMMEDIATE'); print('held', flush=True); signal.pause()"
+        let holder = try #require(Program(system: "python3")).start(["-c", hold, pair.store])
+        _ = try await holder.line { $0 == "held" }
+        try await broker.publish("hydration/cmd/log", "250")
+        #expect(await event { broker.log.contains("Sending PUBLISH to waterh") && broker.log.contains("hydration/cmd/log") ? true : nil } == true, "\(broker.log)")
+        if isKilled {
+            // Others are heard by the broker meanwhile.
+            for _ in 0..<2 { try await broker.publish("d", "y") }
+            service.send(signal: SIGKILL)
+            _ = try await service.finish()
+        } else {
+            #expect(await event(within: 60) { service.error.contains("to send a message again") ? true : nil } == true, "\(service.error)")
+        }
+        holder.send(signal: SIGKILL)
+        _ = try await holder.finish()
+        if isKilled { service = try serve() }
+        #expect(try await event(within: 60) { try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("250 ml") ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("250 ml"))
+    }
+
     /// Also where each person's own setting names the broker: no topic is two people's, and a command is done for one of them.
     @Test func eachPersonHasALevelWhoeverNamedTheBroker() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())

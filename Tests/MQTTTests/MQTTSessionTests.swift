@@ -102,6 +102,54 @@ struct MQTTSessionTests {
         await session.close()
     }
 
+    private final class Box<Value: Sendable>: Sendable {
+        private let held: Mutex<Value>
+        init(_ value: Value) { held = Mutex(value) }
+        var value: Value { held.withLock { $0 } }
+        func change(_ body: @Sendable (inout Value) -> Void) { held.withLock { body(&$0) } }
+    }
+
+    /// Who dies over a message gets it again: the broker hears that it arrived when it is dealt with, and not before; and not at all where it could not be.
+    @Test func aMessageArrivedWhenItIsDealtWith() async throws {
+        let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
+        let (began, leaves, held) = (Box(0), Box(false), Box<MQTTSession?>(nil))
+        let goesOn = DispatchSemaphore(value: 0)
+        func connect() throws -> MQTTSession {
+            try MQTTSession(options(broker)) { message in
+                guard message.topic == "c/x" else { return }
+                began.change { $0 += 1 }
+                goesOn.wait()
+                if leaves.value { #expect(held.value?.leaveUndone() == true) }
+            }
+        }
+        func acknowledged() -> Int { broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") } }
+        let session = try connect()
+        _ = try await session.connected()
+        try await session.subscribe(["c/#"])
+        try await broker.publish("c/x", "1")
+        #expect(await event { began.value == 1 ? true : nil } == true)
+        // By then the broker has read all that was written before.
+        for _ in 0..<2 { try await broker.publish("d", "y") }
+        #expect(acknowledged() == 0, "\(broker.log)")
+        goesOn.signal()
+        #expect(await event { acknowledged() == 1 ? true : nil } == true, "\(broker.log)")
+
+        held.change { $0 = session }
+        leaves.change { $0 = true }
+        try await broker.publish("c/x", "2")
+        #expect(await event { began.value == 2 ? true : nil } == true)
+        goesOn.signal()
+        #expect(await session.ended().kind == .lost && acknowledged() == 1)
+        leaves.change { $0 = false }
+        let again = try connect()
+        _ = try await again.connected()
+        #expect(await event { began.value == 3 ? true : nil } == true, "\(broker.log)")
+        goesOn.signal()
+        #expect(await event { acknowledged() == 2 ? true : nil } == true, "\(broker.log)")
+        held.change { $0 = nil }
+        await again.close()
+    }
+
     /// Nobody's message fills our memory: with MQTT 5 the broker keeps what is too large to itself, and what comes after it arrives.
     @Test func aHugeMessageIsNotTaken() async throws {
         let (broker, inbox) = (try await Broker(), Inbox())

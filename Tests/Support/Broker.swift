@@ -30,6 +30,9 @@ public final class Broker: @unchecked Sendable {
         guard answers == true else { throw Missing(description: "mosquitto did not start: \(running.error)") }
     }
 
+    /// What it wrote into its log since it was started last.
+    public var log: String { running?.error ?? "" }
+
     /// Ends it at once, or as the signal asks.
     public func stop(_ signal: Int32 = SIGKILL) async throws {
         running?.send(signal: signal)

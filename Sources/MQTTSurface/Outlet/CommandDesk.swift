@@ -21,6 +21,8 @@ struct CommandDesk: Sendable {
     struct Done: Sendable {
         var answer: CommandAnswer
         var hasChanged: Bool
+        /// Another program held the store: the same works a little later.
+        var isHeldUp = false
     }
 
     /// A command on the store, once for each transaction.
@@ -31,7 +33,7 @@ struct CommandDesk: Sendable {
                 return try act(&request, desk)
             }
         } catch {
-            return Done(answer: CommandAnswer(error, transaction: request.transaction), hasChanged: false)
+            return Done(answer: CommandAnswer(error, transaction: request.transaction), hasChanged: false, isHeldUp: (error as? any Problem)?.category == .busy)
         }
     }
 

@@ -75,6 +75,8 @@ final class CommandInbox: Sendable {
         }
         guard CommandDesk.outside.contains(name) else {
             let done = desk.perform(request)
+            // A button that was pressed is not pressed again because of an answer that nobody reads.
+            if done.isHeldUp, message.isConfirmed, state.withLock({ $0.session })?.leaveUndone() == true { return }
             answer(name, done.answer)
             if done.hasChanged { changed() }
             return
