@@ -135,8 +135,11 @@ extension DesktopNotifications {
     private func pressed(_ name: String, on notice: NoticeMemory.Notice, key: String) {
         guard let action = NotificationAction(rawValue: name), notice.kind.actions.contains(action) else { return }
         outlets.log("Pressed on the desktop: \(name) of \(notice.kind.id) (\(notice.notificationId)).")
+        // A server takes away what was pressed, unless it is to stay. One that does not, or says a press twice, must not make two of it.
+        let isOnce = !notice.kind.isResident && action != .open && action != .dismiss
         let press = DesktopPress(
-            kind: notice.kind, notificationId: notice.notificationId, action: action, key: key, activationToken: tokens.removeValue(forKey: notice.number))
+            kind: notice.kind, notificationId: notice.notificationId, action: action, key: isOnce ? "desktop \(notice.notificationId) \(name)" : key,
+            activationToken: tokens.removeValue(forKey: notice.number))
         guard let pressed = outlets.pressed else { return }
         Task { await pressed(press) }
     }

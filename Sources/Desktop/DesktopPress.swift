@@ -1,7 +1,7 @@
 import TrackerCore
 
 /// Somebody pressed a button of a notification, or the notification itself.
-public struct DesktopPress: Hashable, Sendable {
+public struct DesktopPress: Hashable, Sendable, Codable {
     /// Which kind of notification it was.
     public var kind: NotificationKind
     /// Its id.

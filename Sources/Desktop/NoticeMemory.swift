@@ -44,10 +44,7 @@ public final class NoticeMemory: Sendable {
     /// For so long the same notification with the same words is taken for the same one: who showed it may have died before it could say so, and it is asked for again when
     /// the next one comes. A day's reminder is not told twice.
     private static let repetition: Double = 12 * 3600
-    private static let limit = 1 << 16
-    /// So often the file is asked for while another program has it, and so long in between, microseconds.
-    private static let (attempts, pause) = (100, UInt32(2000))
-    private let file: String?
+    private let file: SessionFile?
     private let day: @Sendable () -> String?
     private let now: @Sendable () -> Double
     private let held = Mutex(Contents())
@@ -58,7 +55,7 @@ public final class NoticeMemory: Sendable {
     ///     shown is none of this one's.
     public convenience init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) { self.init(file: file, day: day, now: { Date().timeIntervalSince1970 }) }
 
-    init(file: String?, day: @escaping @Sendable () -> String? = { nil }, now: @escaping @Sendable () -> Double) { (self.file, self.day, self.now) = (file, day, now) }
+    init(file: String?, day: @escaping @Sendable () -> String? = { nil }, now: @escaping @Sendable () -> Double) { (self.file, self.day, self.now) = (file.map(SessionFile.init(path:)), day, now) }
 
     /// Everything was deleted: no word of it stays.
     public func forgetAll() { change { $0 = Contents(day: $0.day) } }
@@ -160,46 +157,22 @@ public final class NoticeMemory: Sendable {
     private func change<Result: Sendable>(_ body: (inout Contents) -> Result) -> Result {
         let day = day()
         return held.withLock { held in
-            let lock = lock()
-            defer { if lock >= 0 { close(lock) } }
-            let before = read() ?? held
-            held = before
-            if let day, held.day != day {
-                // Whose it was not known to be, or who had no name yet, is the same one still.
-                let isSame = held.day?.isEmpty ?? true
-                held = isSame ? Contents(day: day, notices: held.notices, showings: held.showings) : Contents(day: day)
+            func changed() -> Result {
+                let before = read() ?? held
+                held = before
+                if let day, held.day != day {
+                    // Whose it was not known to be, or who had no name yet, is the same one still.
+                    let isSame = held.day?.isEmpty ?? true
+                    held = isSame ? Contents(day: day, notices: held.notices, showings: held.showings) : Contents(day: day)
+                }
+                let result = body(&held)
+                if held != before, let data = try? JSONEncoder().encode(held) { file?.write(data) }
+                return result
             }
-            let result = body(&held)
-            guard let file, held != before, let data = try? JSONEncoder().encode(held) else { return result }
-            Self.write(data, to: file)
-            return result
+            return file.map { $0.locked(changed) } ?? changed()
         }
     }
 
-    /// Of nobody else's business: what stood on a person's screen.
-    private static func write(_ data: Data, to file: String) {
-        let new = "\(file).\(getpid())"
-        unlink(new)
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return }
-        let isWhole = data.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == data.count
-        close(descriptor)
-        if !isWhole || rename(new, file) != 0 { unlink(new) }
-    }
-
-    /// One program at a time changes the file. One that is stopped in the middle holds nobody up for long.
-    private func lock() -> Int32 {
-        guard let file else { return -1 }
-        let descriptor = open(file + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return -1 }
-        for _ in 0..<Self.attempts where flock(descriptor, LOCK_EX | LOCK_NB) != 0 { usleep(Self.pause) }
-        return descriptor
-    }
-
     /// `nil` where there is no file, or one that is not ours.
-    private func read() -> Contents? {
-        guard let file, let handle = try? FileHandle(forReadingFrom: URL(fileURLWithPath: file)) else { return nil }
-        defer { try? handle.close() }
-        return (try? handle.read(upToCount: Self.limit)).flatMap { $0 }.flatMap { try? JSONDecoder().decode(Contents.self, from: $0) }
-    }
+    private func read() -> Contents? { file?.read().flatMap { try? JSONDecoder().decode(Contents.self, from: $0) } }
 }

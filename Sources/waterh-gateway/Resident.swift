@@ -76,7 +76,11 @@ final class Resident: Sendable {
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
-            desktop.map { ServiceDesktop(desktop: $0, desk: desk, reminders: reminders, page: pages, listed: plan.listed, log: log) }
+            desktop.map {
+                ServiceDesktop(
+                    desktop: $0, desk: desk, reminders: reminders, page: pages, listed: plan.listed, log: log,
+                    taps: KeptTaps(file: ServiceSocket.file(forStore: depot.store.path, "service-taps.json")))
+            }
         }
     }
 
@@ -139,7 +143,7 @@ final class Resident: Sendable {
         publishing.withLock { $0 = nil }
         lights.reach(nil)
         if isLeaving.withLock({ $0 }) { await desktop?.desktop.withdraw() }
-        await desktop?.desktop.stop()
+        await desktop?.stop()
     }
 
     /// Where a poll's sentences and figures go.

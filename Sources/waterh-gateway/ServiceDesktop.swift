@@ -1,4 +1,5 @@
 import Desktop
+import Foundation
 import Logging
 import TrackerCore
 import TrackerDesk
@@ -12,6 +13,27 @@ struct ServiceDesktop: Sendable {
     /// As listed; `nil` where there is no list.
     let listed: String?
     let log: Logger
+    private let taps: ServiceTaps
+    /// A tap that waited for so long says when it was.
+    private static let late = Duration.seconds(30)
+
+    /// - Parameter taps: what waits for the store.
+    init(desktop: DesktopNotifications, desk: ServiceDesk, reminders: ReminderLoop, page: PageAddress, listed: String?, log: Logger, taps: KeptTaps) {
+        (self.desktop, self.desk, self.reminders, self.page, self.listed, self.log) = (desktop, desk, reminders, page, listed, log)
+        self.taps = ServiceTaps(taps, say: { log.warning("\($0)") }) { tap in
+            let (now, age) = (await desk.desk().now, tap.age)
+            let at = age >= Self.late && !(tap.isUndo && tap.followsOthers) ? now.advanced(seconds: -(age / .seconds(1))) : nil
+            switch tap.what {
+            case .press(let press):
+                guard try await desk.desk(source: "notification").press(press.action, key: press.key, at: at) else { return }
+                await reminders.poke()
+                if press.action == .open { await Self.open(page.page(press.kind.page), press.activationToken, desktop, log) }
+            case .tray(let action):
+                _ = try await desk.desk(source: "dbus").choose(action, key: tap.key, at: at)
+                await reminders.poke()
+            }
+        }
+    }
 
     /// From now on buttons act, and a server that comes is told what is due.
     func attend() async {
@@ -19,27 +41,29 @@ struct ServiceDesktop: Sendable {
         let (log, reminders) = (log, reminders)
         outlets.log = { log.notice("\($0)") }
         outlets.trouble = { log.warning("\($0)") }
-        outlets.pressed = { await act($0) }
+        let taps = taps
+        outlets.pressed = { await taps.keep(.press($0), key: $0.key) }
         outlets.appeared = { await reminders.poke() }
         await desktop.attend(outlets)
+        // Of a service before this one.
+        Task { await taps.goOn() }
+    }
+
+    /// Lets go of the desktop. What is shown stays, and so does what was tapped and is not done.
+    func stop() async {
+        await taps.stop()
+        await desktop.stop()
     }
 
     /// The day as an icon among the session's status items.
     /// - Parameter poll: has the bottle polled.
     func tray(poll: @escaping @Sendable () async -> Void) -> TrayItem {
-        let (desk, reminders, log, desktop, page) = (desk, reminders, log, desktop, page)
+        let (log, desktop, page, taps) = (log, desktop, page, taps)
         return TrayItem(person: listed, log: { log.notice("\($0)") }) { action in
-            do {
-                if try await desk.desk(source: "dbus").choose(action) { return await reminders.poke() }
-                switch action {
-                case .check: await poll()
-                case .open:
-                    guard let address = page.page("/") else { return log.notice("There is no page to open: it is switched off, or not there yet.") }
-                    await desktop.open(address, token: nil)
-                default: break
-                }
-            } catch {
-                log.warning("\(action.rawValue) of the icon: \(error)")
+            switch action {
+            case .check: await poll()
+            case .open: await Self.open(page.page("/"), nil, desktop, log)
+            default: await taps.keep(.tray(action), key: UUID().uuidString)
             }
         }
     }
@@ -63,18 +87,8 @@ struct ServiceDesktop: Sendable {
                 state: { try TrackerDesk.json(try await desk.desk(source: "dbus", canNotify: reminders.reachesSomebody).state()) }))
     }
 
-    private func act(_ press: DesktopPress) async {
-        do {
-            guard try await desk.desk(source: "notification").press(press.action, key: press.key) else { return }
-            await reminders.poke()
-            if press.action == .open { await open(press) }
-        } catch {
-            log.warning("\(press.action.rawValue) of \(press.kind.id): \(error)")
-        }
-    }
-
-    private func open(_ press: DesktopPress) async {
-        guard let address = page.page(press.kind.page) else { return log.notice("There is no page to open: it is switched off, or not there yet.") }
-        await desktop.open(address, token: press.activationToken)
+    private static func open(_ address: String?, _ token: String?, _ desktop: DesktopNotifications, _ log: Logger) async {
+        guard let address else { return log.notice("There is no page to open: it is switched off, or not there yet.") }
+        await desktop.open(address, token: token)
     }
 }

@@ -9,37 +9,10 @@ import TrackerDesk
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
-    private static let mostTaps = 64
     /// For so long the icon stays without a service.
     private static let iconPatience = Duration.seconds(60)
-    /// A tap that waited for so long says when it was, seconds.
-    private static let lateSeconds: Double = 30
-
-    /// What a person tapped: a button of a banner, or an entry of the icon's menu.
-    private struct Tap {
-        enum What {
-            case press(DesktopPress)
-            case tray(TrayAction)
-        }
-
-        var what: What
-        /// The same at each attempt, and of no other tap.
-        var key: String
-        var at = Date()
-        /// Others that change the day wait before it: what it takes back is what they do.
-        var followsOthers: Bool
-
-        var words: String {
-            switch what {
-            case .press(let press): "\(press.action.rawValue) of \(press.kind.id)"
-            case .tray(let action): "\(action.rawValue) of the icon"
-            }
-        }
-
-        var isUndo: Bool {
-            if case .tray(.undo) = what { true } else { false }
-        }
-    }
+    /// A tap that waited for so long says when it was.
+    private static let late = Duration.seconds(30)
 
     private let store: String
     private let person: (name: String, isFirst: Bool)?
@@ -51,7 +24,7 @@ actor DesktopAgent {
     private var waiting: Task<Void, Never>?
     private var trouble: String?
     /// What was tapped, until the service has heard of it.
-    private var taps: [Tap] = []
+    private let taps: KeptTaps
     private var isPassingOn = false
     /// That there is no desktop was said.
     private var hasNobodyToShow = false
@@ -62,6 +35,7 @@ actor DesktopAgent {
     init(store: String, person: (name: String, isFirst: Bool)?) {
         (self.store, self.person) = (store, person)
         desktop = DesktopNotifications(memory: NoticeMemory(file: ServiceSocket.file(forStore: store, "notices.json")))
+        taps = KeptTaps(file: ServiceSocket.file(forStore: store, "taps.json"))
     }
 
     /// Goes on until its task is cancelled.
@@ -169,10 +143,8 @@ actor DesktopAgent {
 
     private func pressed(_ press: DesktopPress) async { await keep(.press(press), key: press.key) }
 
-    private func keep(_ what: Tap.What, key: String) async {
-        taps.append(Tap(what: what, key: key, followsOthers: !taps.isEmpty))
-        // Nobody taps so often; the oldest is told to be lost.
-        if taps.count > Self.mostTaps { Diagnostics.warning("\(taps.removeFirst().words): the service was away for too many taps, this one is lost.") }
+    private func keep(_ what: KeptTaps.Tap.What, key: String) async {
+        for lost in taps.append(what, key: key) { Diagnostics.warning("\(lost.words): the service was away for too many taps, this one is lost.") }
         await passOn()
     }
 
@@ -184,35 +156,34 @@ actor DesktopAgent {
         while let tap = taps.first {
             do {
                 let isDone = try await bring(tap)
-                drop(tap)
+                taps.remove(tap)
                 if isDone, case .press(let press) = tap.what, press.action == .open { await open(press) }
             } catch let failure as CommandFailure where failure.status != .refused {
                 if waitsFor != tap.key { Diagnostics.warning("\(tap.words): \(failure.sentence) It is done when there is one.") }
                 waitsFor = tap.key
                 return
             } catch {
-                drop(tap)
+                taps.remove(tap)
                 Diagnostics.warning("\(tap.words): \((error as? CommandFailure)?.sentence ?? "\(error)")")
             }
         }
     }
 
     /// - Returns: `false` where it was done before.
-    private func bring(_ tap: Tap) async throws -> Bool {
+    private func bring(_ tap: KeptTaps.Tap) async throws -> Bool {
         let (target, action, surface) =
             switch tap.what {
             case .press(let press): ("press", press.action.rawValue, DrinkSource.notification.rawValue)
             case .tray(let action): ("tray", action.rawValue, DrinkSource.dbus.rawValue)
             }
         var body = [JSONValue.Member("action", .string(action)), .init("key", .string(tap.key))]
-        let isLate = Date().timeIntervalSince(tap.at) >= Self.lateSeconds
-        // Whole seconds: what was changed in the same second came before it.
-        if isLate, !(tap.isUndo && tap.followsOthers) { body.append(.init("at", .string((tap.isUndo ? tap.at + 1 : tap.at).ISO8601Format()))) }
+        let waited = tap.age
+        if waited >= Self.late, !(tap.isUndo && tap.followsOthers) {
+            let at = Date() - waited / .seconds(1)
+            // Whole seconds: what was changed in the same second came before it.
+            body.append(.init("at", .string((tap.isUndo ? at + 1 : at).ISO8601Format())))
+        }
         return try JSONDecoder().decode(Done.self, from: try await post("/api/v1/agent/\(target)", .object(body), by: surface)).done
-    }
-
-    private func drop(_ tap: Tap) {
-        if taps.first?.key == tap.key { taps.removeFirst() }
     }
 
     private func open(_ press: DesktopPress) async {

@@ -36,7 +36,7 @@ import Testing
         let port: Int
         let store: String
         private let environment: [String: String]
-        private let shift: String
+        private let shift: ClockShift
         private(set) var now = DayInAllSinksTests.begin
         private var counter = 0
         /// Each desktop that there was, in their order.
@@ -55,12 +55,8 @@ import Testing
             (self.screen, self.hasAgent) = (screen, hasAgent)
             folder = try TemporaryFolder()
             (bus, broker, hook, phone, port) = (try await PrivateBus(), try await Broker(), try await WebPeer(), try await WebPeer(), try Broker.freePort())
-            (store, shift) = (folder.file("s.sqlite"), folder.file("shift"))
-            let library = folder.file("clock_shift.so")
-            let gcc = try #require(Program(system: "gcc"), "this test needs gcc: apt-get install gcc libc6-dev")
-            let built = try await gcc.run(["-shared", "-fPIC", "-O1", "-o", library, Program.repository + "/Tests/System/clock_shift.c", "-ldl"])
-            #expect(built.exitCode == 0, "\(built.error)")
-            environment = ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path, "LD_PRELOAD": library, "CLOCK_SHIFT": shift, "SWIFT_BACKTRACE": "enable=no"]
+            (store, shift) = (folder.file("s.sqlite"), try await ClockShift(in: folder))
+            environment = ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path].merging(shift.environment) { $1 }
             ear = try await broker.listen("hydration/notify", as: "ear")
             let config = """
                 link = "unix:\(folder.file("none.sock"))"
@@ -83,16 +79,7 @@ import Testing
         /// The clock of our programs.
         private func set(_ time: Double) throws {
             now = time
-            var seconds = Int64(time - Date().timeIntervalSince1970)
-            let bytes = withUnsafeBytes(of: &seconds) { Data($0) }
-            // In place: programs have it mapped.
-            if FileManager.default.fileExists(atPath: shift) {
-                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: shift))
-                try handle.write(contentsOf: bytes)
-                try handle.close()
-            } else {
-                try bytes.write(to: URL(fileURLWithPath: shift))
-            }
+            try shift.set(seconds: Int64(time - Date().timeIntervalSince1970))
         }
 
         @discardableResult

@@ -53,14 +53,10 @@ import Testing
     @Test func clocksThatDisagreeAreExitCode3() async throws {
         let pair = try await Pair()
         try await pair.sip(150)
-        let (library, shift) = (pair.folder.file("clock_shift.so"), pair.folder.url("shift"))
-        let gcc = try #require(Program(system: "gcc"), "this test needs gcc: apt-get install gcc libc6-dev")
-        let built = try await gcc.run(["-shared", "-fPIC", "-O1", "-o", library, Program.repository + "/Tests/System/clock_shift.c", "-ldl"])
-        #expect(built.exitCode == 0, "\(built.error)")
+        let shift = try await ClockShift(in: pair.folder)
         // Ten years back.
-        try withUnsafeBytes(of: Int64(-3650 * 86_400).littleEndian) { try Data($0).write(to: shift) }
-        let wrong = try await Program("waterh-gateway").run(
-            pair.pollArguments, environment: ["LD_PRELOAD": library, "CLOCK_SHIFT": shift.path, "SWIFT_BACKTRACE": "enable=no"])
+        try shift.set(seconds: -3650 * 86_400)
+        let wrong = try await Program("waterh-gateway").run(pair.pollArguments, environment: shift.environment)
         #expect(wrong.exitCode == 3 && wrong.error.contains("The clocks disagree: "), "\(wrong.error)")
         let right = try await pair.poll()
         #expect(right.exitCode == 0 && right.object["received"] as? Int == 1, "\(right.error)")

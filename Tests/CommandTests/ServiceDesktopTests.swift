@@ -64,6 +64,33 @@ import Testing
         #expect(try await service.finish().exitCode == 0)
     }
 
+    /// Another program holds the store when a button is pressed, and the banner is gone: it is done when the store is free, also by the next service.
+    @Test(arguments: [false, true]) func aPressWhileTheStoreIsHeldIsDoneAfterwards(isKilled: Bool) async throws {
+        let served = try await Served()
+        let server = try await FakeNotificationServer(served.bus)
+        var service = try await served.start()
+        try await served.post("session")
+        try await served.post("session/drink")
+        let shown = await server.notified.wait(for: 2, limit: 60)
+        let reminder = try #require(shown.first { $0.actions.contains("log-water") && $0.actions.contains("dismiss") }, "\(shown) \(service.error)")
+        let hold = "import signal, sqlite3, sys; c = sqlite3.connect(sys.argv[1], 30, isolation_level=None); c.execute('BEGIN IMMEDIATE'); print('held', flush=True); signal.pause()"
+        let holder = try #require(Program(system: "python3")).start(["-c", hold, served.store])
+        _ = try await holder.line { $0 == "held" }
+        try await server.press(reminder.number, "log-water")
+        #expect(await event(within: 60) { service.error.contains("It is done when that is over.") ? true : nil } == true, "\(service.error)")
+        if isKilled {
+            service.send(signal: SIGKILL)
+            _ = try await service.finish()
+        }
+        holder.send(signal: SIGKILL)
+        _ = try await holder.finish()
+        if isKilled { service = try await served.start() }
+        #expect(try await event(within: 60) { try await served.session()["logs"].flatMap { $0 as? [Any] }?.count == 2 ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish().exitCode == 0)
+        #expect(try await served.session()["logs"].flatMap { $0 as? [Any] }?.count == 2)
+    }
+
     @Test func aServerThatComesLaterIsTold() async throws {
         let served = try await Served()
         let service = try await served.start()

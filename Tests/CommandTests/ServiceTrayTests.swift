@@ -29,7 +29,9 @@ import Testing
             return service
         }
 
-        func agent() throws -> RunningProgram { try Program("waterh-tracker").start(["agent", "--store", store], environment: environment(true)) }
+        func agent(_ more: [String: String] = [:]) throws -> RunningProgram {
+            try Program("waterh-tracker").start(["agent", "--store", store], environment: environment(true).merging(more) { $1 })
+        }
 
         /// How much the running session has.
         func entries() async throws -> Int? {
@@ -71,6 +73,59 @@ import Testing
         let refusal = #expect(throws: CommandFailure.self) { _ = try socket.post("/api/v1/agent/tray", ["action": "undo", "key": "another", "at": .string(anHourAgo)]) }
         #expect(refusal?.code == "changedSince", "\(String(describing: refusal))")
         #expect(try await served.tracker("status").contains("350 ml"))
+        for program in [service, agent] {
+            program.send(signal: SIGTERM)
+            #expect(try await program.finish(limit: 30).exitCode == 0)
+        }
+        await server.stop()
+    }
+
+    /// The service is away while somebody clicks, and the agent is killed before it is back: the click counts, once.
+    @Test func aClickOutlivesTheAgentThatHeardIt() async throws {
+        let served = try await Served()
+        let watcher = try await FakeStatusNotifierWatcher(served.bus)
+        let server = try await FakeNotificationServer(served.bus)
+        var service = try await served.service(hasDesktop: false)
+        var agent = try served.agent()
+        let name = try #require(await watcher.registered.wait(for: 1, limit: 60).first, "\(service.error) \(agent.error)")
+        let cup = try #require(try await event(within: 60) { try await watcher.entry("Log a cup", of: name) })
+        service.send(signal: SIGKILL)
+        _ = try await service.finish()
+        try await watcher.click(cup, of: name)
+        #expect(await event(within: 30) { agent.error.contains("It is done when there is one") ? true : nil } == true, "\(agent.error)")
+        agent.send(signal: SIGKILL)
+        _ = try await agent.finish()
+        service = try await served.service(hasDesktop: false)
+        for _ in 0..<2 {
+            agent = try served.agent()
+            #expect(await event(within: 60) { agent.error.contains("Shows on this desktop") ? true : nil } == true, "\(agent.error)")
+            #expect(try await event(within: 60) { try await served.tracker("status").contains("250 ml") ? true : nil } == true, "\(agent.error)")
+            agent.send(signal: SIGTERM)
+            #expect(try await agent.finish(limit: 30).exitCode == 0)
+        }
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 30).exitCode == 0)
+        await server.stop()
+    }
+
+    /// The clock was more than a year slow when somebody clicked, and is put right before the service is back: the click is of a moment ago.
+    @Test func aClickOfBeforeTheClockWasPutRightCountsToday() async throws {
+        let served = try await Served()
+        let shift = try await ClockShift(in: served.folder)
+        let watcher = try await FakeStatusNotifierWatcher(served.bus)
+        let server = try await FakeNotificationServer(served.bus)
+        var service = try await served.service(hasDesktop: false)
+        try shift.set(seconds: -400 * 86400)
+        let agent = try served.agent(shift.environment)
+        let name = try #require(await watcher.registered.wait(for: 1, limit: 60).first, "\(service.error) \(agent.error)")
+        let cup = try #require(try await event(within: 60) { try await watcher.entry("Log a cup", of: name) })
+        service.send(signal: SIGKILL)
+        _ = try await service.finish()
+        try await watcher.click(cup, of: name)
+        #expect(await event(within: 30) { agent.error.contains("It is done when there is one") ? true : nil } == true, "\(agent.error)")
+        try shift.set(seconds: 0)
+        service = try await served.service(hasDesktop: false)
+        #expect(try await event(within: 60) { try await served.tracker("status").contains("250 ml") ? true : nil } == true, "\(agent.error)")
         for program in [service, agent] {
             program.send(signal: SIGTERM)
             #expect(try await program.finish(limit: 30).exitCode == 0)

@@ -40,7 +40,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test("check 4: a button that is pressed is a line with the identifier, and a press of ours")
+    @Test("check 4: a button that is pressed is a line with the identifier, and a press of ours, once each")
     func pressed() async throws {
         let server = try await FakeNotificationServer(fixture.bus, first: 41)
         let desktop = await fixture.desktop()
@@ -57,11 +57,16 @@ struct PresentationTests {
         #expect(try fixture.desk().press(press.action, key: press.key))
         #expect(try !fixture.desk("12:01").press(press.action, key: press.key))
         #expect(try fixture.desk("12:02").state().pace.dailyTotalMl == 250)
+        // A server that says it twice, and does not take away what was pressed.
+        try await server.press(42, "log-cup")
+        let again = try #require(await fixture.presses.wait(for: 2).last)
+        #expect(try !fixture.desk("12:03").press(again.action, key: again.key))
+        #expect(try fixture.desk("12:04").state().pace.dailyTotalMl == 250)
         // Long gone: nobody acts.
         try await server.close(42)
         try await server.press(42, "log-cup")
         try await desktop.settled()
-        #expect(fixture.presses.items.count == 1)
+        #expect(fixture.presses.items.count == 2)
         await desktop.stop()
     }
 
