@@ -66,6 +66,31 @@ struct OutletTests {
         await rig.stop()
     }
 
+    /// The disk is full when it is to be noted that the broker has a drink: it is not told again at each attempt, and what is drunk next is told.
+    @Test func whatCannotBeNotedIsNotToldAgain() async throws {
+        let (broker, folder) = (try await Broker(), try TemporaryFolder())
+        let rig = try OutletRig(broker, store: try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
+        let ear = try await broker.listen("h/sip", as: "ear")
+        rig.start()
+        try await rig.connected()
+        let full = "BEFORE UPDATE OF position ON outlet WHEN NEW.position > OLD.position BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+        try await sqlite(rig.store.path, "CREATE TRIGGER full \(full)")
+        for ml in [1, 2, 3] {
+            _ = try rig.desk().logDrink(.ml(ml))
+            #expect(await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == ml } ? true : nil } == true, "\(ml): \(ear.output) \(rig.words.withLock { $0 })")
+        }
+        #expect(ear.payloads(at: "h/sip").compactMap { object($0)["ml"] as? Int } == [1, 2, 3] && rig.connections > 1)
+        try await sqlite(rig.store.path, "DROP TRIGGER full")
+        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        await rig.stop()
+        #expect(ear.payloads(at: "h/sip").count == 3)
+    }
+
+    private func sqlite(_ store: String, _ sql: String) async throws {
+        let result = try await #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3").run(["-cmd", ".timeout 5000", store, sql])
+        #expect(result.exitCode == 0, "\(result.error)")
+    }
+
     @Test("2,000 sips of a week without a broker arrive, in order")
     func aWeekWithoutABroker() async throws {
         let broker = try await Broker()

@@ -44,6 +44,34 @@ import TrackerDesk
         await second.stop()
     }
 
+    /// The disk is full when it is to be noted that the server has it: it is noted when that works, and not sent again meanwhile.
+    @Test func whatCannotBeNotedIsNotSentAgain() async throws {
+        let (peer, folder) = (try await WebPeer(), try TemporaryFolder())
+        let store = try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC")
+        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")], store: store)
+        try await sqlite(store.path, "CREATE TRIGGER full BEFORE UPDATE ON pocket_message WHEN NEW.state = 'sent' BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END")
+        rig.start()
+        #expect(await rig.sink.deliver(notice(1)) == false)
+        // Each attempt takes it anew.
+        var taken: Set<String> = []
+        #expect(try await event(within: 60) {
+            taken.insert(try await sqlite(store.path, "SELECT claimedAt FROM claim"))
+            return taken.count > 2 ? true : nil
+        } == true, "\(rig.said)")
+        #expect(try await peer.seen().count == 1)
+        try await sqlite(store.path, "DROP TRIGGER full")
+        #expect(await event { (try? store.postState(notice(1).notificationId, at: "webhook")) == .sent ? true : nil } == true, "\(rig.said)")
+        await rig.stop()
+        #expect(try await peer.seen().count == 1)
+    }
+
+    @discardableResult
+    private func sqlite(_ store: String, _ sql: String) async throws -> String {
+        let result = try await #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3").run(["-cmd", ".timeout 5000", store, sql])
+        #expect(result.exitCode == 0, "\(result.error)")
+        return result.output
+    }
+
     static let bad: [(String, String)] = [
         (#"{"status": 500}"#, "status 500"), (#"{"status": 429, "headers": {"Retry-After": "1"}}"#, "status 429"), (#"{"close": true}"#, "broke"),
         (#"{"cut": true, "body": "{\"id\": \"abcdefghijklmnop\"}"}"#, "broke"), (#"{"flood": 100000000}"#, "more than may"), (#"{"status": 401}"#, "ntfy.token"),
@@ -418,6 +446,23 @@ import TrackerDesk
         #expect(throws: Refusal.self) { try rig.desk().press(.endSession, withKey: key) }
         rig.lead.withLock { $0 = 2 * 86_400 }
         #expect(throws: Refusal.self) { try rig.desk().press(.dismiss, withKey: key) }
+        await rig.stop()
+    }
+
+    /// The clock was a year fast when it was sent, and is right when somebody presses.
+    @Test func aButtonThatWasSentByAFastClockActs() async throws {
+        let peer = try await WebPeer()
+        let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
+        rig.lead.withLock { $0 = 365 * 86_400 }
+        rig.start()
+        #expect(await rig.tells(notice(1)))
+        let action = try #require((try await peer.seen().first?.json["actions"] as? [[String: Any]])?.first)
+        let body = try #require((action["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: String])
+        let key = try #require(body["key"])
+        rig.lead.withLock { $0 = 0 }
+        #expect(try rig.desk().press(.logCup, withKey: key) == true)
+        #expect(try rig.desk().press(.logCup, withKey: key) == false)
+        #expect(try rig.desk().state().pace.dailyTotalMl == 250)
         await rig.stop()
     }
 

@@ -114,6 +114,22 @@ import TrackerCore
         #expect(try next.map(\.decidedAt) == [berlin("14:00").now] && store.told(after: store.toldThrough("mqtt")).map(\.decision) == next)
     }
 
+    /// As many as are remembered were told by a clock that is years behind by now: what is told next is still there for who was away.
+    @Test func whatIsToldByAClockFarBehindIsNotForgottenAtOnce() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let through = try store.toldThrough("mqtt")
+        let later = try #require(Instant(iso: "2031-06-15T08:00:00Z")).milliseconds
+        try store.database.write { db in
+            for number in 0..<Int64(NotificationTable.limit) {
+                try db.execute(
+                    sql: "INSERT INTO notification (id, kind, sentAt, sinks, place) VALUES (?, 'goal', ?, 'desktop', ?)", arguments: ["g/\(number)", later + number, later + number])
+            }
+        }
+        let told = try tell(store, "08:00")
+        #expect(try told.count == 1 && store.told(after: through).map(\.decision) == told)
+        #expect(try store.notifications(limit: 2000).count == NotificationTable.limit && store.toldPlaces().forgotten == later)
+    }
+
     @Test func whatIsTooLongAgoIsForgottenAndThatIsKnown() throws {
         let store = try TrackerStore(path: scratch.path)
         let first = try tell(store, "08:00")

@@ -172,6 +172,20 @@ struct TellingTests {
         #expect(try printed.desk("12:01").state().unread == 0, "a person read it where it was printed")
     }
 
+    /// Somebody looked while the clock was a year fast: what is told when it is right again has not been seen.
+    @Test("a look by a fast clock hides nothing that is told later")
+    func lookedByAFastClock() async throws {
+        try await fixture.desk("12:00").tell([Sink("desktop")])
+        try fixture.desk("2027-06-15T12:01").openNotifications()
+        #expect(try fixture.desk("12:02").state().unread == 0)
+        _ = try fixture.desk("12:30").logDrink(.ml(2000))
+        _ = try fixture.desk("12:31").logDrink(.ml(600))
+        try await fixture.desk("12:32").tell([Sink("desktop")])
+        #expect(try fixture.desk("12:33").state().unread == 1, "the goal")
+        try fixture.desk("12:34").openNotifications()
+        #expect(try fixture.desk("12:35").state().unread == 0)
+    }
+
     /// A10, B8: the loop sleeps until the very second, and whoever drinks nothing hears it once.
     @Test("a service tells in the second in which a drink is due, once an anchor")
     func punctual() async throws {

@@ -97,6 +97,7 @@ public actor MQTTOutlet {
     private var brief = 0
     var connections = 0
     var published = 0
+    private(set) var unnoted: Set<DrinkChange> = []
     let began = ContinuousClock.now
 
     /// For a person, with the place where notifications are shown.
@@ -376,4 +377,7 @@ public actor MQTTOutlet {
     }
 
     func count(published more: Int) { published += more }
+
+    /// What the broker has, until the store knows it.
+    func confirmed(_ changes: [DrinkChange]) { unnoted = Set(changes) }
 }

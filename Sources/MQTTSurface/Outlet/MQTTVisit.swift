@@ -182,9 +182,13 @@ struct MQTTVisit {
             let desk = try around.desk()
             let changes = try desk.store.changes(for: outlet.name, limit: Self.batch)
             guard let last = changes.last else { return }
-            try await publish(changes.map { try MQTTMessage(topics.sip, TrackerDesk.json(SipPayload($0, now: desk.now, seesWaterline: around.sharesWaterline()))) })
-            // Only what the broker has confirmed is behind us.
+            let known = await owner.unnoted
+            let fresh = changes.filter { !known.contains($0) }
+            try await publish(fresh.map { try MQTTMessage(topics.sip, TrackerDesk.json(SipPayload($0, now: desk.now, seesWaterline: around.sharesWaterline()))) })
+            // Only what the broker has confirmed is behind us. Where that cannot be noted, on a disk that is full, it is not told again for that.
+            await owner.confirmed(changes)
             try desk.store.delivered(outlet.name, through: last.sequence)
+            await owner.confirmed([])
             if changes.count < Self.batch { return }
         }
     }

@@ -79,6 +79,8 @@ public actor PocketOutlet {
     /// Since when each message of the queue waits here, by its number. A machine's clock may be wrong for a while.
     private var waitsSince: [Int64: ContinuousClock.Instant] = [:]
     var takingBack = TakingBack()
+    /// What the server has, until the store knows it, by its number in the queue.
+    private var unnoted: Set<Int64> = []
 
     /// - Parameter subscription: of which browser, where it is a browser's push service.
     public init(_ service: PocketService, _ around: Surroundings, subscription: String? = nil) {
@@ -172,11 +174,14 @@ public actor PocketOutlet {
             case .busy: return try min(DayFollower.lookOften, lookAtOthers(desk.store))
             case .nothing: return try lookAtOthers(desk.store)
             }
-            let outcome = await attempt(message, plan, desk)
+            // Where it cannot be noted, on a disk that is full, it is not sent again for that.
+            let outcome = unnoted.contains(message.sequence) ? .sent : await attempt(message, plan, desk)
             let after = try around.desk()
             switch outcome {
             case .sent:
+                unnoted.insert(message.sequence)
                 try after.store.endPost(message, from: name, as: claimant, at: after.now, .sent, remote: plan.place(of: message), sentTo: plan.url)
+                unnoted.remove(message.sequence)
                 waitsSince[message.sequence] = nil
                 backoff.reset()
                 restsUntil = nil

@@ -13,7 +13,10 @@ extension TrackerStore {
 
     /// Somebody looks: what was told so far is read (`unread` in the state).
     public func openNotifications(_ context: WriteContext) throws {
-        try write { db in try Counter.set(NotificationTable.opened, Int(context.now.milliseconds), db) }
+        try write { db in
+            try Counter.set(NotificationTable.opened, Int(context.now.milliseconds), db)
+            try Counter.set(NotificationTable.openedThrough, Int(try NotificationTable.newestPlace(db)), db)
+        }
     }
 }
 

@@ -24,7 +24,8 @@ enum NotificationTable {
         if let place, decision.kind.isResident {
             try db.execute(sql: "UPDATE notification SET place = NULL, decision = NULL WHERE kind = ? AND place < ?", arguments: [decision.kind.rawValue, place])
         }
-        let old = "SELECT id FROM notification ORDER BY sentAt DESC LIMIT -1 OFFSET \(limit)"
+        // In the order of telling, which no clock turns.
+        let old = "SELECT id FROM notification ORDER BY coalesce(place, sentAt) DESC LIMIT -1 OFFSET \(limit)"
         if let forgotten = try Int.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE id IN (\(old))") {
             try Counter.set(Self.forgotten, max(forgotten, try Counter.value(Self.forgotten, db)), db)
         }
@@ -53,17 +54,18 @@ enum NotificationTable {
 
     /// When somebody last looked.
     static let opened = "notification.opened"
+    /// What had been told by then: the last place. A clock may have been wrong when somebody looked.
+    static let openedThrough = "notification.openedThrough"
 
     /// How many were told in that time that nobody has looked at since. What a person read where it was printed is none of them.
     /// - Returns: all of them, and how many are about a session.
     static func unread(from first: Instant, through last: Instant, _ db: Database) throws -> (all: Int, ofSessions: Int) {
-        let opened = try Counter.value(opened, db)
+        let (opened, openedThrough) = (try Counter.value(opened, db), try Counter.value(openedThrough, db))
         let statement = try db.cachedStatement(sql: """
             SELECT count(*) AS number, count(*) FILTER (WHERE kind LIKE 'waterline%') AS ofSessions
-            FROM notification WHERE sentAt BETWEEN ? AND ? AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?
+            FROM notification WHERE sentAt BETWEEN ?1 AND ?2 AND iif(place IS NULL OR ?3 = 0, sentAt > ?4, place > ?3) AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?5
             """)
-        let row = try Row.fetchOne(
-            statement, arguments: [max(first.milliseconds, Int64(opened) + 1), last.milliseconds, NotificationKind.waterlineLive.rawValue])
+        let row = try Row.fetchOne(statement, arguments: [first.milliseconds, last.milliseconds, openedThrough, opened, NotificationKind.waterlineLive.rawValue])
         return try row.map { (try $0.checked("number"), try $0.checked("ofSessions")) } ?? (0, 0)
     }
 }

@@ -35,7 +35,9 @@ extension TrackerDesk {
     /// good for the buttons of that one notification, each once, for a day.
     public func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
         guard let message = try store.post(withKey: key) else { return nil }
-        guard message.since.seconds(to: now).magnitude < Self.buttonLifetime else {
+        // What was sent by a clock that ran ahead is a moment old, for all that anybody knows. Whose session it was of, nobody does.
+        let age = message.since.seconds(to: now)
+        guard age < Self.buttonLifetime, age > -Self.buttonLifetime || !message.announcement.kind.isWaterline else {
             throw Refusal("notMeantAnyMore", "This notification is more than a day old: its buttons do nothing any more.")
         }
         guard message.announcement.kind.actions.contains(action) else { throw Refusal("otherNotification", "This notification has no such button.") }
