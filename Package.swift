@@ -65,7 +65,7 @@ let package = Package(
         // A guided day with a real bottle: what is tried in which order, and what it says of the law's disputed points.
         target("BenchDay", ["BottleProtocol", "Bluetooth"]),
         // A bad day as a value, played on simulated time: bottle, link, engine, and a disk that is full now and then.
-        target("Scenarios", ["Gateway", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
+        target("Scenarios", ["Gateway", "Pauses", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
 
@@ -109,7 +109,7 @@ let package = Package(
         // Bad days as files: read, and played with the store.
         target(
             "ScenarioFiles",
-            ["Scenarios", "CommandStore", "CommandKit", "Emulation", "Gateway", "Replay", "Store", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
+            ["Scenarios", "CommandStore", "CommandKit", "Emulation", "Gateway", "MQTT", "MQTTSurface", "Replay", "Store", "TrackerDesk", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
 
         // An address of a web server, its limits, and how it stops.
         target("HTTPListening", [hummingbird, hummingbirdCore, nio, nioHTTP, logging]),
@@ -206,7 +206,7 @@ let package = Package(
         // The same without the tests' frame, for millions of seeds in a release build: `hardware/bench simulate`.
         .executableTarget(name: "simulate", dependencies: ["Simulation", "Scenarios"], path: "Tests/Simulate", swiftSettings: strict),
         tests("SimulationTests", ["Simulation", "Scenarios", "GatewaySupport", "TrackerCore"]),
-        tests("ScenarioFilesTests", ["ScenarioFiles", "Scenarios", "Simulation", "CommandKit"]),
+        tests("ScenarioFilesTests", ["ScenarioFiles", "Scenarios", "Simulation", "CommandKit", "TrackerCore"]),
         // The repository itself: what cites the law, what imports what.
         tests("HouseTests", []),
         tests(

@@ -27,6 +27,8 @@ public struct LiveScenario: Sendable {
     private let scenario: Scenario
     private let control: String
     private let pause: Duration
+    /// Where the day has a broker.
+    private let mosquitto: String?
     private let open: Opening
     private static let goodPolls = 6
 
@@ -35,17 +37,23 @@ public struct LiveScenario: Sendable {
     ///   - pause: between steps of different times.
     /// - Throws: `Unplayable` where a step cannot be done for real.
     public init(_ scenario: Scenario, control: String, pause: Duration, open: @escaping Opening) throws(Unplayable) {
-        let refused = Set(scenario.steps.compactMap { Self.refusal($0.act) } + (scenario.failingWrites.isEmpty ? [] : ["writes that fail"]))
+        try self.init(scenario, control: control, pause: pause, mosquitto: LiveBroker.program, open: open)
+    }
+
+    /// - Parameter mosquitto: the broker's program; `nil` where none is installed.
+    init(_ scenario: Scenario, control: String, pause: Duration, mosquitto: String?, open: @escaping Opening) throws(Unplayable) {
+        let refused = Set(scenario.steps.compactMap { Self.refusal($0.act) } + (scenario.failingWrites.isEmpty ? [] : ["writes that fail"])
+            + (scenario.hasBroker && mosquitto == nil ? ["a broker, and no mosquitto is installed here"] : []))
         guard refused.isEmpty else {
             throw Unplayable(description: "\"\(scenario.title)\" cannot be played for real: it has \(refused.sorted().joined(separator: ", "))")
         }
-        (self.scenario, self.control, self.pause, self.open) = (scenario, control, pause, open)
+        (self.scenario, self.control, self.pause, self.mosquitto, self.open) = (scenario, control, pause, scenario.hasBroker ? mosquitto : nil, open)
     }
 
     /// What only a simulated world can do.
     private static func refusal(_ act: ScenarioStep.Act) -> String? {
         switch act {
-        case .sip, .powerLoss, .bottleClock, .drop: nil
+        case .sip, .powerLoss, .bottleClock, .drop, .brokerAway: nil
         case .poll(let poll): poll.killAfter == nil ? nil : "a poll that is killed"
         case .hostClock, .zone: "a clock of the host that changes"
         case .restart: "a bottle that restarts"
@@ -57,19 +65,43 @@ public struct LiveScenario: Sendable {
         }
     }
 
+    /// What is done, one after the other.
+    enum Deed {
+        case act(ScenarioStep.Act)
+        /// The broker comes back from that absence.
+        case brokerBack(Int)
+    }
+
+    /// By time; what comes at the same time, as it stands, and a broker comes back before it.
+    private var timeline: [(at: Duration, deed: Deed)] {
+        var timeline: [(at: Duration, deed: Deed)] = []
+        for step in scenario.steps {
+            timeline.append((step.at, .act(step.act)))
+            guard case .brokerAway(let span) = step.act else { continue }
+            timeline.append((step.at + span, .brokerBack(timeline.count { if case .brokerBack = $0.deed { true } else { false } } + 1)))
+        }
+        func isBack(_ deed: Deed) -> Bool { if case .brokerBack = deed { true } else { false } }
+        return timeline.enumerated().sorted { left, right in
+            let (one, other) = (left.element, right.element)
+            return (one.at, isBack(one.deed) ? 0 : 1, left.offset) < (other.at, isBack(other.deed) ? 0 : 1, right.offset)
+        }.map(\.element)
+    }
+
     /// Plays it to its end, with a store of its own.
     public func play() async throws -> PlayedScenario {
         var day = try LiveDay(control: control, zone: (try? Zone(TimeZone.current.identifier)) ?? .utc, open: open)
+        if let mosquitto { try await day.openBroker(mosquitto) }
         var last: Duration?
-        for step in scenario.steps.sorted(by: { $0.at < $1.at }) {
-            if let last, last != step.at { try await Task.sleep(for: pause) }
-            last = step.at
-            try await day.perform(step.act)
+        for (at, deed) in timeline {
+            if let last, last != at { try await Task.sleep(for: pause) }
+            last = at
+            try await day.perform(deed)
         }
         for _ in 0..<Self.goodPolls {
-            try await day.perform(.poll(.init()))
+            try await day.perform(.act(.poll(.init())))
             if try day.heldRecords() == 0 { break }
         }
+        try await day.closeBroker()
         return PlayedScenario(scenario.title, try day.judged(by: scenario.promise), story: day.story, seconds: day.seconds)
     }
 }
@@ -86,6 +118,8 @@ private struct LiveDay {
     private var told: Set<String> = []
     private(set) var story: [(at: Duration, line: String)] = []
     private var broken: [BrokenPromise] = []
+    private var telling: LiveTelling?
+    private var ear: BrokerEar?
     private static let house = ""
 
     init(control: String, zone: Zone, open: @escaping LiveScenario.Opening) throws {
@@ -115,8 +149,25 @@ private struct LiveDay {
         return status
     }
 
-    mutating func perform(_ act: ScenarioStep.Act) async throws {
+    mutating func openBroker(_ mosquitto: String) async throws {
+        guard let store = stores[Self.house] else { return }
+        telling = try await LiveTelling(store, zone: zone, mosquitto: mosquitto)
+    }
+
+    mutating func closeBroker() async throws { ear = try await telling?.finish() }
+
+    mutating func perform(_ deed: LiveScenario.Deed) async throws {
+        switch deed {
+        case .act(let act): try await perform(act)
+        case .brokerBack(let absence): if try await telling?.back(from: absence) == true { tell("the broker is back") }
+        }
+    }
+
+    private mutating func perform(_ act: ScenarioStep.Act) async throws {
         switch act {
+        case .brokerAway:
+            _ = try await telling?.leave()
+            tell("the broker is away")
         case .sip(let ml):
             _ = try ask("sip", "\(ml)")
             drunk.append(ml)
@@ -203,6 +254,11 @@ private struct LiveDay {
             let (one, other) = (wanted[ml] ?? 0, found[ml] ?? 0)
             if other < one { broken.append(BrokenPromise(code: .missing, sentence: "\(ml) ml was drunk \(one) times, and is in the journal \(other) times")) }
             if other > one, stores.count == 1 { broken.append(BrokenPromise(code: one == 0 ? .invented : .doubled, sentence: "\(ml) ml was drunk \(one) times, and is in the journal \(other) times")) }
+        }
+        if let ear {
+            (outcome.heard, outcome.heardAgain, outcome.isHeardInOrder) = (ear.first.count, ear.again, ear.firstOutOfOrder == nil)
+            broken += ear.broken(try stores[Self.house].map(entries) ?? [])
+            broken += ear.broken(promise).map { BrokenPromise(code: .promised, sentence: $0) }
         }
         let held = try heldRecords()
         if held > 0 { broken.append(BrokenPromise(code: .unsettled, sentence: "\(held) records are still in the bottle after six polls in good weather")) }

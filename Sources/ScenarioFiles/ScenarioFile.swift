@@ -22,9 +22,9 @@ public struct ScenarioFile {
     private static let keys = ["title", "story", "seed", "failing-writes", "steps", "bottle", "host", "promise"]
     private static let bottleKeys = ["model", "profile", "dialect", "habits"]
     private static let hostKeys = ["start", "zone", "time-server", "latency"]
-    private static let promiseKeys = ["sips", "ml", "days", "doubted", "quarantined", "acknowledged", "lost", "elsewhere", "failed-polls", "told"]
+    private static let promiseKeys = ["sips", "ml", "days", "doubted", "quarantined", "acknowledged", "lost", "elsewhere", "failed-polls", "told", "heard", "heard-again", "heard-in-order"]
     private static let acts = [
-        "sip", "poll", "power-loss", "bottle-clock", "host-clock", "restart", "habits", "drop", "away", "kill", "reboot", "sleep", "disk", "zone",
+        "sip", "poll", "power-loss", "bottle-clock", "host-clock", "restart", "habits", "drop", "away", "kill", "reboot", "sleep", "disk", "broker-away", "zone",
     ]
     private static let stepKeys = ["at", "times", "every", "by", "keep", "kill-after", "kill-before"]
 
@@ -188,6 +188,12 @@ public struct ScenarioFile {
                     promise.days[day] = ml
                 }
             }
+            promise.heard = try number(table, "heard", in: "promise")
+            promise.heardAgain = try number(table, "heard-again", in: "promise")
+            if let value = table["heard-in-order"] {
+                guard value.bool == true else { throw wrong("promise.heard-in-order", "true: leave it out otherwise") }
+                promise.hearsInOrder = true
+            }
             if let value = table["told"] {
                 guard let list = value.array, list.count <= 32 else { throw wrong("promise.told", "a list of at most 32 words in quotes") }
                 promise.told = try list.map { word in
@@ -285,6 +291,7 @@ public struct ScenarioFile {
             case "disk":
                 guard let word = table[key]?.string, ["full", "free"].contains(word) else { throw bad(key, "\"full\" or \"free\"") }
                 return .disk(isFull: word == "full")
+            case "broker-away": return .brokerAway(try span(key))
             default:
                 guard let id = table[key]?.string, (try? Zone(id)) != nil else { throw bad(key, "an IANA name such as \"Asia/Tokyo\"") }
                 return .zone(id)

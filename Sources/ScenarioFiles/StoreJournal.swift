@@ -1,3 +1,4 @@
+import MQTTSurface
 import Scenarios
 import Store
 import TrackerCore
@@ -17,6 +18,16 @@ struct StoreJournal: ScenarioJournal {
     func holds(_ raw: [UInt8]) -> Bool {
         let bottles = (try? store.bottles()) ?? []
         return bottles.contains { ((try? store.likeness(of: [raw], to: $0.origin))?.known ?? 0) > 0 }
+    }
+
+    func openOutlet() throws -> (any ScenarioOutlet)? { StoreOutlet(queue: try SipQueue(opening: store, id: "scenario")) }
+
+    /// What the store tells the broker, and what the broker reads in it.
+    private struct StoreOutlet: ScenarioOutlet {
+        let queue: SipQueue
+
+        func due(now: Instant) throws -> [HeardDrink] { try queue.due(now: now, seesWaterline: false).map { try HeardDrink(json: $0.text) } }
+        func confirmed(through sequence: Int64) throws { try queue.confirmed(through: sequence) }
     }
 
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try store.append(entries) }

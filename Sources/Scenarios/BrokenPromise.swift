@@ -26,6 +26,10 @@ public struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
         case misdated
         /// Totals differ from what was drunk.
         case totals
+        /// The broker does not know a drink as it is.
+        case unheard
+        /// The broker was told again what it had confirmed.
+        case repeated
         /// In good weather it did not become good again.
         case unsettled
         /// What this scenario promises.

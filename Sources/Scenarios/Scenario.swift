@@ -43,6 +43,11 @@ public struct Scenario: Hashable, Sendable {
     /// In order.
     public var polls: [ScenarioStep.Poll] { steps.compactMap { if case .poll(let poll) = $0.act { poll } else { nil } } }
 
+    /// Somebody takes the broker away, or something is promised of what it hears: without either there is none.
+    public var hasBroker: Bool {
+        promise.heard != nil || promise.heardAgain != nil || promise.hearsInOrder || steps.contains { if case .brokerAway = $0.act { true } else { false } }
+    }
+
     /// The host's clock is off by a day or more for a while, or is not the one that the bottle's is read by, or the bottle writes no year: dates are compared with what really
     /// was, not with what the bottle wrote.
     var isDated: Bool {

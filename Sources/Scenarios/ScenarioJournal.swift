@@ -6,4 +6,6 @@ public protocol ScenarioJournal: Journal {
     var entries: [JournalEntry] { get }
     /// Whether it has these bytes as a record, in some form.
     func holds(_ raw: [UInt8]) -> Bool
+    /// From here on it keeps what a broker is to be told; `nil` from one that tells nobody.
+    func openOutlet() throws -> (any ScenarioOutlet)?
 }

@@ -22,6 +22,12 @@ public struct ScenarioOutcome: Hashable, Sendable {
     public var polls = 0
     /// Those of them that failed.
     public var failedPolls = 0
+    /// Drinks that the broker was told of.
+    public var heard = 0
+    /// Messages that told the broker nothing new.
+    public var heardAgain = 0
+    /// The broker heard of the drinks in the order in which they were drunk.
+    public var isHeardInOrder = true
     /// What was told: kinds of failures and codes of warnings, in order.
     public var told: [String] = []
 

@@ -21,6 +21,12 @@ public struct ScenarioPromise: Hashable, Sendable {
     public var elsewhere: Int?
     /// Polls of the house that failed.
     public var failedPolls: Int?
+    /// Drinks that the broker was told of.
+    public var heard: Int?
+    /// Messages that told the broker nothing that it had not heard of the same drink.
+    public var heardAgain: Int?
+    /// The broker heard of the drinks in the order in which they were drunk.
+    public var hearsInOrder = false
     /// What was told at least once: kinds of failures and codes of warnings.
     public var told: [String] = []
 

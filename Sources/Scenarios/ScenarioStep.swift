@@ -41,6 +41,8 @@ public struct ScenarioStep: Hashable, Sendable {
         case sleep(Duration)
         /// The disk is full, or has room again.
         case disk(isFull: Bool)
+        /// The house's broker cannot be reached for so long.
+        case brokerAway(Duration)
         /// The host's owner travels: its zone is another one from now on.
         case zone(String)
     }

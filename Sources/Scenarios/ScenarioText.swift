@@ -40,9 +40,10 @@ public enum ScenarioText {
     private static func promise(_ promise: ScenarioPromise) -> [String] {
         let numbers: [(String, Int?)] = [
             ("sips", promise.sips), ("ml", promise.ml), ("doubted", promise.doubted), ("quarantined", promise.quarantined),
-            ("acknowledged", promise.acknowledged), ("lost", promise.lost), ("elsewhere", promise.elsewhere), ("failed-polls", promise.failedPolls),
+            ("acknowledged", promise.acknowledged), ("lost", promise.lost), ("elsewhere", promise.elsewhere), ("failed-polls", promise.failedPolls), ("heard", promise.heard), ("heard-again", promise.heardAgain),
         ]
         var lines = numbers.compactMap { name, value in value.map { "\(name) = \($0)" } }
+        if promise.hearsInOrder { lines.append("heard-in-order = true") }
         if !promise.told.isEmpty { lines.append("told = [\(promise.told.map(quoted).joined(separator: ", "))]") }
         if !promise.days.isEmpty {
             lines.append("days = { \(promise.days.sorted { $0.key < $1.key }.map { "\"\($0.key)\" = \($0.value)" }.joined(separator: ", ")) }")
@@ -76,6 +77,7 @@ public enum ScenarioText {
         case .reboot: return "reboot = true"
         case .sleep(let time): return "sleep = \(span(time))"
         case .disk(let isFull): return "disk = \(isFull ? "\"full\"" : "\"free\"")"
+        case .brokerAway(let time): return "broker-away = \(span(time))"
         case .zone(let id): return "zone = \(quoted(id))"
         }
     }

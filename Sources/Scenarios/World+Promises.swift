@@ -85,6 +85,7 @@ extension World {
             fail(.unsettled, "\(bottle.flash.records.count) records are still in the bottle after six polls in good weather")
         }
         if let last = reports.last, last.failure != nil { fail(.unsettled, "the last poll, in good weather, failed: \(last.failure?.description ?? "")") }
+        checkBroker(entries)
         checkPromise(entries)
     }
 
@@ -166,6 +167,10 @@ extension World {
         outcome.elsewhere = elsewhere.count
         outcome.polls = reports.count
         outcome.failedPolls = reports.count { $0.failure != nil }
+        if let broker {
+            (outcome.heard, outcome.heardAgain) = (broker.ear.first.count, broker.ear.again)
+            outcome.isHeardInOrder = broker.ear.firstOutOfOrder == nil
+        }
         outcome.told = told.sorted()
         return outcome
     }

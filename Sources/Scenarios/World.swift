@@ -23,6 +23,8 @@ public struct World {
         case act(ScenarioStep.Act)
         /// The bottle is in reach again, where nothing carried it off since.
         case back(Int)
+        /// So is the broker.
+        case brokerBack(Int)
     }
 
     let scenario: Scenario
@@ -68,6 +70,8 @@ public struct World {
     private var server: GATTServer
     private var central = CentralMachine()
     var channel = FaultyChannel(FaultPlan(), seed: 0)
+    /// Where the scenario has one.
+    var broker: BrokerLine?
     private var engine: GatewayEngine?
     var poll: ScenarioStep.Poll?
     private var effectsLeft: Int?
@@ -104,12 +108,16 @@ public struct World {
         bottle = VirtualBottleMachine(
             scenario.bottle, faults: scenario.habits, seed: scenario.seed, hostTime: Self.localTime(scenario.start, scenario.zone), at: now)
         server = try GATTServer(bottle.application)
+        if scenario.hasBroker {
+            guard let outlet = try journal.openOutlet() else { throw NoOutlet() }
+            broker = BrokerLine(outlet, latency: scenario.latency)
+        }
         for step in scenario.steps { schedule(.act(step.act), at: now.advanced(by: step.at)) }
     }
 
     /// True time: the bottle's clock has nothing to do with what the host's shows.
     var truth: Instant { Instant(milliseconds: scenario.start.milliseconds + now.nanoseconds / 1_000_000) }
-    private var wall: Instant { Instant(milliseconds: truth.milliseconds + hostOffset.microseconds / 1000) }
+    var wall: Instant { Instant(milliseconds: truth.milliseconds + hostOffset.microseconds / 1000) }
     /// What the kernel knows of the host's clock.
     private var mark: ClockMark {
         ClockMark(
@@ -152,6 +160,7 @@ public struct World {
         if keepsStory { note("The weather is good from now on: polls without faults until the bottle is empty.") }
         disk.fill(false)
         isAway = false
+        _ = broker?.back(from: nil, at: now)
         restart(BottleFaults(), seed: scenario.seed)
         while true {
             if let next = queue.last, nextDeadline.map({ next.at <= $0 }) ?? true {
@@ -185,6 +194,7 @@ public struct World {
         take(server.nextDeadline)
         take(bottle.nextDeadline)
         take(channel.nextDeadline)
+        take(broker?.nextDeadline)
         return first
     }
 
@@ -193,6 +203,7 @@ public struct World {
         if let due = server.nextDeadline, due <= now { post(.server(.tick)) }
         if let due = bottle.nextDeadline, due <= now { post(.bottle(.tick)) }
         if let due = central.nextDeadline, due <= now { post(.central(.tick)) }
+        if let due = broker?.nextDeadline, due <= now { tickBroker() }
         if let due = engine?.nextDeadline, due <= now { post(.engine(.tick)) }
         if engine != nil, pollDeadline <= now {
             fail(.slowPoll, "a poll was not over after 40 s")
@@ -208,6 +219,8 @@ public struct World {
             if isConnected, number == connection { post(.server(.received(peer, bytes))) }
         case .back(let number):
             if number == absences { isAway = false }
+        case .brokerBack(let number):
+            if broker?.back(from: number, at: now) == true, keepsStory { note("The broker can be reached again.") }
         case .act(let act):
             perform(act)
         }
@@ -237,9 +250,12 @@ public struct World {
         case .reboot:
             kill()
             (boots, bootedAt) = (boots + 1, now)
+        case .brokerAway(let span):
+            if let absence = broker?.leave(at: now) { schedule(.brokerBack(absence), at: now.advanced(by: span)) }
         case .sleep(let span):
             disconnect(LinkError(.disconnected, "The host went to sleep.", isTransient: true))
             asleepUntil = now.advanced(by: span)
+            broker?.close(at: now, until: asleepUntil)
         case .disk(let isFull): disk.fill(isFull)
         case .zone(let id): if let zone = try? Zone(id) { self.zone = zone }
         case .poll: break
@@ -266,7 +282,7 @@ public struct World {
     }
 
     /// A line of the story.
-    private mutating func note(_ line: String) {
+    mutating func note(_ line: String) {
         if story.count < Self.storyLimit { story.append((elapsed, line)) }
     }
 
@@ -305,6 +321,7 @@ public struct World {
             }
         }
         disconnect(nil)
+        broker?.close(at: now, until: asleepUntil)
         central = CentralMachine()
     }
 
@@ -325,6 +342,7 @@ public struct World {
                 case .link(let request): post(.central(.request(request)))
                 case .journal(let request):
                     let reply = poll?.other == nil ? disk.answer(request) : asking.answer(request)
+                    if poll?.other == nil { broker?.wake() }
                     trace?("\(now.nanoseconds / 1_000_000) journal \(request) -> \(reply)")
                     events.append(.journal(reply))
                 case .askTodayTotal: events.append(.todayTotal(JournalFold.total(asking.entries)))
@@ -453,6 +471,7 @@ extension ScenarioStep.Act {
         case .reboot: "The host restarts."
         case .sleep(let span): "The host sleeps for \(ScenarioTime.text(span))."
         case .disk(let isFull): isFull ? "The disk is full." : "The disk has room again."
+        case .brokerAway(let span): "The broker is away for \(ScenarioTime.text(span))."
         case .zone(let id): "The host is in \(id) now."
         }
     }

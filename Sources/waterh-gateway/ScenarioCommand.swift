@@ -24,6 +24,7 @@ struct RunScenario: AsyncParsableCommand {
 
             With --link they are played for real: by the gateway over that link, with the emulator at its other end, to whose control socket
             is told what its owner does. Steps come one after the other, a second apart; what only a simulated world can do is refused.
+            A broker that goes away is Debian's mosquitto then.
             """)
 
     @Argument(help: ArgumentHelp("Scenarios, or folders of them.", valueName: "file"))

@@ -40,6 +40,40 @@ import Testing
         bottle.send(signal: SIGTERM)
     }
 
+    @Test func `a broker that goes away is a real one, and is told of all that was drunk meanwhile when it is back`() async throws {
+        let folder = try TemporaryFolder()
+        let bottle = try await Self.emulator(folder)
+        let day = """
+            title = "The broker is away"
+            steps = [
+              { at = "8h", sip = 120 }, { at = "8h30m", poll = "" }, { at = "9h", broker-away = "4h" }, { at = "10h", sip = 81 }, { at = "10h30m", poll = "" },
+              { at = "11h", sip = 82 }, { at = "12h", poll = "" }, { at = "14h", sip = 200 }, { at = "15h", poll = "" },
+            ]
+            [promise]
+            sips = 4
+            heard = 4
+            heard-in-order = true
+            """
+        let (code, object, said) = try await Self.play(day, folder)
+        #expect(code == 0, "\(said)")
+        #expect(object["heard"] as? Int == 4)
+        let story = (object["story"] as? [[String: Any]] ?? []).compactMap { $0["line"] as? String }
+        #expect(story.contains("the broker is away") && story.contains("the broker is back"), "\(story)")
+        // It is away for what was drunk in between.
+        let (away, back) = (story.firstIndex(of: "the broker is away") ?? 0, story.firstIndex(of: "the broker is back") ?? 0)
+        #expect(story[away..<back].contains { $0.contains("81 ml") } && story[away..<back].contains { $0.contains("82 ml") }, "\(story)")
+        bottle.send(signal: SIGTERM)
+    }
+
+    @Test func `what the broker was not told is found, also for real`() async throws {
+        let folder = try TemporaryFolder()
+        let bottle = try await Self.emulator(folder)
+        let (code, object, said) = try await Self.play("title = \"x\"\nsteps = [{ at = \"1h\", sip = 120 }]\n[promise]\nheard = 2\n", folder)
+        #expect(code == 1, "\(said)")
+        #expect(((object["broken"] as? [[String: Any]])?.first?["message"] as? String) == "heard: 2 promised, 1 found")
+        bottle.send(signal: SIGTERM)
+    }
+
     @Test func `a promise that does not hold is told, with what was found`() async throws {
         let folder = try TemporaryFolder()
         let bottle = try await Self.emulator(folder)

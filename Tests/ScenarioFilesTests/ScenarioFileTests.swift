@@ -17,6 +17,7 @@ import Testing
           { at = "9h", poll = "disconnect@12,lose=0.1", kill-after = 3 }, # {
           { at = "10h", sip = 50, times = 3, every = "10m" },
           { at = "11h", poll = "", by = "the phone" },
+          { at = "12h", broker-away = "90m" },
         ]
         [bottle]
         habits = "ring=20"
@@ -24,12 +25,18 @@ import Testing
         zone = "Europe/Berlin"
         [promise]
         days = { "2026-06-15" = 270 }
+        heard = 4
+        heard-again = 0
+        heard-in-order = true
         """
 
     @Test("a file is read, and repetitions are steps")
     func reads() throws {
         let scenario = try ScenarioFile(text: Self.good, name: "day.toml").scenario
-        #expect(scenario.steps.count == 6)
+        #expect(scenario.steps.count == 7)
+        #expect(scenario.steps[6] == ScenarioStep(.seconds(12 * 3600), .brokerAway(.seconds(5400))))
+        #expect(scenario.hasBroker && scenario.promise.heard == 4 && scenario.promise.heardAgain == 0 && scenario.promise.hearsInOrder)
+        #expect(try ScenarioFile(text: ScenarioText.text(scenario), name: "again").scenario == scenario)
         #expect(scenario.steps[4] == ScenarioStep(.seconds(10 * 3600 + 1200), .sip(ml: 50)))
         #expect(scenario.habits.ring == 20)
         #expect(scenario.story == "Sips, [and] \"more\".")
@@ -60,6 +67,8 @@ import Testing
             ("title = \"A\"\nsteps = []\n[bottle]\n  habits = \"drip=5\"", "line 4, column 3: 'drip=5' is no fault of a bottle"),
             ("title = \"A\"\nsteps = []\n[host]\nstart = \"tomorrow\"", "line 4, column 1: 'host.start' is to be a time"),
             ("title = \"A\"\nsteps = []\n[host]\nstart = \"2000-01-01T00:00:00Z\"", "a time from 2026 to 2099"),
+            ("title = \"A\"\nsteps = [ { at = \"8h\", broker-away = true } ]", "'broker-away' is to be a time"),
+            ("title = \"A\"\nsteps = []\n[promise]\nheard-in-order = false", "line 4, column 1: 'promise.heard-in-order' is to be true"),
             ("title = \"A\"\nsteps = []\n[promise]\nsips = \"all\"", "line 4, column 1: 'promise.sips' is to be a whole number"),
             ("title = \"A\"\nsteps = []\n[[[bottle]]]", "line 3, column 1: no name follows the bracket"),
             ("title = \"A\"\nsteps = [", "this is no TOML"),

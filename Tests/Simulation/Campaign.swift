@@ -89,4 +89,7 @@ public struct Campaign: Sendable {
     }
 }
 
-extension MemoryJournal: ScenarioJournal {}
+extension MemoryJournal: ScenarioJournal {
+    /// A broker is told by the store alone.
+    public func openOutlet() throws -> (any ScenarioOutlet)? { nil }
+}

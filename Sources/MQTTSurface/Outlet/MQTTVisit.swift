@@ -11,8 +11,6 @@ struct MQTTVisit {
     private static let heartbeat = Duration.seconds(300)
     private static let healthEvery = Duration.seconds(600)
     private static let settingsEvery = Duration.seconds(1)
-    /// So many drinks are under way at once: what is not confirmed is told again by the next connection.
-    private static let batch = 200
     /// So often between two beats what somebody empties is said again: two programs must not go on for ever.
     private static let mostRestored = 50
 
@@ -180,16 +178,16 @@ struct MQTTVisit {
     private mutating func tellSips() async throws {
         while !Task.isCancelled {
             let desk = try around.desk()
-            let changes = try desk.store.changes(for: outlet.name, limit: Self.batch)
-            guard let last = changes.last else { return }
+            let queue = SipQueue(desk.store, of: outlet.name)
+            let due = try queue.due(now: desk.now, seesWaterline: around.sharesWaterline())
+            guard let last = due.last else { return }
             let known = await owner.unnoted
-            let fresh = changes.filter { !known.contains($0) }
-            try await publish(fresh.map { try MQTTMessage(topics.sip, TrackerDesk.json(SipPayload($0, now: desk.now, seesWaterline: around.sharesWaterline()))) })
+            try await publish(due.filter { !known.contains($0.change) }.map { MQTTMessage(topics.sip, $0.text) })
             // Only what the broker has confirmed is behind us. Where that cannot be noted, on a disk that is full, it is not told again for that.
-            await owner.confirmed(changes)
-            try desk.store.delivered(outlet.name, through: last.sequence)
+            await owner.confirmed(due.map(\.change))
+            try queue.confirmed(through: last.change.sequence)
             await owner.confirmed([])
-            if changes.count < Self.batch { return }
+            if due.count < SipQueue.batch { return }
         }
     }
 

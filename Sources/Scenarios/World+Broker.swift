@@ -1,0 +1,25 @@
+import TrackerCore
+
+// The broker of the house.
+extension World {
+    /// The scenario has a broker, and the journal tells none.
+    struct NoOutlet: Error, CustomStringConvertible {
+        let description = "This journal tells no broker anything."
+    }
+
+    mutating func tickBroker() {
+        let wall = wall
+        do {
+            guard let told = try broker?.tick(at: now, wall: wall), told > 0, keepsStory else { return }
+            note("The broker has \(told) drink\(told == 1 ? "" : "s") more.")
+        } catch {
+            fail(.figures, "what the broker is to be told cannot be read: \(error)")
+            broker?.close(at: now)
+        }
+    }
+
+    mutating func checkBroker(_ entries: [JournalEntry]) {
+        for promise in broker?.ear.broken(entries) ?? [] { fail(promise.code, promise.sentence) }
+        for sentence in broker?.ear.broken(scenario.promise) ?? [] { fail(.promised, sentence) }
+    }
+}

@@ -1,0 +1,168 @@
+import Scenarios
+import Testing
+import TrackerCore
+
+@testable import ScenarioFiles
+
+/// A broker that goes away: what it is told by the store, and that what is told wrongly is noticed.
+@Suite struct BrokerDayTests {
+    private static let latency = Duration.milliseconds(10)
+
+    /// Twenty drinks are asked for at noon, and the broker goes while it hears of them; more are drunk while it is away.
+    private static var day: Scenario {
+        var day = Scenario(title: "A broker that goes")
+        day.latency = latency
+        for number in 0..<20 { day.steps.append(ScenarioStep(.seconds(3600 + 60 * number), .sip(ml: 100 + number))) }
+        day.steps.append(ScenarioStep(.seconds(12 * 3600), .poll(.init())))
+        day.steps.append(ScenarioStep(.seconds(12 * 3600) + .milliseconds(600), .brokerAway(.seconds(7200))))
+        for number in 0..<5 { day.steps.append(ScenarioStep(.seconds(13 * 3600 + 60 * number), .sip(ml: 30 + number))) }
+        day.steps.append(ScenarioStep(.seconds(13 * 3600 + 1200), .poll(.init())))
+        day.promise.heard = 25
+        day.promise.hearsInOrder = true
+        return day
+    }
+
+    private static func play(_ day: Scenario, _ spoil: @escaping @Sendable (any ScenarioOutlet) -> any ScenarioOutlet = { $0 }) throws -> World {
+        var world = try World(day) { SpoiltJournal(try StoreJournal(zone: day.zone.id), spoil) }
+        world.keepsStory = true
+        world.run()
+        return world
+    }
+
+    @Test("what was under way when the broker went is told again, all the rest once, in order, with its own time")
+    func cutOff() throws {
+        let world = try Self.play(Self.day)
+        #expect(world.violations == [])
+        #expect(world.outcome.heard == 25)
+        #expect(world.outcome.isHeardInOrder)
+        // Some were heard before it went, and not all.
+        #expect((1..<20).contains(world.outcome.heardAgain), "\(world.outcome.heardAgain): \(world.story)")
+        #expect(world.story.contains { $0.line == "The broker is away for 2h." })
+        #expect(world.story.contains { $0.line == "The broker has 25 drinks more." }, "\(world.story)")
+    }
+
+    @Test("a process that dies in the middle of it tells again, too; a host that sleeps tells when it wakes")
+    func diesAndSleeps() throws {
+        var day = Self.day
+        day.steps = day.steps.map { step in if case .brokerAway = step.act { ScenarioStep(step.at, .kill) } else { step } }
+        let killed = try Self.play(day)
+        #expect(killed.violations == [])
+        #expect((1..<20).contains(killed.outcome.heardAgain), "\(killed.story)")
+        day.steps = day.steps.map { step in if case .kill = step.act { ScenarioStep(step.at, .sleep(.seconds(3600))) } else { step } }
+        let slept = try Self.play(day)
+        #expect(slept.violations == [])
+        let told = try #require(slept.story.first { $0.line.hasPrefix("The broker has") })
+        #expect(told.at >= .seconds(13 * 3600), "\(slept.story)")
+    }
+
+    @Test("who is taken away twice, the second time while it is away, comes back from the second")
+    func twice() throws {
+        var day = Self.day
+        day.steps.insert(ScenarioStep(.seconds(13 * 3600 + 1800), .brokerAway(.seconds(4 * 3600))), at: day.steps.count)
+        let world = try Self.play(day)
+        #expect(world.violations == [])
+        let told = try #require(world.story.first { $0.line.hasPrefix("The broker has") })
+        #expect(told.at >= .seconds(17 * 3600 + 1800 + 60), "\(world.story)")
+    }
+
+    @Test("an outlet that forgets, repeats, tells otherwise or invents is found", arguments: SpoiltOutlet.Sin.allCases)
+    func spoilt(sin: SpoiltOutlet.Sin) throws {
+        let world = try Self.play(Self.day) { SpoiltOutlet($0, sin) }
+        let codes = Set(world.violations.map(\.code))
+        #expect(codes.contains(sin.shows), "\(world.violations)")
+    }
+
+    @Test("a journal that tells nobody has no such day")
+    func noOutlet() {
+        #expect(throws: (any Error).self) { try World(Self.day) { SpoiltJournal(try StoreJournal(zone: "UTC"), { _ in nil }) } }
+    }
+
+    @Test("where no broker is installed, such a day is not played for real, in words")
+    func noProgram() throws {
+        func live(_ mosquitto: String?) throws { _ = try LiveScenario(Self.day, control: "nowhere", pause: .zero, mosquitto: mosquitto) { _ in fatalError("nothing is opened") } }
+        let refused = try #require(throws: LiveScenario.Unplayable.self) { try live(nil) }
+        #expect(refused.description == "\"A broker that goes\" cannot be played for real: it has a broker, and no mosquitto is installed here")
+        #expect(throws: Never.self) { try live("/usr/sbin/mosquitto") }
+    }
+
+    @Test("without a broker nothing is told, and nothing is asked")
+    func noBroker() throws {
+        var day = Self.day
+        day.promise = ScenarioPromise()
+        day.steps.removeAll { if case .brokerAway = $0.act { true } else { false } }
+        #expect(!day.hasBroker)
+        let world = try Self.play(day)
+        #expect(world.violations == [])
+        #expect(world.outcome.heard == 0)
+    }
+}
+
+/// Does something wrong with what a broker is told.
+struct SpoiltOutlet: ScenarioOutlet {
+    enum Sin: CaseIterable {
+        case confirmsTooMuch, forgetsThatItWasConfirmed, tellsAnotherTime, tellsAnotherAmount, invents, tellsBackwards
+
+        var shows: BrokenPromise.Code {
+            switch self {
+            case .confirmsTooMuch, .tellsAnotherTime, .tellsAnotherAmount: .unheard
+            case .forgetsThatItWasConfirmed: .repeated
+            case .invents: .invented
+            case .tellsBackwards: .promised
+            }
+        }
+    }
+
+    private final class Memory { var confirmed: [HeardDrink] = [] }
+
+    private let base: any ScenarioOutlet
+    private let sin: Sin
+    private let memory = Memory()
+
+    init(_ base: any ScenarioOutlet, _ sin: Sin) { (self.base, self.sin) = (base, sin) }
+
+    func due(now: Instant) throws -> [HeardDrink] {
+        var due = try base.due(now: now)
+        switch sin {
+        case .confirmsTooMuch: if let last = due.last { try base.confirmed(through: last.sequence) }
+        case .forgetsThatItWasConfirmed:
+            if !due.isEmpty { due = memory.confirmed + due }
+            memory.confirmed = due
+        case .tellsAnotherTime: for index in due.indices { due[index].at = due[index].at?.advanced(seconds: 60) }
+        case .tellsAnotherAmount: for index in due.indices { due[index].ml = 1 }
+        case .invents: if let last = due.last { due.append(HeardDrink(sequence: last.sequence, id: "nobody's", ml: 77, at: last.at, isDeleted: false)) }
+        case .tellsBackwards: due.reverse()
+        }
+        return due
+    }
+
+    func confirmed(through sequence: Int64) throws {
+        // Backwards the last is the first.
+        try base.confirmed(through: sin == .tellsBackwards ? try base.due(now: Instant(seconds: 0)).map(\.sequence).max() ?? sequence : sequence)
+    }
+}
+
+/// The product's journal, with another outlet.
+private final class SpoiltJournal: ScenarioJournal {
+    private let base: StoreJournal
+    private let spoil: @Sendable (any ScenarioOutlet) -> (any ScenarioOutlet)?
+
+    init(_ base: StoreJournal, _ spoil: @escaping @Sendable (any ScenarioOutlet) -> (any ScenarioOutlet)?) { (self.base, self.spoil) = (base, spoil) }
+
+    func openOutlet() throws -> (any ScenarioOutlet)? { try base.openOutlet().flatMap(spoil) }
+    var entries: [JournalEntry] { base.entries }
+    func holds(_ raw: [UInt8]) -> Bool { base.holds(raw) }
+    func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try base.append(entries) }
+    func recall(_ names: BottleNames) throws -> BottleMemory { try base.recall(names) }
+    func adopt(_ names: BottleNames) throws { try base.adopt(names) }
+    func isOwn(_ bottle: String) throws -> Bool { try base.isOwn(bottle) }
+    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+        try base.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
+    }
+    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws { try base.noteClockSetting(of: bottle, mark, wasNear: wasNear) }
+    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] { try base.standing(of: records, from: bottle) }
+    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try base.likeness(of: log, to: bottle) }
+    func finishPoll(_ report: PollRecord) throws { try base.finishPoll(report) }
+    func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
+        try base.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
+    }
+}
