@@ -26,6 +26,13 @@ public struct PlayedScenario: Sendable {
         seconds = (ContinuousClock.now - begun) / .seconds(1)
     }
 
+    /// What breaks, without the story.
+    public static func broken(_ scenario: Scenario) throws -> [BrokenPromise] {
+        var world = try World(scenario) { try StoreJournal(zone: scenario.zone.id) }
+        world.run()
+        return world.violations
+    }
+
     /// As it came out elsewhere.
     init(_ title: String, _ judged: (ScenarioOutcome, [BrokenPromise]), story: [(at: Duration, line: String)], seconds: Double) {
         (self.title, outcome, violations, self.story, self.seconds) = (title, judged.0, judged.1, story, seconds)

@@ -8,19 +8,20 @@ import VirtualBottle
 public struct ScenarioShrinker {
     private let play: (Scenario) throws -> [BrokenPromise]
     private let limit: Int
+    private let isOver: () -> Bool
 
     /// - Parameters:
     ///   - limit: days that are played at most.
+    ///   - isOver: asked before each day: whether the smallest so far is small enough, since time is up.
     ///   - play: plays a day, and says what broke.
-    public init(limit: Int = 3000, play: @escaping (Scenario) throws -> [BrokenPromise]) {
-        self.limit = limit
-        self.play = play
+    public init(limit: Int = 3000, isOver: @escaping () -> Bool = { false }, play: @escaping (Scenario) throws -> [BrokenPromise]) {
+        (self.limit, self.isOver, self.play) = (limit, isOver, play)
     }
 
     /// `nil` where nothing breaks.
     public func shrunk(_ scenario: Scenario) throws -> Scenario? {
         guard let promise = try play(scenario).first else { return nil }
-        var search = Search(best: scenario, code: promise.code, left: limit, play: play)
+        var search = Search(best: scenario, code: promise.code, left: limit, isOver: isOver, play: play)
         var before: Scenario
         repeat {
             before = search.best
@@ -36,11 +37,16 @@ public struct ScenarioShrinker {
         var best: Scenario
         let code: BrokenPromise.Code
         var left: Int
+        let isOver: () -> Bool
         let play: (Scenario) throws -> [BrokenPromise]
 
         /// Takes a simpler day, where it still breaks the promise.
         mutating func tries(_ candidate: Scenario) throws -> Bool {
             guard left > 0, candidate != best else { return false }
+            guard !isOver() else {
+                left = 0
+                return false
+            }
             left -= 1
             guard try play(candidate).contains(where: { $0.code == code }) else { return false }
             best = candidate

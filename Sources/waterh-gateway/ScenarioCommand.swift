@@ -11,7 +11,7 @@ import Scenarios
 struct ScenarioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scenario", abstract: "Play bad days from files, on simulated time.",
-        subcommands: [RunScenario.self, ListScenarios.self, ScenarioFromCapture.self])
+        subcommands: [RunScenario.self, ListScenarios.self, ScenarioFromCapture.self, ShrinkScenario.self])
 }
 
 struct RunScenario: AsyncParsableCommand {
@@ -125,5 +125,33 @@ struct ScenarioFromCapture: ParsableCommand {
         let file = try OutputFile(output, sparing: [capture])
         try file.write(Array(ScenarioText.text(made.scenario).utf8))
         try file.commit()
+    }
+}
+
+struct ShrinkScenario: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shrink", abstract: "Make a day that breaks a promise as small as it goes: the fewest steps that still break it.",
+        discussion: "The same promise breaks on the smaller day. Exit code 1 where the day holds on simulated time: then there is nothing to shrink, and nothing is written.")
+
+    @Argument(help: ArgumentHelp("A scenario.", valueName: "file"), completion: .file(extensions: ["toml"]))
+    var file: String
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write. Without it: standard output.", valueName: "file"), completion: .file())
+    var output = "-"
+
+    @Option(help: ArgumentHelp("Seconds after which the smallest day so far is taken.", valueName: "seconds"))
+    var seconds = 120.0
+
+    func run() throws {
+        guard (1...86_400).contains(seconds) else { throw CommandFailure(.wrongUse, "--seconds takes 1 to 86400.") }
+        let scenario = try ScenarioFile(path: file).scenario
+        let end = ContinuousClock.now + .seconds(seconds)
+        guard let small = try ScenarioShrinker(isOver: { ContinuousClock.now >= end }, play: PlayedScenario.broken).shrunk(scenario) else {
+            throw CommandFailure(.failed, "All that \"\(scenario.title)\" promises holds on simulated time: there is nothing to shrink.")
+        }
+        let place = try OutputFile(output, sparing: [file])
+        try place.write(Array(ScenarioText.text(small).utf8))
+        try place.commit()
+        Diagnostics.line(small.story)
     }
 }
