@@ -63,6 +63,9 @@ static const unsigned char icon_svg[] = {
 static const unsigned char index_html[] = {
 #embed "pages/index.html"
 };
+static const unsigned char kept_polls_js[] = {
+#embed "pages/kept-polls.js"
+};
 static const unsigned char litres_js[] = {
 #embed "pages/litres.js"
 };
@@ -197,6 +200,7 @@ static const struct waterh_page pages[] = {
     {"home.js", home_js, sizeof home_js},
     {"icon.svg", icon_svg, sizeof icon_svg},
     {"index.html", index_html, sizeof index_html},
+    {"kept-polls.js", kept_polls_js, sizeof kept_polls_js},
     {"litres.js", litres_js, sizeof litres_js},
     {"live.js", live_js, sizeof live_js},
     {"memory.js", memory_js, sizeof memory_js},

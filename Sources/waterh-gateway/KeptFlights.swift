@@ -4,9 +4,6 @@ import TrackerCore
 
 /// The polls that went wrong, kept beside the store: of each a capture (`.btsnoop`) and its story (`.txt`), for the store's owner alone.
 struct KeptFlights {
-    /// So many are kept; a new one takes the place of the oldest.
-    static let limit = 16
-
     /// How a story's line begins that has the bottle's name as it was on the air.
     static let nameMark = "name: "
 
@@ -41,7 +38,7 @@ struct KeptFlights {
         let written = others.map { other -> (time: Date, name: String) in
             ((try? files.attributesOfItem(atPath: folder + "/" + other)[.modificationDate] as? Date) ?? .distantPast, other)
         }
-        for (_, old) in written.sorted(by: <).dropLast(Self.limit - 1) {
+        for (_, old) in written.sorted(by: <).dropLast(KeptPolls.limit - 1) {
             try files.removeItem(atPath: folder + "/" + old)
             try? files.removeItem(atPath: folder + "/" + old.dropLast(".btsnoop".count) + ".txt")
         }
@@ -50,7 +47,7 @@ struct KeptFlights {
     /// What is known of them, oldest first, with the captures' names.
     var stories: [(capture: String, story: String)] {
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".btsnoop") }.sorted()
-        return names.suffix(Self.limit).map { name in
+        return names.suffix(KeptPolls.limit).map { name in
             let text = FileManager.default.contents(atPath: folder + "/" + name.dropLast(".btsnoop".count) + ".txt") ?? Data()
             return (name, String(decoding: text.prefix(10_000), as: UTF8.self))
         }

@@ -4,6 +4,7 @@ import { bottleLine, bottleName, knowsDrift } from './bottle-line.js';
 import { commands } from './commands.js';
 import { moment, number, offset } from './format.js';
 import { h, setText, show } from './dom.js';
+import { keptPolls } from './kept-polls.js';
 import { live, on } from './live.js';
 import { said, t } from './texts.js';
 import { card } from './ui.js';
@@ -18,10 +19,11 @@ export function bottle(root) {
   const noPolls = h('p', { class: 'empty', hidden: true }, t.noPolls);
   const doubtful = h('p', { class: 'note', hidden: true });
   const explained = why();
+  const kept = keptPolls();
   root.append(h('div', { class: 'page-head' }, h('h2', { tabindex: '-1' }, t.pages.bottle)),
     h('div', { class: 'bottle-page' },
       h('div', { class: 'stack' }, line.node, card(t.condition, {}, facts), explained.node),
-      h('div', { class: 'stack' }, commands(), card(t.polls, { class: 'polls-card' }, polls, noPolls, doubtful))));
+      h('div', { class: 'stack' }, commands(), card(t.polls, { class: 'polls-card' }, polls, noPolls, doubtful), kept.node)));
 
   /** Its name on the air, where it has another here. */
   const airName = (it) => (it && it.advertisedName !== bottleName(it) ? it.advertisedName : null);
@@ -48,6 +50,7 @@ export function bottle(root) {
     if (mark === known || live.isFromMemory) return;
     known = mark;
     get('/polls').then(showPolls).catch(() => {});
+    kept.load().catch(() => {});
     get('/journal').then(({ counts }) => {
       const odd = counts.records + counts.junkReceived;
       setText(doubtful, t.doubtful(odd));

@@ -172,6 +172,7 @@ export default {
   condition: 'Zustand', model: 'Modell', advertised: 'Name im Funk', batteryLabel: 'Akku', clockLabel: 'Uhr', stored: 'Einträge in der Flasche', lastComplete: 'Letzte ganze Abfrage', stage: 'Verbindung', serviceVersion: 'Version',
   stages: { idle: 'wartet', scanning: 'sucht die Flasche', connecting: 'verbindet', polling: 'liest', connected: 'verbunden' },
   polls: 'Letzte Abfragen', nothingNew: 'nichts Neues', noPolls: 'Noch keine Abfragen', pollCounts: (alle, neu, bekannt) => [eins(alle, 'Eintrag', 'Einträge'), neu ? `${neu} neu` : null, bekannt ? `${bekannt} bekannt` : null].filter(Boolean).join(', '), suspects: (anzahl) => `${anzahl} zweifelhaft`,
+  kept: 'Misslungene Abfragen', keptWords: 'Die letzten werden aufgehoben, mit allem, was zwischen Flasche und Gateway vorüberging. In so einer Aufzeichnung stehen deine Getränke und die Adresse der Flasche.', keptDownload: (größe) => `Aufzeichnung laden (${größe} kB)`,
   doubtful: (anzahl) => `${eins(anzahl, 'Eintrag zählt', 'Einträge zählen')} für niemanden: waterh-tracker journal list zeigt sie.`,
   askBottle: 'Die Flasche bitten', asking: 'Die Flasche wird gefragt …', commandDone: 'Getan.', goalMl: 'Ziel, ml', mode: 'Art', from: 'Von', to: 'Bis', minutes: 'Minuten', colour: 'Farbe', fill: 'Sie ist jetzt',
   commands: {
@@ -223,6 +224,11 @@ export default {
     [/^This code is not, or no longer, good\..*$/, 'Dieser Code gilt nicht, oder nicht mehr. Hol einen neuen, wo der Dienst läuft.'],
     [/^This code has let somebody in already\..*$/, 'Mit diesem Code kam schon jemand herein. Warst du das und ging die Antwort verloren, dann hol einen neuen, wo der Dienst läuft, und nimm in der Liste der Schlüssel zurück, was niemand hat.'],
     [/^This was done, and its answer held a secret.*$/, 'Es ist geschehen, und die Antwort enthielt ein Geheimnis, das nirgends aufgehoben wird. Ging sie verloren, dann versuch es noch einmal, und nimm in der Liste der Schlüssel zurück, was niemand hat.'],
+    // Was von einer misslungenen Abfrage aufgehoben ist.
+    [/^Bytes that could not be understood$/, 'Bytes, die nicht zu verstehen waren'], [/^Nobody saw whether the bottle forgot what it was told to$/, 'Niemand sah, ob die Flasche vergaß, was sie vergessen sollte'],
+    [/^Nothing was written down of it$/, 'Davon ist nichts aufgeschrieben'], [/^bottle: none was met$/, 'Flasche: keine war da'], [/^bottle: (.+)$/, 'Flasche: $1'], [/^name: (.+)$/, 'Name: $1'],
+    [/^received (\d+), new (\d+), known (\d+), in doubt (\d+), unreadable (\d+), acknowledged (\d+), perhaps acknowledged (\d+)$/, 'empfangen $1, neu $2, bekannt $3, im Zweifel $4, unlesbar $5, bestätigt $6, vielleicht bestätigt $7'],
+    [/^recovery: (.+)$/, 'Versucht: $1'], [/^More passed than the capture has\.$/, 'Es ging mehr vorüber, als in der Aufzeichnung steht.'],
     // Warum: was gilt, und was es ändern würde.
     [/^Reminders are (on|off) \((.+)\)\.$/, (_, wort, name) => `Erinnerungen sind ${anAus(wort)} (${name}).`],
     [/^Switch (\S+) (on|off)\.$/, (_, name, wort) => `${name} ${wort === 'on' ? 'einschalten' : 'ausschalten'}.`],

@@ -167,6 +167,7 @@ export default {
   condition: 'Condition', model: 'Model', advertised: 'Name on the air', batteryLabel: 'Battery', clockLabel: 'Clock', stored: 'Records in the bottle', lastComplete: 'Last complete poll', stage: 'Connection', serviceVersion: 'Version',
   stages: { idle: 'waiting', scanning: 'looking for the bottle', connecting: 'connecting', polling: 'reading', connected: 'connected' },
   polls: 'Recent polls', nothingNew: 'nothing new', noPolls: 'No polls yet', pollCounts: (received, fresh, known) => [one(received, 'record', 'records'), fresh ? `${fresh} new` : null, known ? `${known} known` : null].filter(Boolean).join(', '), suspects: (count) => `${count} doubtful`, seconds: (count) => `${count}\u00A0s`,
+  kept: 'Polls that went wrong', keptWords: 'The last ones are kept, with all that passed between bottle and gateway. Your drinks are in such a capture, and the bottle’s address.', keptDownload: (size) => `Download the capture (${size} kB)`,
   doubtful: (count) => `${one(count, 'record that', 'records that')} nobody counts: waterh-tracker journal list shows them.`,
   askBottle: 'Ask the bottle', asking: 'Asking the bottle…', commandDone: 'Done.', goalMl: 'Goal, ml', goalHint: '500–5000 ml', mode: 'Mode', from: 'From', to: 'Until', minutes: 'Minutes', colour: 'Colour', fill: 'It is now',
   commands: {

@@ -1,4 +1,5 @@
 import HTTPTypes
+import NIOCore
 import TrackerCore
 import TrackerDesk
 
@@ -13,6 +14,19 @@ enum BottleRoutes {
         table.get("polls") { ask in
             try ask.allowQuery([])
             return .json(["polls": await ask.person.service?.recentPolls() ?? []])
+        }
+        // What passed byte by byte, and the names of whoever was met: for who looks after the bottle.
+        table.get("polls/kept", needs: .admin) { ask in
+            try ask.allowQuery([])
+            return .json(["kept": try ask.person.desk().keptPolls()])
+        }
+        table.get("polls/kept/:poll", needs: .admin) { ask in
+            try ask.allowQuery([])
+            let id = try ask.part("poll")
+            let capture = try ask.person.desk().capture(ofKeptPoll: id)
+            return Answer(
+                type: "application/octet-stream", bytes: ByteBuffer(bytes: capture),
+                headers: [.contentDisposition: "attachment; filename=\"poll-\(id).btsnoop\"", .cacheControl: "no-store"])
         }
         table.write(.post, "bottle/commands", needs: .control, way: .outside) { ask, _, fields in
             guard let command = try fields.text("command") else { throw HTTPProblem.wrong("missingField", "\"command\" is missing.") }

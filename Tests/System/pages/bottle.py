@@ -1,4 +1,7 @@
-"""The bottle's page: why, polls, and commands with the bottle's own answer."""
+"""The bottle's page: why, polls, what is kept of those that went wrong, and commands with the bottle's own answer."""
+import pathlib
+
+from . import browser
 from .browser import PageCase, tracker
 
 
@@ -83,3 +86,55 @@ class Bottle(PageCase):
         self.until(lambda: self.one(".bottle-line button").is_enabled(), "the check does not end")
         self.wait(".polls li")
         self.assertGreater(len(self.text(".polls li .row-text")), 3)
+
+    def keep(self, polls):
+        """Polls beside the service's store, as its recorder keeps them; a purge takes them away."""
+        folder = pathlib.Path(f"{browser.options.store}-polls")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for name, story, capture in polls:
+            (folder / f"{name}.txt").write_text(story, encoding="utf-8")
+            (folder / f"{name}.btsnoop").write_bytes(capture)
+        self.addCleanup(lambda: [file.unlink(missing_ok=True) for name, *_ in polls for file in folder.glob(f"{name}.*")])
+
+    def test_polls_that_went_wrong_are_offered_with_their_story_and_capture(self):
+        self.open("/bottle", ".bottle-page .counts > div")
+        self.until(lambda: self.script("return document.querySelector('.kept-card').hidden"), "nothing is kept, and the card is there")
+        story = "Unexpected bottle response.\nIt answered with 3 bytes.\nbottle: A4:C1:38:31:D1:D2, retail\nname: <b>WaterH</b>\nreceived 5, new 3, known 2, in doubt 0, unreadable 1, acknowledged 3, perhaps acknowledged 0\nrecovery: again: it was cut: done\n"
+        self.keep([("20260615T115900123", story, b"btsnoop\0" + bytes(range(256)) * 8), ("20260614T080000000", "Bytes that could not be understood.\nbottle: none was met\n", b"btsnoop\0x")])
+        self.open("/bottle", ".kept-polls details")
+        self.assertEqual(len(self.all(".kept-polls details")), 2)
+        self.click("[data-poll='20260615T115900123'] summary")
+        lines = lambda: self.script("return [...document.querySelectorAll('.kept-polls details[open] li')].map((e) => e.textContent)")
+        self.until(lambda: "name: <b>WaterH</b>" in lines(), "the story is not told")
+        self.assertEqual(self.text(".kept-polls details[open] .why-kind"), "Unexpected bottle response")
+        self.assertEqual(self.text(".kept-polls details[open] a.button"), "Download the capture (3 kB)")
+        found = self.driver.execute_async_script("""
+            const done = arguments[0];
+            const link = document.querySelector('.kept-polls details[open] a');
+            fetch(link.href).then(async (answer) => done([answer.status, answer.headers.get('Content-Disposition'), [...new Uint8Array(await answer.arrayBuffer())].length, link.hasAttribute('download')]));""")
+        self.assertEqual(found, [200, 'attachment; filename="poll-20260615T115900123.btsnoop"', 2056, True])
+
+    def test_what_is_kept_of_polls_is_told_in_german_too(self):
+        self.keep([("20260615T115900123", "Bytes that could not be understood.\nbottle: none was met\nname: WaterH\nreceived 5, new 3, known 2, in doubt 0, unreadable 1, acknowledged 3, perhaps acknowledged 0\nMore passed than the capture has.\n", b"btsnoop\0")])
+        self.open("/pair", "input.code")
+        self.script("localStorage.setItem('waterh.language', '\"de\"')")
+        self.open("/bottle", ".kept-polls details")
+        self.assertEqual(self.text(".kept-polls summary .why-kind"), "Bytes, die nicht zu verstehen waren")
+        self.assertEqual(self.script("return [...document.querySelectorAll('.kept-polls li')].map((e) => e.textContent)"), [
+            "Flasche: keine war da", "Name: WaterH", "empfangen 5, neu 3, bekannt 2, im Zweifel 0, unlesbar 1, bestätigt 3, vielleicht bestätigt 0", "Es ging mehr vorüber, als in der Aufzeichnung steht."])
+
+    def test_who_may_not_look_after_the_bottle_sees_nothing_of_what_is_kept(self):
+        self.keep([("20260615T115900123", "Bottle not found.\n", b"btsnoop\0")])
+        self.before_each_page("""
+            const ask = window.fetch;
+            window.fetch = async (address, ...rest) => {
+              const answer = await ask(address, ...rest);
+              if (!String(address).endsWith('/people')) return answer;
+              const body = await answer.json();
+              return new Response(JSON.stringify({...body, people: body.people.map((one) => ({...one, scope: 'control'}))}), {status: 200, headers: {'Content-Type': 'application/json'}});
+            };""")
+        self.open("/bottle", ".polls-card")
+        self.wait(".bottle-page .counts > div")
+        self.until(lambda: self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith('/people'))"), "nobody asked who may what")
+        self.assertTrue(self.script("return document.querySelector('.kept-card').hidden"))
+        self.assertFalse(self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith('/polls/kept'))"), "it asked for what is not its business")
