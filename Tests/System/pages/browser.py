@@ -136,16 +136,17 @@ class PageCase(unittest.TestCase):
 
     def click(self, selector):
         """As a finger would: on what is really there, at its middle."""
-        element = self.wait(selector)
-        self.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-        self.until(lambda: self._click(element), f"{selector} cannot be clicked")
+        self.until(lambda: self._click(self.wait(selector)), f"{selector} cannot be clicked")
 
     def _click(self, element):
+        """False: something is in the way, or the page has put another in the place of what was found: it is looked for again."""
         try:
+            self.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
             element.click()
             return True
-        except StaleElementReferenceException:
-            raise
+        except StaleElementReferenceException as error:
+            self.last = error
+            return False
         except Exception as error:  # Something passes over it: a message that goes by itself.
             self.last = error
             return False
@@ -156,9 +157,7 @@ class PageCase(unittest.TestCase):
             for each in self.all(f"{within} button"):
                 if each.is_displayed() and each.text.strip() == words:
                     return each
-        element = self.until(find, f"no button says {words}")
-        self.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-        self.until(lambda: self._click(element), f"{words} cannot be clicked")
+        self.until(lambda: self._click(self.until(find, f"no button says {words}")), f"{words} cannot be clicked")
 
     def type(self, selector, words):
         """Types in the place of what is there, and leaves the field."""
