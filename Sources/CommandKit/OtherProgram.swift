@@ -16,9 +16,14 @@ public struct OtherProgram: Sendable {
 
     /// `nil` where PATH has none of this name.
     public init?(_ name: String) {
+        guard let found = Self.path(of: name) else { return nil }
+        path = found
+    }
+
+    /// Where PATH has a program of this name, or where programs of the system lie beside it.
+    public static func path(of name: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init) + ["/usr/sbin", "/sbin"]
-        guard let folder = folders.first(where: { access("\($0)/\(name)", X_OK) == 0 }) else { return nil }
-        path = "\(folder)/\(name)"
+        return folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 
     /// One by its path.

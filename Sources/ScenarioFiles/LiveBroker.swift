@@ -1,3 +1,4 @@
+import CommandKit
 import Foundation
 import MQTT
 import Store
@@ -19,10 +20,7 @@ final class LiveBroker: @unchecked Sendable {
     private let heard = Mutex<[String]>([])
 
     /// Debian's, where it is installed.
-    static var program: String? {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init) + ["/usr/sbin", "/sbin"]
-        return folders.map { "\($0)/mosquitto" }.first { access($0, X_OK) == 0 }
-    }
+    static var program: String? { OtherProgram.path(of: "mosquitto") }
 
     /// - Parameters:
     ///   - program: mosquitto's path.
@@ -47,7 +45,7 @@ final class LiveBroker: @unchecked Sendable {
         // It goes when the pipe does: when it is stopped, or when this program is gone.
         shell.arguments = ["-c", #""$0" -c "$1" >"$2" 2>&1 & child=$!; read nothing; kill $child 2>/dev/null; wait $child"#, program, folder.file("mosquitto.conf"), folder.file("log")]
         (shell.standardInput, shell.standardOutput, shell.standardError) = (alive, FileHandle.nullDevice, FileHandle.nullDevice)
-        try Self.withoutBlockedSignals { try shell.run() }
+        try shell.runHearingSignals()
         (self.shell, self.alive) = (shell, alive)
         let end = ContinuousClock.now + Self.limit
         while true {
@@ -93,15 +91,6 @@ final class LiveBroker: @unchecked Sendable {
             try await Task.sleep(for: .milliseconds(20))
         }
         (shell, alive) = (nil, nil)
-    }
-
-    /// A child inherits the mask of the thread that starts it.
-    private static func withoutBlockedSignals<Result>(_ body: () throws -> Result) rethrows -> Result {
-        var (none, before) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        return try body()
     }
 
     /// A port that nobody listens on right now.

@@ -23,16 +23,7 @@ final class RehearsalChild: @unchecked Sendable {
             wait $child
             """]
         (shell.standardInput, shell.standardOutput, shell.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice)
-        try Self.withoutBlockedSignals { try shell.run() }
-    }
-
-    /// A child inherits the mask of the thread that starts it; a shell that hears of no child's end waits for ever.
-    private static func withoutBlockedSignals<Result>(_ body: () throws -> Result) rethrows -> Result {
-        var (none, before) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        return try body()
+        try shell.runHearingSignals()
     }
 
     /// As one word of a shell.
