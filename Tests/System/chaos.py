@@ -195,7 +195,12 @@ def write_scenario(chaos, seed, options):
         found = subprocess.run(words, capture_output=True, text=True, timeout=2 * SHRINKING)
     except (OSError, subprocess.TimeoutExpired) as trouble:
         return print(f"  it was not played on simulated time: {trouble!r}", flush=True)
-    print(f"  on simulated time: {(found.stderr or found.stdout).strip()}", flush=True)
+    if found.returncode == 0:
+        print(f"  on simulated time: {found.stderr.strip()} {small}", flush=True)
+    elif "nothing to shrink" in found.stderr:
+        print("  on simulated time all holds: what went wrong needs what its steps cannot say", flush=True)
+    else:
+        print(f"  it was not played on simulated time: {found.stderr.strip()}", flush=True)
 
 
 def own_namespace():

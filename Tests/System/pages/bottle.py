@@ -1,7 +1,4 @@
 """The bottle's page: why, polls, what is kept of those that went wrong, and commands with the bottle's own answer."""
-import pathlib
-
-from . import browser
 from .browser import PageCase, tracker
 
 
@@ -86,15 +83,6 @@ class Bottle(PageCase):
         self.until(lambda: self.one(".bottle-line button").is_enabled(), "the check does not end")
         self.wait(".polls li")
         self.assertGreater(len(self.text(".polls li .row-text")), 3)
-
-    def keep(self, polls):
-        """Polls beside the service's store, as its recorder keeps them; a purge takes them away."""
-        folder = pathlib.Path(f"{browser.options.store}-polls")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        for name, story, capture in polls:
-            (folder / f"{name}.txt").write_text(story, encoding="utf-8")
-            (folder / f"{name}.btsnoop").write_bytes(capture)
-        self.addCleanup(lambda: [file.unlink(missing_ok=True) for name, *_ in polls for file in folder.glob(f"{name}.*")])
 
     def test_polls_that_went_wrong_are_offered_with_their_story_and_capture(self):
         self.open("/bottle", ".bottle-page .counts > div")

@@ -197,6 +197,15 @@ class PageCase(unittest.TestCase):
     def hour(self, hour):
         tracker("settings", "set", "day.zone", zone_at(hour))
 
+    def keep(self, polls):
+        """Polls beside the service's store, as its recorder keeps them; a purge takes them away."""
+        folder = pathlib.Path(f"{options.store}-polls")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for name, story, capture in polls:
+            (folder / f"{name}.txt").write_text(story, encoding="utf-8")
+            (folder / f"{name}.btsnoop").write_bytes(capture)
+        self.addCleanup(lambda: [file.unlink(missing_ok=True) for name, *_ in polls for file in folder.glob(f"{name}.*")])
+
     def total(self):
         return tracker("status")["dailyTotalMl"]
 
