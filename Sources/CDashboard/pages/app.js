@@ -49,7 +49,11 @@ const pathOf = () => {
 
 /** It is being asked whether who is here may set a goal. */
 let isAsking = false;
-const showWelcome = () => welcoming((isAsking || pathOf() === '/welcome') && live.state?.service?.setupDone === false);
+/** The first visit is over, or this page has asked: whoever skips it is not asked again on this page. */
+let isWelcomed = false;
+/** Until then nobody is told how far they are behind a goal that they have not set; only a session that runs goes on talking. */
+const isBefore = () => isAsking || pathOf() === '/welcome' || (!isWelcomed && pathOf() !== '/waterline');
+const showWelcome = () => welcoming(isBefore() && live.state?.service?.setupDone === false);
 
 async function openPage({ isFirst = false } = {}) {
   turn += 1;
@@ -85,6 +89,8 @@ async function openPage({ isFirst = false } = {}) {
 function go(path) {
   if (home + path !== location.pathname) history.pushState(null, '', home + path);
   openPage();
+  // Who came in by another page is asked where the day is first looked at.
+  welcomeFirst(live.state?.service);
 }
 
 document.addEventListener('click', (event) => {
@@ -96,7 +102,10 @@ document.addEventListener('click', (event) => {
   event.preventDefault();
   go(bare(address.pathname));
 });
-addEventListener('popstate', () => openPage());
+addEventListener('popstate', () => {
+  openPage();
+  welcomeFirst(live.state?.service);
+});
 
 // How old the data is, when the service is away; and what waits for it.
 let waiting = 0;
@@ -121,14 +130,18 @@ on('state', ({ service }) => {
   show(demo, service?.speed > 1);
 });
 
-let isWelcomed = false;
 on('state', ({ service }) => {
   const isShown = service?.waterlineShown !== false;
   show(links.get('/waterline'), isShown);
   if (!isShown && pathOf() === '/waterline') go('/');
+  welcomeFirst(service);
+  showWelcome();
+});
+
+/** Who looks at the day and has never chosen a goal is welcomed, once. */
+function welcomeFirst(service) {
   const isFirst = service?.setupDone === false && !isWelcomed && pathOf() === '/';
   if (isFirst && !live.isFromMemory) {
-    // The first visit, once: whoever skips it is not asked again on this page.
     // Not even for a moment how far behind a goal they are that nobody has set.
     main.replaceChildren();
     isAsking = true;
@@ -144,9 +157,8 @@ on('state', ({ service }) => {
   } else if (isAsking && !isWelcomed && service && !live.isFromMemory) {
     showDay();
   }
-  if (service && !live.isFromMemory) isWelcomed = true;
-  showWelcome();
-});
+  if (service && !live.isFromMemory && (service.setupDone !== false || ['/', '/welcome'].includes(pathOf()))) isWelcomed = true;
+}
 
 /** Nothing is asked any more. */
 function showDay() {

@@ -81,6 +81,24 @@ class Notices(PageCase):
         self.show(ready=".vessel")
         self.assertFalse(self.all(".page-welcome"))
 
+    def test_who_came_in_by_another_page_is_welcomed_where_they_first_look_at_the_day(self):
+        """A bookmark of History was taken for having been asked: Today never did."""
+        tracker("purge", "--yes")
+        self.hour(14)
+        self.watch_for_behind()
+        self.open("/history", ".page-history")
+        self.until(lambda: self.script("return JSON.parse(localStorage.getItem('waterh.state'))?.state.service.setupDone === false"), "no state came")
+        self.click("nav a[href='/']")
+        self.wait(".page-welcome")
+        self.assertEqual(self.script("return [shown, said]"), [[], []])
+        self.button("Skip")
+        self.wait(".vessel")
+        self.click("nav a[href='/history']")
+        self.wait(".page-history")
+        self.driver.back()
+        self.wait(".vessel")
+        self.assertFalse(self.all(".page-welcome"), "asked once")
+
     def test_while_nobody_answers_what_is_remembered_is_shown_also_of_a_first_visit(self):
         self.leave_the_first_visit()
         self.before_each_page("""
