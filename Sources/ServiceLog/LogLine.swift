@@ -3,18 +3,34 @@ import Logging
 
 /// One event of a service as one line, whatever is in it.
 struct LogLine {
-    var level: Logger.Level
-    var message: String
+    let level: Logger.Level
+    let message: String
     /// By name, in the order of names.
-    var metadata: [(name: String, value: String)]
+    let metadata: [(name: String, value: String)]
+
+    /// In characters of Unicode. systemd's journal makes two lines of one of more than 48 KiB (`LineMax`), and of the second what it says of itself: so
+    /// the whole stays below, even where each character has to be written out in six bytes.
+    static let (longestMessage, longestValue) = (4096, 256)
+
+    init(level: Logger.Level, message: String, metadata: [(name: String, value: String)]) {
+        self.level = level
+        self.message = Self.cut(message, Self.longestMessage)
+        self.metadata = metadata.map { ($0.name, Self.cut($0.value, Self.longestValue)) }
+    }
+
+    private static func cut(_ text: String, _ length: Int) -> String {
+        let scalars = text.unicodeScalars
+        guard scalars.count > length else { return text }
+        return String(String.UnicodeScalarView(scalars.prefix(length))) + "…"
+    }
 
     /// - Parameters:
     ///   - isTimed: whether a line of text begins with its time.
     ///   - time: when it happened, as RFC 3339 text.
     func text(_ format: LogFormat, isTimed: Bool = false, time: @autoclosure () -> String) -> String {
         switch format {
-        case .text: (isTimed ? time() + " " : "") + word + message + remarks
-        case .journal: "<\(priority)>" + message + remarks
+        case .text: (isTimed ? time() + " " : "") + word + sentences + remarks
+        case .journal: "<\(priority)>" + sentences + remarks
         case .json:
             JSONValue.object(
                 [.init("time", .string(time())), .init("level", .string(level.rawValue)), .init("message", .string(message))]
@@ -32,8 +48,17 @@ struct LogLine {
         }
     }
 
+    /// Where a person reads it, one follows the other on the same line.
+    private var sentences: String { message.replacing("\n", with: " ") }
+
     private var remarks: String {
-        metadata.isEmpty ? "" : " [" + metadata.map { "\($0.name)=\($0.value)" }.joined(separator: " ") + "]"
+        metadata.isEmpty ? "" : " [" + metadata.map { "\($0.name)=\(Self.word($0.value))" }.joined(separator: " ") + "]"
+    }
+
+    /// What a value says is no second value: one that is no single word stands in quotes.
+    private static func word(_ value: String) -> String {
+        let isOne = !value.isEmpty && !value.unicodeScalars.contains { $0.properties.isWhitespace || "\"=[]\\".unicodeScalars.contains($0) }
+        return isOne ? value : "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
     /// syslog's priorities, as systemd reads them.

@@ -10,13 +10,13 @@ public struct ServiceLogHandler: LogHandler {
     public var metadata: Logger.Metadata = [:]
     private let format: LogFormat
     private let isTimed: Bool
-    private let output: TextOutput
+    private let output: LogOutput
     private let time: @Sendable () -> Date
 
     /// - Parameters:
     ///   - isTimed: whether a line of text begins with its time: in a file, say. JSON has it always, and the journal has its own.
     ///   - time: when an event is said to have happened.
-    public init(_ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, output: TextOutput, time: @escaping @Sendable () -> Date) {
+    public init(_ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, output: LogOutput, time: @escaping @Sendable () -> Date) {
         self.format = format
         self.isTimed = isTimed
         self.output = output
@@ -34,7 +34,12 @@ public struct ServiceLogHandler: LogHandler {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let message = PrintedCommands.current.completed("\(event.message)")
         let line = LogLine(level: event.level, message: message, metadata: all.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 })
-        output.line(line.text(format, isTimed: isTimed, time: time().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
-        output.flush()
+        output.line(text(line)) { count, trouble in
+            text(LogLine(level: .warning, message: "\(count) \(count == 1 ? "line" : "lines") before this one could not be written: \(trouble).", metadata: []))
+        }
+    }
+
+    private func text(_ line: LogLine) -> String {
+        line.text(format, isTimed: isTimed, time: time().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
     }
 }

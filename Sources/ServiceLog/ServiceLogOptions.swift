@@ -20,7 +20,7 @@ public struct ServiceLogOptions: ParsableArguments, Sendable {
     ///   - isTalkative: the course of things, too.
     public func logger(_ label: String, link: String? = nil, isTalkative: Bool = false) -> Logger {
         let handler = ServiceLogHandler(
-            format ?? .usual(), level: isTalkative ? .debug : .info, isTimed: isatty(STDERR_FILENO) == 0, output: TextOutput(descriptor: STDERR_FILENO), time: { Date() })
+            format ?? .usual(), level: isTalkative ? .debug : .info, isTimed: isatty(STDERR_FILENO) == 0, output: .standard, time: { Date() })
         var logger = Logger(label: label) { _ in handler }
         if let link { logger[metadataKey: "link"] = "\(link)" }
         return logger

@@ -26,7 +26,7 @@ import Testing
     /// In a file nobody else says when it was.
     @Test func aLineOfTextBeginsWithItsTimeWhereNoTerminalShowsIt() throws {
         let pipe = Pipe()
-        let handler = ServiceLogHandler(.text, isTimed: true, output: TextOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor), time: { Date(timeIntervalSince1970: 0) })
+        let handler = ServiceLogHandler(.text, isTimed: true, output: LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor), time: { Date(timeIntervalSince1970: 0) })
         Logger(label: "test") { _ in handler }.warning("It broke.", metadata: ["poll": "7"])
         try pipe.fileHandleForWriting.close()
         #expect(String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) == "1970-01-01T00:00:00.000Z warning: It broke. [poll=7]\n")
@@ -38,7 +38,7 @@ import Testing
     /// A name from the air stays inside its line, and inside its JSON string.
     @Test(arguments: LogFormat.allCases) func anEventIsOneLineWhateverIsInIt(format: LogFormat) throws {
         let pipe = Pipe()
-        let output = TextOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        let output = LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor)
         let handler = ServiceLogHandler(format, output: output, time: { Date(timeIntervalSince1970: 0) })
         let log = Logger(label: "test") { _ in handler }
         log.warning("A bottle\n<0>called \u{1B}[2J\u{85}\u{202E} answers.", metadata: ["bottle": "x\ny\" z"])
@@ -63,5 +63,92 @@ import Testing
         #expect(LogFormat.usual(["JOURNAL_STREAM": "\(status.st_dev):\(status.st_ino)"], descriptor: descriptor) == .journal)
         #expect(LogFormat.usual(["JOURNAL_STREAM": "8:1"], descriptor: descriptor) == .text)
         #expect(LogFormat.usual([:], descriptor: descriptor) == .text)
+    }
+
+    /// A name from the air says nothing in the place of the service.
+    @Test func aValueOfSeveralWordsStandsInQuotes() {
+        func text(_ bottle: String) -> String { LogLine(level: .notice, message: "It works.", metadata: [("bottle", bottle), ("poll", "7")]).text(.text, time: "") }
+        #expect(text("A4:C1:38:01:02:03") == "It works. [bottle=A4:C1:38:01:02:03 poll=7]")
+        #expect(text("x poll=99] error:") == #"It works. [bottle="x poll=99] error:" poll=7]"#)
+        #expect(text(#"x" poll="9\"#) == #"It works. [bottle="x\" poll=\"9\\" poll=7]"#)
+        #expect(text("") == #"It works. [bottle="" poll=7]"#)
+    }
+
+    /// A sentence and the advice that goes with it are read one after the other.
+    @Test func sentencesOfAMessageStandBesideEachOther() {
+        let line = LogLine(level: .notice, message: "It broke.\nMend it.", metadata: [])
+        #expect(line.text(.text, time: "") == "It broke. Mend it." && line.text(.journal, time: "") == "<5>It broke. Mend it.")
+    }
+
+    /// systemd's journal begins another line after 48 KiB, whose own priority and words would be the name's.
+    @Test(arguments: LogFormat.allCases) func aLineIsNoLongerThanTheJournalTakes(format: LogFormat) throws {
+        let name = String(repeating: "\u{85}<0>waterh-", count: 3000)
+        let line = try Self.lines(format) { $0.warning("A bottle called \(name) answers.", metadata: ["bottle": "\(name)", "link": "\(name)", "person": "\(name)"]) }
+        #expect(line.count == 1 && line.allSatisfy { $0.utf8.count < 48 << 10 && $0.utf8.count > 4096 })
+        if format == .json { #expect((try JSONSerialization.jsonObject(with: Data(line.joined().utf8)) as? [String: String])?["message"]?.hasSuffix("…") == true) }
+    }
+
+    /// A service goes on for years, and its log with it: what a full disk took is counted, and what comes afterwards is there.
+    @Test func theLogGoesOnWhenTheDiskHasRoomAgain() throws {
+        let full = try FileHandle(forWritingTo: URL(fileURLWithPath: "/dev/full"))
+        let pipe = Pipe()
+        let log = Self.logger(.journal, full.fileDescriptor)
+        log.notice("One.")
+        log.notice("Two.")
+        #expect(dup2(pipe.fileHandleForWriting.fileDescriptor, full.fileDescriptor) >= 0)
+        log.notice("Three.")
+        log.notice("Four.")
+        try pipe.fileHandleForWriting.close()
+        try full.close()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        #expect(text == "<4>2 lines before this one could not be written: No space left on device.\n<5>Three.\n<5>Four.\n")
+    }
+
+    /// Who stops reading (a pager, a terminal that is held) does not stop the service.
+    @Test(.timeLimit(.minutes(1))) func aReaderWhoStallsHoldsNobodyUp() throws {
+        let pipe = Pipe()
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        _ = fcntl(descriptor, Self.setPipeSize, 4096)
+        let log = Self.logger(.text, descriptor)
+        let long = String(repeating: "x", count: 3000)
+        for number in 1...5 { log.notice("\(number) \(long)") }
+        // What there was room for.
+        let first = pipe.fileHandleForReading.availableData
+        log.notice("Again.")
+        try pipe.fileHandleForWriting.close()
+        let lines = String(decoding: first + pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n")
+        #expect(lines.first == "1 \(long)" && lines.last == "Again.", "\(lines.map { $0.prefix(80) })")
+        #expect(lines.contains { $0.hasPrefix("warning: ") && $0.hasSuffix(" lines before this one could not be written: nobody read them.") })
+    }
+
+    /// A line that was cut off is not glued to the next.
+    @Test func aLineAfterOneThatWasCutBeginsANewOne() throws {
+        let pipe = Pipe()
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        let size = Int(fcntl(descriptor, Self.setPipeSize, 4096))
+        let output = LogOutput(descriptor: descriptor)
+        output.line(String(repeating: "x", count: 3 * size)) { "\($0): \($1)" }
+        let first = pipe.fileHandleForReading.availableData
+        output.line("Next.") { "\($0): \($1)" }
+        try pipe.fileHandleForWriting.close()
+        let text = String(decoding: first + pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        #expect(text == String(repeating: "x", count: size) + "\n1: nobody read them\nNext.\n")
+    }
+
+    /// `F_SETPIPE_SZ`, which Glibc's module leaves out.
+    private static let setPipeSize: Int32 = 1031
+
+    private static func logger(_ format: LogFormat, _ descriptor: Int32) -> Logger {
+        let handler = ServiceLogHandler(format, output: LogOutput(descriptor: descriptor), time: { Date(timeIntervalSince1970: 0) })
+        return Logger(label: "test") { _ in handler }
+    }
+
+    /// What is written of that.
+    private static func lines(_ format: LogFormat, _ say: (Logger) -> Void) throws -> [Substring] {
+        let pipe = Pipe()
+        _ = fcntl(pipe.fileHandleForWriting.fileDescriptor, Self.setPipeSize, 1 << 20)
+        say(logger(format, pipe.fileHandleForWriting.fileDescriptor))
+        try pipe.fileHandleForWriting.close()
+        return String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n")
     }
 }
