@@ -46,6 +46,7 @@ struct Run: AsyncParsableCommand {
 
         var stopped = ExitStatus.done
         var trouble: String?
+        var inForce = plan
         let (events, arrives) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(16))
         let hearing = [
             Task { for await signal in signals { arrives.yield(.signal(signal)) } },
@@ -66,11 +67,12 @@ struct Run: AsyncParsableCommand {
             }
             if signal == SIGHUP {
                 do {
-                    let new = try ServicePlan(link, place, keep: keep, listen: listen)
+                    let new = try inForce.reread(link, place, keep: keep, listen: listen)
                     if new.listen != plan.listen {
                         log.warning("The page stays where it is: another place takes effect at the next start of the service.")
                     }
                     try await house.take(new)
+                    inForce = new
                     door.take(new)
                     log.notice("The configuration was read again: it keeps \(new.words).")
                     await house.hurry()

@@ -19,6 +19,8 @@ struct ServicePlan: Sendable {
     /// A proxy on this machine hands on what comes from elsewhere: nobody is believed to sit here.
     let isBehindProxy: Bool
 
+    /// The configuration that was read; `nil` where there is none, or this user may not read it.
+    let source: String?
     /// Who is listed, and not served here: their bottles are theirs all the same.
     let neighbours: [PersonEntry]
     /// What whoever started the service has to know: it does not do all that it was told.
@@ -30,8 +32,10 @@ struct ServicePlan: Sendable {
     private let file: Configuration
 
     init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws {
+        let path = place.config ?? Paths.configuration
         let file = try Configuration.load(place.config)
         self.file = file
+        source = access(path, R_OK) == 0 ? path : nil
         guard place.store == nil || file.people.isEmpty else {
             throw CommandFailure(
                 .wrongUse, "Several people are listed, each with a store, so --store cannot say whose day the service keeps.",
@@ -84,6 +88,13 @@ struct ServicePlan: Sendable {
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
             throw CommandFailure(.wrongUse, "\"\(listen)\" is no place for the page.", advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
+    }
+
+    /// The same, read again. A file that was there is expected to be there still: without it nobody would be listed, and everybody be let go.
+    func reread(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws -> ServicePlan {
+        let new = try ServicePlan(link, place, keep: keep, listen: listen)
+        guard let source, new.source == nil || access(source, R_OK) != 0 else { return new }
+        throw CommandFailure(.badInput, "\(source) is not there any more, or may not be read any more.", advice: "Put it back and send SIGHUP again. To go on without it, start the service again.")
     }
 
     /// The links of all, each once.

@@ -22,12 +22,37 @@ import Testing
         try Data("lynk = 3\n".utf8).write(to: config)
         service.send(signal: SIGHUP)
         #expect(await event(within: 20) { service.error.contains("unknown key 'lynk'") ? true : nil } == true)
-        #expect(service.isRunning)
+        #expect(service.isRunning && !service.error.contains("\\u000a"), "sentences are apart by a blank: \(service.error)")
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)
         #expect(result.exitCode == 0)
         #expect(!result.signalled)
         #expect(!result.error.contains("error: "), "a clean stop is no error: \(result.error)")
+    }
+
+    /// What is moved away for a moment, or may not be read any more, is no wish to keep another day: the people of the list would be let go.
+    @Test func aConfigurationThatIsGoneAtAReloadStaysInForce() async throws {
+        let pair = try await Pair()
+        let folder = pair.folder.url("config/waterh")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let config = folder.appending(path: "waterh.toml")
+        try Data("[[person]]\nname = \"anna\"\nlink = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n".utf8).write(to: config)
+        try await pair.sip(120)
+        let environment = ["HOME": pair.folder.path, "XDG_CONFIG_HOME": pair.folder.file("config"), "XDG_STATE_HOME": pair.folder.file("state")]
+        let service = try Program("waterh-gateway").start(["run", "--listen", "off"], environment: environment)
+        #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true, "\(service.error)")
+        try FileManager.default.moveItem(at: config, to: folder.appending(path: "waterh.toml.old"))
+        service.send(signal: SIGHUP)
+        #expect(await event(within: 20) { service.error.contains("The configuration") ? true : nil } == true)
+        #expect(service.error.contains("The configuration stays as it was: ") && service.error.contains(config.path), "\(service.error)")
+        #expect(!FileManager.default.fileExists(atPath: pair.folder.file("state/waterh")), "nobody else's day has begun")
+        try FileManager.default.moveItem(at: folder.appending(path: "waterh.toml.old"), to: config)
+        try await pair.sip(130)
+        service.send(signal: SIGHUP)
+        #expect(await event(within: 20) { service.error.contains("Today: 250 ml") ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        let result = try await service.finish(limit: 20)
+        #expect(result.exitCode == 0 && !result.error.contains("is not listed any more"), "\(result.error)")
     }
 
     @Test func flagsComeBeforeTheFile() async throws {
@@ -114,6 +139,49 @@ import Testing
         #expect(adopted["poll"] == "1" && adopted["bottle"]?.isEmpty == false && adopted["bottle"] == news["bottle"])
         #expect(objects.filter { $0["poll"] != nil }.allSatisfy { $0["link"] == pair.socket } && objects.contains { $0["message"]?.contains(" stops, as it was asked to.") == true })
         #expect(news["time"]?.hasSuffix("Z") == true)
+    }
+
+    /// A pager, a terminal that is held, a collector that hangs: the log waits for its reader, and the bottle for nobody.
+    @Test func aServiceWhoseLogNobodyReadsPollsAndStops() async throws {
+        let pair = try await Pair()
+        try await pair.sip(90)
+        let bash = try #require(Program(system: "bash"))
+        // The pipe is full, and its other end is open. What the test waits for is the drink, then the end.
+        let script = """
+            mkfifo "$D/log"
+            exec 9<>"$D/log"
+            head -c 65536 /dev/zero >&9
+            waterh-gateway run --listen off --verbose --link "$L" --store "$S" 2>&9 &
+            until waterh-tracker status --json --store "$S" | grep -q '"dailyTotalMl":90,'; do sleep 0.1; done
+            kill -TERM $!
+            wait $!
+            """
+        let environment = ["PATH": Program.products + ":/usr/bin:/bin", "HOME": pair.folder.path, "D": pair.folder.path, "L": pair.socket, "S": pair.store]
+        let result = try await bash.run(["-c", "set -m\n" + script], environment: environment, limit: 40)
+        #expect(result.exitCode == 0, "\(result.output)\(result.error)")
+    }
+
+    /// Each of the names that the law promises for a line (`Commands.md`), in a house where one bottle answers and one does not.
+    @Test func everyKeyThatTheLawNamesIsInALine() async throws {
+        let law = try String(contentsOfFile: Program.repository + "/Sources/CommandKit/CommandKit.docc/Commands.md", encoding: .utf8)
+        let told = try #require(law.firstMatch(of: /as JSON its keys are ((?:[^.]|\n)*)\./).map { String($0.1) })
+        let keys = Set(told.matches(of: /`([a-z]+)`/).map { String($0.1) })
+        #expect(keys.count == 12)
+        let pair = try await Pair()
+        try await pair.sip(90)
+        let config = pair.folder.url("waterh.toml")
+        let list = [("anna", pair.socket, pair.store, "WaterH-Boost-24oz"), ("ben", "unix:" + pair.folder.file("nobody.sock"), pair.folder.file("ben.sqlite"), "A4:C1:38:00:00:02")]
+        try Data(list.map { "[[person]]\nname = \"\($0.0)\"\nlink = \"\($0.1)\"\nstore = \"\($0.2)\"\nbottles = [\"\($0.3)\"]\n" }.joined().utf8).write(to: config)
+        let service = try Program("waterh-gateway").start(["run", "--config", config.path, "--listen", "off", "--log-format", "json"], environment: ["HOME": pair.folder.path])
+        func lines() -> [[String: String]] { service.error.split(separator: "\n").compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String] } }
+        #expect(await event(within: 40) { lines().contains { $0["received"] == "1" } && lines().contains { $0["code"] != nil } ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        _ = try await service.finish(limit: 20)
+        #expect(lines().reduce(into: Set<String>()) { $0.formUnion($1.keys) } == keys, "\(service.error)")
+        let brought = try #require(lines().first { $0["received"] == "1" })
+        #expect(brought["person"] == "anna" && brought["link"] == pair.socket && brought["level"] == "notice" && brought["poll"] == "1" && brought["bottle"] != nil)
+        let failed = try #require(lines().first { $0["code"] != nil })
+        #expect(failed["person"] == "ben" && failed["link"] == list[1].1 && failed["level"] == "error" && failed["poll"] == "1", "\(failed)")
     }
 
     @Test(arguments: ["link = ", "link = 3", "keep = \"yes\"", "dialect = \"lunar\"", "colour = \"blue\"", "[[[person]]", "[=]", " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]", "a" + String(repeating: ".a", count: 40_000) + " = 1", "[a" + String(repeating: ".a", count: 40_000) + "]"])
