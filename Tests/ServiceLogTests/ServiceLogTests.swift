@@ -108,7 +108,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func aReaderWhoStallsHoldsNobodyUp() throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
-        _ = fcntl(descriptor, Self.setPipeSize, 4096)
+        _ = fcntl(descriptor, Self.setPipeSize, 8192)
         let log = Self.logger(.text, descriptor)
         let long = String(repeating: "x", count: 3000)
         for number in 1...5 { log.notice("\(number) \(long)") }
@@ -125,10 +125,10 @@ import Testing
     @Test func aLineAfterOneThatWasCutBeginsANewOne() throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
-        let size = Int(fcntl(descriptor, Self.setPipeSize, 4096))
+        let size = Int(fcntl(descriptor, Self.setPipeSize, 8192))
         let output = LogOutput(descriptor: descriptor)
         output.line(String(repeating: "x", count: 3 * size)) { "\($0): \($1)" }
-        let first = pipe.fileHandleForReading.availableData
+        let first = try pipe.fileHandleForReading.read(upToCount: size) ?? Data()
         output.line("Next.") { "\($0): \($1)" }
         try pipe.fileHandleForWriting.close()
         let text = String(decoding: first + pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
