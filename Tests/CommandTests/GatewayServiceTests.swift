@@ -45,7 +45,7 @@ import Testing
         service.send(signal: SIGHUP)
         #expect(await event(within: 20) { service.error.contains("The configuration") ? true : nil } == true)
         #expect(service.error.contains("The configuration stays as it was: ") && service.error.contains(config.path), "\(service.error)")
-        #expect(!FileManager.default.fileExists(atPath: pair.folder.file("state/waterh")), "nobody else's day has begun")
+        #expect(!FileManager.default.fileExists(atPath: pair.folder.file("state/waterh/waterh.sqlite")), "nobody else's day has begun")
         try FileManager.default.moveItem(at: folder.appending(path: "waterh.toml.old"), to: config)
         try await pair.sip(130)
         service.send(signal: SIGHUP)
