@@ -14,6 +14,10 @@ struct AdvertisedProperties: Equatable {
     private static let room = 31
     private static let nameRoom = 29
 
+    /// Types that bluetoothd writes by itself, has another property for, or keeps to itself: one of them under `Data`, and it refuses the whole advertisement
+    /// (`bt_ad_add_data` in `src/shared/ad.c` of BlueZ, the same from 5.52 to 5.82). What it has a property for is taken before this is asked.
+    private static let refused: Set<UInt8> = Set(0x01...0x0A).union(0x0D...0x12).union(0x14...0x23).union(0x27...0x2B).union([0x3D, 0xFF])
+
     init(_ bytes: AdvertisingBytes) {
         var free = Self.room
         var (services, solicited): ([DBusValue], [DBusValue]) = ([], [])
@@ -25,7 +29,8 @@ struct AdvertisedProperties: Equatable {
         if isDiscoverable { free -= 3 }
         for (type, data) in structures where type != 0x01 {
             guard type != 0x08, type != 0x09 else {
-                var name = String(decoding: data, as: UTF8.self)
+                // Some gadgets fill the rest of its place with zeros; a bus has no such text.
+                var name = String(decoding: data.prefix { $0 != 0 }, as: UTF8.self)
                 while name.utf8.count > Self.nameRoom { name.removeLast() }
                 if !name.isEmpty, type == 0x09 || properties["LocalName"] == nil { properties["LocalName"] = .string(name) }
                 continue
@@ -43,7 +48,7 @@ struct AdvertisedProperties: Equatable {
             case 0x19 where data.count == 2: properties["Appearance"] = .uint16(UInt16(data[0]) | UInt16(data[1]) << 8)
             case 0xFF where data.count >= 2 && maker.isEmpty:
                 maker = [DBusValue.Entry(.uint16(UInt16(data[0]) | UInt16(data[1]) << 8), .variant(.bytes(Array(data.dropFirst(2)))))]
-            case 0x0A, 0x16, 0x19, 0x20, 0x21, 0xFF:
+            case _ where Self.refused.contains(type):
                 leftOut.append("\(Self.label(type)), \(data.count) bytes: bluetoothd cannot be told that")
                 continue
             default: other.append(DBusValue.Entry(.byte(type), .variant(.bytes(data))))

@@ -139,6 +139,19 @@ def test(capture, *options):
     return one
 
 
+async def no_advertising_data_keeps_a_gadget_from_starting():
+    """A bed and a lamp did not start: bluetoothd refuses an advertisement whole for one structure that it keeps to itself."""
+    path, document = clone(f"{ROOT}/captures/boost_two-days.btsnoop")
+    types = [*range(0x02, 0x40), 0xFF]
+    for begin in range(0, len(types), 7):
+        structures = [bytes([3, each, 0x41, 0x42]) for each in types[begin:begin + 7]]
+        document["advertisement"], document["scanResponse"] = (b"\x02\x01\x06" + b"".join(structures)).hex(), "050941000000"
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        with Emulator("--gadget", path):
+            pass
+
+
 def elsewhere():
     """The captures of others that are here, each as it was published."""
     if not ELSEWHERE:
@@ -161,4 +174,4 @@ if __name__ == "__main__":
     if REAL:
         captures += [test(f"{REAL}/{name}") for name in ("darkelf-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap")]
         captures += [test(f"{REAL}/pongbot-h4.btsnoop", "--device", number) for number in "123"]
-    run_tests(captures + [test(path) for path in elsewhere()])
+    run_tests([no_advertising_data_keeps_a_gadget_from_starting] + captures + [test(path) for path in elsewhere()])
