@@ -7,7 +7,7 @@ enum FleetPage {
     static func html(_ overview: FleetOverview) -> String {
         let people = overview.people.map { [$0.name, $0.day, "\($0.todayMl)", "\($0.drinks)", $0.lastDrinkSecondsAgo.map(ago) ?? "days ago, if ever", $0.doubts > 0 ? "\($0.doubts)" : ""] }
         return page("Fleet", """
-            \(overview.isBehind ? "<p>The database may only be read: what was told last is not in these figures yet.</p>" : "")
+            \(overview.isBehind ? behind : "")
             \(overview.isCut ? "<p>There are more than are shown here.</p>" : "")
             <h2>People, who drank least first</h2>
             \(table(["Person", "Day", "ml", "Drinks", "Last drink", "In doubt"], people, numbers: [2, 3, 5], linked: true))
@@ -22,6 +22,7 @@ enum FleetPage {
     static func html(_ person: FleetPerson) -> String {
         page(person.name, """
             <p><a href="/">All people</a></p>
+            \(person.isBehind ? behind : "")
             <h2>Days</h2>
             \(table(["Day", "ml", "Drinks"], person.days.map { ["\($0.day)", "\($0.ml)", "\($0.drinks)"] }, numbers: [1, 2]))
             <h2>Last drinks</h2>
@@ -30,6 +31,8 @@ enum FleetPage {
             \(table(["Bottle", "Its clock", "ml", "Why"], person.doubts.map { [$0.bottle, $0.wall ?? "no date", "\($0.ml)", $0.reason] }, numbers: [2]))
             """)
     }
+
+    private static let behind = "<p>What was told last is not in these figures yet: it is still being added up, or the database may only be read.</p>"
 
     private static func zone(_ id: String) -> Zone { (try? Zone(id)) ?? .utc }
 

@@ -8,12 +8,15 @@ struct FleetPerson: Sendable {
     var days: [(day: LocalDay, ml: Int, drinks: Int)]
     var drinks: [FleetStore.CountedDrink]
     var doubts: [FleetDoubt]
+    /// What was told last is not in the days yet.
+    var isBehind: Bool
 
     /// - Returns: `nil` where nobody goes by that name.
     init?(_ name: String, _ store: FleetStore) throws {
         guard let days = try store.days(of: name) else { return nil }
         self.name = name
         self.days = days.suffix(60).reversed()
+        isBehind = try store.isBehind(of: name)
         (drinks, doubts) = (try store.drinks(of: name, limit: 100), try store.doubts(of: name))
     }
 }

@@ -65,6 +65,8 @@ public struct FleetServer: Sendable {
     /// Adds up what was stored, soon; and once an hour lets go of what the audit need not hold any more.
     private func keep() async {
         var tidied = ContinuousClock.now
+        // What was left when the last server ended.
+        stored.continuation.yield()
         for await _ in stored.stream {
             try? await Task.sleep(for: .milliseconds(200))
             let isTime = tidied + .seconds(3600) < .now
@@ -85,30 +87,28 @@ public struct FleetServer: Sendable {
 
     private func addLooks(_ router: Router<BasicRequestContext>) {
         router.get("/v1/overview") { request, _ in
-            let now = now()
-            let overview = try await look(request) { try $0.overview(now: now, for: $1) }
+            let overview = try await overview(request)
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             return Self.answer("application/json", Array(try encoder.encode(overview)))
         }
         router.get("/") { request, _ in
-            let now = now()
-            return Self.answer("text/html; charset=utf-8", Array(FleetPage.html(try await look(request) { try $0.overview(now: now, for: $1) }).utf8))
+            Self.answer("text/html; charset=utf-8", Array(FleetPage.html(try await overview(request)).utf8))
         }
         router.get("/v1/overview.csv") { request, _ in
-            let now = now()
-            let lines = try await look(request) { store, visitor in
-                try store.overview(now: now, for: visitor).people.map { "\(SpreadsheetCell.row($0.name)),\($0.day),\($0.todayMl),\($0.drinks),\($0.lastDrinkSecondsAgo.map { "\($0)" } ?? ""),\($0.doubts)\n" }
-            }
-            return Self.answer("text/csv; charset=utf-8", Array(("person,day,ml,drinks,last_drink_seconds_ago,doubts\n" + lines.joined()).utf8))
+            let overview = try await overview(request)
+            let lines = overview.people.map { "\(SpreadsheetCell.row($0.name)),\($0.day),\($0.todayMl),\($0.drinks),\($0.lastDrinkSecondsAgo.map { "\($0)" } ?? ""),\($0.doubts)\n" }
+            return Self.table("person,day,ml,drinks,last_drink_seconds_ago,doubts\n" + lines.joined(), isBehind: overview.isBehind)
         }
         router.get("/people/:person") { request, context in
             let person = try await look(request, at: context) { try FleetPerson($1, $0) }
             return Self.answer("text/html; charset=utf-8", Array(FleetPage.html(person).utf8))
         }
         router.get("/v1/people/:person/days") { request, context in
-            let days = try await look(request, at: context) { try $0.days(of: $1)?.map { "\($0.day),\($0.ml),\($0.drinks)\n" } }
-            return Self.answer("text/csv; charset=utf-8", Array(("day,ml,drinks\n" + days.joined()).utf8))
+            let (days, isBehind) = try await look(request, at: context) { store, name in
+                try store.days(of: name).map { ($0.map { "\($0.day),\($0.ml),\($0.drinks)\n" }, try store.isBehind(of: name)) }
+            }
+            return Self.table("day,ml,drinks\n" + days.joined(), isBehind: isBehind)
         }
         router.get("/v1/people/:person/drinks") { request, context in
             let drinks = try await look(request, at: context) { store, name in
@@ -116,13 +116,21 @@ public struct FleetServer: Sendable {
                     try store.drinks(of: name, limit: Self.drinkLimit).map { "\($0.at.milliseconds),\($0.zone),\($0.day),\($0.ml),\(SpreadsheetCell.row($0.bottle ?? ""))\n" }
                 }
             }
-            return Self.answer("text/csv; charset=utf-8", Array(("at_ms,zone,day,ml,bottle\n" + drinks.joined()).utf8))
+            return Self.table("at_ms,zone,day,ml,bottle\n" + drinks.joined(), isBehind: false)
         }
         router.get("/metrics") { request, _ in
             let figures = try await look(request, carersToo: false) { store, _ in try store.figures() }
             return Self.answer("text/plain; version=0.0.4", Array((counts.text + FleetCounts.text(figures)).utf8))
         }
         router.get("/v1/events") { request, _ in try await events(request) }
+    }
+
+    /// Where there was too much to wait for, it is added up now.
+    private func overview(_ request: Request) async throws -> FleetOverview {
+        let now = now()
+        let overview = try await look(request) { try $0.overview(now: now, for: $1) }
+        if overview.isBehind { stored.continuation.yield() }
+        return overview
     }
 
     /// So many of a person's newest drinks are told at once.
@@ -293,11 +301,23 @@ public struct FleetServer: Sendable {
             guard let body = try await group.next() ?? nil else { throw FleetProblem(.requestTimeout, "slowBody", "The batch did not arrive within \(arrivalLimit.components.seconds) s. Send less at once.") }
             return body
         }
-        return packing == "gzip" ? try Gzip.unpack(bytes, limit: FleetLines.byteLimit) : bytes
+        let plain = packing == "gzip" ? try Gzip.unpack(bytes, limit: FleetLines.byteLimit) : bytes
+        // RFC 1952, 2.3.1. Read as lines it would be set aside, and the gateway would forget what is in it.
+        guard !plain.starts(with: [0x1F, 0x8B]) else {
+            throw FleetProblem(.unsupportedMediaType, "packed", "The batch is a gzip, and Content-Encoding does not say so. Nothing of it was stored.", headers: [.acceptEncoding: "gzip, identity"])
+        }
+        return plain
     }
 
     private static func answer(_ type: String, _ bytes: [UInt8]) -> Response {
         Response(status: .ok, headers: [.contentType: type, .cacheControl: "no-store"], body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    /// CSV, which has no room for words.
+    private static func table(_ text: String, isBehind: Bool) -> Response {
+        var response = answer("text/csv; charset=utf-8", Array(text.utf8))
+        if isBehind { response.headers[.waterhBehind] = "1" }
+        return response
     }
 
     /// What every request passes: errors become words.
@@ -322,6 +342,8 @@ public struct FleetServer: Sendable {
 }
 
 extension HTTPField.Name {
+    /// Not all that was told is in the figures yet.
+    fileprivate static let waterhBehind = Self("Waterh-Behind")!
     /// How far a store believes that it is known.
     fileprivate static let waterhTold = Self(FleetStanding.field)!
 }

@@ -164,7 +164,7 @@ extension FleetStore {
         do { return try storePart(all, visitor) } catch let failure as FleetFailure where failure.kind == .badData {
             try connection.script("ROLLBACK TO part; RELEASE part")
             guard all.count > 1 else {
-                poison.append(FleetLines.Poison(line: String(decoding: (try? FleetLines.bytes([first.entry])) ?? [], as: UTF8.self), reason: failure.sentence))
+                poison.append(FleetLines.Poison(line: String(decoding: (try? FleetLines.bytes([first.entry]).dropLast()) ?? [], as: UTF8.self), reason: failure.sentence))
                 return 0
             }
             let middle = all.startIndex + all.count / 2

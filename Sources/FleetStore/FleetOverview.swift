@@ -10,7 +10,7 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
     public var gateways: [Gateway] = []
     /// There are more than are shown.
     public var isCut = false
-    /// The database may only be read, and what was told last is not added up yet.
+    /// What was told last is not added up yet: there is too much of it to wait for, somebody is at it, or the database may only be read.
     public var isBehind = false
 
     /// So many of each are shown.
@@ -67,10 +67,12 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
 
 extension FleetStore {
     /// People by what they drank today, the least first.
-    /// - Parameter visitor: who looks; a carer sees whom it cares for, and of gateways none. `nil`: everything.
-    public func overview(now: Instant, for visitor: FleetVisitor? = nil) throws -> FleetOverview {
+    /// - Parameters:
+    ///   - visitor: who looks; a carer sees whom it cares for, and of gateways none. `nil`: everything.
+    ///   - limit: so long it waits at most for what is still to be added up, and some of that again for the database to let go of it.
+    public func overview(now: Instant, for visitor: FleetVisitor? = nil, within limit: Duration = lookLimit) throws -> FleetOverview {
         var overview = FleetOverview()
-        overview.isBehind = try !refreshUnlessReadOnly()
+        overview.isBehind = try !refreshUnlessReadOnly(within: limit)
         let utc = LocalDay(daysSince1970: Int(now.milliseconds / 86_400_000))
         // Somewhere it is tomorrow already, and somewhere still yesterday.
         let around = [utc.adding(days: -1).description, utc.adding(days: 1).description]
@@ -97,7 +99,7 @@ extension FleetStore {
             guard let name = row[0], let person = row[1], let gateway = row[2] else { return nil }
             return .init(name: name, person: person, gateway: gateway, toldSecondsAgo: row[3].flatMap(Int64.init) ?? 0)
         }
-        let gateways = mine != nil ? [] : try connection.run("""
+        let gateways = visitor?.role == .carer ? [] : try connection.run("""
             SELECT name, revoked IS NOT NULL, CASE WHEN last_seen IS NOT NULL THEN greatest(0, extract(epoch FROM now() - last_seen))::bigint END, last_entry, entries, poisoned, wants
             FROM gateway WHERE role = 'gateway' ORDER BY last_seen NULLS FIRST, name LIMIT \(FleetOverview.limit + 1)
             """)
@@ -134,18 +136,15 @@ extension FleetStore {
         ORDER BY ml, dated.name LIMIT \(FleetOverview.limit + 1)
         """
 
-    /// - Returns: `false` where the database may only be read: then what is there is shown as it was added up last.
-    func refreshUnlessReadOnly() throws -> Bool {
-        do {
-            try refresh()
-            return true
-        } catch let failure as FleetFailure where failure.kind == .readOnly { return false }
+    /// - Returns: `false` where not all of it is added up, also where the database may only be read: then what is there is shown as it was added up last.
+    private func refreshUnlessReadOnly(within limit: Duration, of person: String? = nil) throws -> Bool {
+        do { return try refresh(within: limit, of: person).isAll } catch let failure as FleetFailure where failure.kind == .readOnly { return false }
     }
 
-    /// A person's days with drinks, oldest first; `nil` where nobody goes by that name.
+    /// A person's days with drinks, oldest first; `nil` where nobody goes by that name. Where something is in the way of adding them up they are those of before (`isBehind`).
     public func days(of person: String) throws -> [(day: LocalDay, ml: Int, drinks: Int)]? {
         guard try !connection.run("SELECT 1 FROM person WHERE name = $1", [person]).isEmpty else { return nil }
-        _ = try refreshUnlessReadOnly()
+        _ = try refreshUnlessReadOnly(within: Self.lookLimit, of: person)
         return try connection.run("SELECT day, ml, drinks FROM day_roll WHERE person = $1 ORDER BY day", [person]).compactMap { row in
             row[0].flatMap(LocalDay.init).map { ($0, Int(row[1] ?? "") ?? 0, Int(row[2] ?? "") ?? 0) }
         }

@@ -3,7 +3,7 @@ enum FleetSchema {
     /// Tells this program's lock from others'.
     static let lock = 0x7761_7465
 
-    static let steps = [first, second, third, fourth]
+    static let steps = [first, second, third, fourth, fifth]
 
     /// What is told lies in `entry`: of each drink one row for each store that told of it, so that two gateways that carry the same bottle never write over
     /// each other. `drink` is the fold of them: who took a drink out anywhere took it out; of what is left the newest counts. `day_total` is the fold of that.
@@ -141,5 +141,10 @@ enum FleetSchema {
     /// From which hour on it is somebody's next day.
     private static let fourth = """
         ALTER TABLE person ADD COLUMN boundary smallint CHECK (boundary BETWEEN 0 AND 6); -- NULL: nobody told; it is 4
+        """
+
+    /// Marks in their order: who makes days anew took all of them in hand for each thousand days, and after a long outage nobody was answered any more.
+    private static let fifth = """
+        CREATE INDEX stale_by_day ON stale (person, day);
         """
 }

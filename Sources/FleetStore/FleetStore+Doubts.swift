@@ -9,8 +9,10 @@ extension FleetStore {
         let person = person ?? visitor.name
         try connection.transaction {
             let isForgotten = try letIn(visitor, [person], latest: nil).forgotten.contains(ExactText(person))
-            try connection.run("DELETE FROM doubt WHERE person = $1 AND gateway = $2 AND store = $3", [person, visitor.id, store])
-            guard !isForgotten else { return }
+            let settled = try connection.run("DELETE FROM doubt WHERE person = $1 AND gateway = $2 AND store = $3 RETURNING 1", [person, visitor.id, store])
+            // What changed nothing is not noted: who is forgotten, or not known, is not named.
+            guard !isForgotten, !settled.isEmpty || !doubts.isEmpty || boundary != nil else { return }
+            try note("told \(doubts.count) doubts of \(person)", kind: .batch, by: visitor.name)
             if let boundary {
                 try connection.run("INSERT INTO person (name, boundary) VALUES ($1, $2::smallint) ON CONFLICT (name) DO UPDATE SET boundary = excluded.boundary", [person, "\(boundary)"])
             }

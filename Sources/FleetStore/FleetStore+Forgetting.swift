@@ -21,7 +21,7 @@ extension FleetStore {
             try connection.run("DELETE FROM parked WHERE line ~ $1 OR reason ~ $1", ["(^|[^[:alnum:]])\(pattern)($|[^[:alnum:]])"])
             // Of the audit the name goes where a list of people names it, and nothing else: who did what, and to whom else, stays.
             try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)') WHERE kind <> 'change' AND what ~ $1"#, [
-                "((?:^looked at |^told [0-9]+ of |, ))\(pattern)(?=$|, | and [0-9]+ more$)"
+                "((?:^looked at |^told [0-9]+ (?:doubts )?of |, ))\(pattern)(?=$|, | and [0-9]+ more$)"
             ])
             try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)') WHERE what ~ $1 AND NOT EXISTS (SELECT 1 FROM gateway WHERE name = $2)"#, [
                 "((?: of | for |, ))\(pattern)(?=$|, )", person,

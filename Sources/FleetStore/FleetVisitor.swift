@@ -59,16 +59,19 @@ extension FleetStore {
     /// - Parameter people: `nil`: of anybody.
     /// - Returns: `false` where no gateway goes by that name.
     public func allow(_ name: String, people: [String]?) throws -> Bool {
-        let role = try connection.run("SELECT role FROM gateway WHERE name = $1", [name]).first?.first ?? nil
-        let words = role == "carer" ? "\(name) cares for \(people.map { $0.sorted().joined(separator: ", ") } ?? "anybody")" : "\(name) may tell of \(Self.words(people))"
+        let role = try role(of: name)
+        let words = role == .carer ? "\(name) cares for \(people.map { $0.sorted().joined(separator: ", ") } ?? "anybody")" : "\(name) may tell of \(Self.words(people))"
         return try noting(words) {
             let found = try connection.run("UPDATE gateway SET people = $2::text[], wants = NULL WHERE name = $1 AND role IN ('gateway', 'carer') RETURNING 1", [name, people.map(Self.array)])
-            if !found.isEmpty, let people, role == "gateway" {
+            if !found.isEmpty, let people, role == .gateway {
                 try connection.run("DELETE FROM forgotten WHERE digest IN (SELECT \(Self.digest("name")) FROM unnest($1::text[]) AS back (name))", [Self.array(people)])
             }
             return found
         }
     }
+
+    /// As what somebody was enrolled; `nil` where nobody goes by that name.
+    public func role(of name: String) throws -> FleetVisitor.Role? { (try connection.run("SELECT role FROM gateway WHERE name = $1", [name]).first?.first ?? nil).flatMap(FleetVisitor.Role.init) }
 
     /// Takes a credential back. A batch that is under way is stored before, or not at all.
     /// - Returns: `false` where nobody goes by that name.

@@ -145,6 +145,8 @@ extension FleetEntry: Codable {
             let zone = try Self.text(fields, .zone, 64)
             guard Zone.isKnown(zone) else { throw Malformed(description: "there is no time zone \"\(zone)\"") }
             guard let day = LocalDay(try fields.decode(String.self, forKey: .day)) else { throw Malformed(description: "day is no date") }
+            // A database has no year 0, and writes those before it and those of five digits otherwise than a date here.
+            guard Self.years.contains(day.year) else { throw Malformed(description: "the day \(day) is outside of the years that can be stored, \(Self.years.lowerBound) to \(Self.years.upperBound)") }
             let at = try Self.instant(fields, .at)
             // A day that lies elsewhere than its moment would stand in a total that nobody drank.
             let days = LocalDay(daysSince1970: Int((at.milliseconds / 86_400_000))).daysSince1970
@@ -170,6 +172,9 @@ extension FleetEntry: Codable {
 
     /// How often a store may begin to count again.
     public static let generations = 0...1_000_000
+
+    /// In which a drink's day may lie.
+    static let years = 1...9999
 
     /// What a drink may hold, as a store keeps it.
     public static let ml = 0...100_000

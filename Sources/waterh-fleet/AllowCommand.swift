@@ -28,9 +28,11 @@ struct AllowCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard try database.use({ try $0.allow(name, people: anybody ? nil : people) }) else {
+        let (isKnown, role) = try database.use { (try $0.allow(name, people: anybody ? nil : people), try $0.role(of: name)) }
+        guard isKnown else {
             throw CommandFailure(.refused, "No gateway was enrolled as \(name).", advice: "waterh-fleet report shows which were.")
         }
+        guard role != .carer else { return TextOutput.standard.line("\(name) cares for \(anybody ? "anybody" : people.isEmpty ? "nobody" : people.joined(separator: ", ")).") }
         TextOutput.standard.line(anybody ? "\(name) may tell of anybody." : "\(name) may tell of: \(([name] + people).joined(separator: ", ")).")
     }
 }

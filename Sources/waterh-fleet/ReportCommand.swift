@@ -12,7 +12,7 @@ struct ReportCommand: ParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     func run() throws {
-        let overview = try database.use { try $0.overview(now: Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))) }
+        let overview = try database.use { try $0.overview(now: Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), within: .seconds(10)) }
         let output = TextOutput.standard
         guard !json else {
             let encoder = JSONEncoder()
@@ -20,6 +20,7 @@ struct ReportCommand: ParsableCommand {
             output.line(String(decoding: try encoder.encode(overview), as: UTF8.self))
             return
         }
+        if overview.isBehind { output.line("What was told last is not in these figures yet: it is still being added up, or the database may only be read.") }
         for person in overview.people { output.line("\(person.name): \(person.todayMl) ml in \(person.drinks) drinks on \(person.day)\(person.lastDrinkSecondsAgo.map { ", the last \($0) s ago" } ?? "")") }
         for gateway in overview.gateways {
             let seen = gateway.seenSecondsAgo.map { "seen \($0) s ago" } ?? "never seen"

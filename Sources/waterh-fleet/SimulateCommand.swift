@@ -110,7 +110,10 @@ struct SimulateCommand: AsyncParsableCommand {
         let refused = tally.refused.sorted { $0.key < $1.key }.map { ", \($0.value) times status \($0.key)" }.joined()
         TextOutput.standard.line("On the way: \(tally.lost) answers lost, \(tally.replayed) batches with what was told before, \(tally.unanswered) without an answer\(refused).")
         guard waiting == 0 else { throw CommandFailure(.failed, "\(waiting) changes were not told within \(limit) s.", advice: "See whether the servers take batches, or allow more with --limit.") }
-        let differences = try database.use { store in try world.differences { try store.days(of: $0) } }
+        let differences = try database.use { store in
+            try store.refresh()
+            return try world.differences { try store.days(of: $0) }
+        }
         guard differences.isEmpty else {
             for difference in differences.prefix(10) { TextOutput.standard.line(difference) }
             throw CommandFailure(.failed, "\(differences.count) days are not those of the gateways' own stores (seed \(seed)).")

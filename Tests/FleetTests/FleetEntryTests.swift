@@ -35,6 +35,18 @@ struct FleetEntryTests {
         #expect(try FleetLines(Array(older.utf8)).entries == [Self.entry(key: "087e")])
     }
 
+    /// In the year before the first a drink was stored as of "1 BC", and stood on no day.
+    @Test func aDayOfAYearThatNoDatabaseHasIsToldInWords() throws {
+        for (day, at) in [("0000-12-31", Instant.storable.lowerBound), ("0000-01-01", Instant.storable.lowerBound), ("10000-01-01", Instant.storable.upperBound)] {
+            let text = String(decoding: try FleetLines.bytes([Self.entry()]), as: UTF8.self).replacing(/"at":[0-9]+/, with: "\"at\":\(at.milliseconds)").replacing("\"2026-02-02\"", with: "\"\(day)\"")
+            let lines = try FleetLines(Array(text.utf8))
+            #expect(lines.entries.isEmpty && lines.poison.count == 1 && lines.poison[0].reason.contains("day"), "\(day): \(lines)")
+            if day.hasPrefix("0000") { #expect(lines.poison.first?.reason == "the day \(day) is outside of the years that can be stored, 1 to 9999") }
+        }
+        let first = String(decoding: try FleetLines.bytes([Self.entry()]), as: UTF8.self).replacing(/"at":[0-9]+/, with: "\"at\":\(Instant.storable.lowerBound.milliseconds)").replacing("\"2026-02-02\"", with: "\"0001-01-01\"")
+        #expect(try FleetLines(Array(first.utf8)).entries.count == 1)
+    }
+
     @Test func aLineThatIsCutIsPoisonAndNothingElse() throws {
         let whole = try FleetLines.bytes([Self.entry()])
         for end in 1..<(whole.count - 1) {

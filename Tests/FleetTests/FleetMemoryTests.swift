@@ -131,6 +131,53 @@ struct FleetMemoryTests {
         #expect(try store.audit(limit: 9, all: true).count == 3)
     }
 
+    /// Who cared for anybody saw gateways, which are no carer's business, and who told doubts was noted nowhere.
+    @Test func aCarerOfAnybodySeesNoGatewaysAndDoubtsAreNoted() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        _ = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1)]), from: gateway)
+        #expect(try store.enrol("nurse", as: .carer, id: "n", token: "hash-nurse"))
+        let nurse = try #require(try store.visitor("hash-nurse"))
+        let seen = try store.overview(now: Instant(milliseconds: 0), for: nurse)
+        #expect(seen.people.map(\.name) == ["anna"] && seen.bottles.count == 1 && seen.gateways.isEmpty)
+        let doubt = FleetDoubt(bottle: "b", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 1))
+        try store.take([doubt], of: "anna", in: "s1", from: gateway)
+        // Nothing changed, and somebody who is not known is not named.
+        try store.take([], of: "nobody", in: "s1", from: gateway)
+        for doubts in [[doubt], []] { try store.take(doubts, of: "to", in: "s1", from: gateway) }
+        #expect(try store.audit(limit: 9, all: true).suffix(3).map { "\($0.who): \($0.what)" }.sorted() == ["one: told 0 doubts of to", "one: told 1 doubts of anna", "one: told 1 doubts of to"])
+        #expect(try store.forget("to") && store.forget("anna"))
+        let known = try store.audit(limit: 9, all: true).map(\.what)
+        #expect(known.contains("told 1 doubts of (a person was forgotten)") && !known.contains { $0.contains("anna") }, "\(known)")
+        try store.take([doubt], of: "anna", in: "s1", from: gateway)
+        #expect(try !store.audit(limit: 9, all: true).contains { $0.what.contains("anna") })
+    }
+
+    /// What a newer program understands was set aside for good.
+    @Test func whatWasSetAsideIsShownAndTakenAgain() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one"), other = try FleetStoreTests.gateway(store, "two")
+        var refused = FleetEntryTests.entry(3, key: "c")
+        refused.drink?.ml = -5
+        func line(_ entry: FleetEntry) throws -> String { String(decoding: try FleetLines.bytes([entry]).dropLast(), as: UTF8.self) }
+        // As an older program kept it, with the end of the line.
+        let poison = [
+            FleetLines.Poison(line: try line(FleetEntryTests.entry(1, ml: 40)) + "\n", reason: "it is no JSON"), .init(line: try line(FleetEntryTests.entry(2, person: "bob", key: "b", ml: 50)), reason: "of another type"),
+            .init(line: "{", reason: "it is no JSON"),
+        ]
+        _ = try store.take(FleetStoreTests.lines([refused], poison: poison), from: gateway)
+        _ = try store.take(FleetStoreTests.lines([], poison: [.init(line: try line(FleetEntryTests.entry(7, key: "z", ml: 1)), reason: "x")]), from: other)
+        #expect(try store.allow("one", people: ["anna"]) && store.revoke("two"))
+        let lines = try store.parkedLines(limit: 10)
+        #expect(lines.count == 5 && lines.filter { $0.gateway == "two" }.map(\.reason) == ["x"])
+        #expect(try store.parkedLines(of: "one", limit: 10).count == 4 && store.parkedLines(limit: 2).count == 2)
+        let again = try store.takeParkedAgain()
+        #expect(again.taken == 1 && again.known == 0 && again.left == 4 && again.refused.count == 2, "\(again)")
+        #expect(try ml() == 40 && ml("bob") == 0 && store.parkedLines(limit: 10).count == 4)
+        #expect(try store.allow("one", people: ["anna", "bob"]))
+        #expect(try store.takeParkedAgain(of: "one").taken == 1 && ml("bob") == 50)
+        let left = try store.parkedLines(of: "one", limit: 10).map(\.line)
+        #expect(left.count == 2 && left.contains("{") && left.contains { $0.hasSuffix("}") && $0.contains(#""ml":-5"#) }, "\(left)")
+    }
+
     /// A server of before the days were added up knows nothing of them, and stores side by side with newer ones.
     @Test func whatAnOlderServerStoresIsAddedUpToo() throws {
         let gateway = try FleetStoreTests.gateway(store, "one")

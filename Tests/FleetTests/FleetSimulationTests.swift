@@ -45,6 +45,7 @@ struct FleetSimulationTests {
         try connection.script("DELETE FROM entry WHERE (person, key) IN (SELECT person, key FROM drink WHERE NOT deleted LIMIT 1)")
         var same = FleetChance(seed: seed)
         let world = FleetWorld(gateways: gateways, bottles: bottles, days: days, using: &same)
+        try FleetStore(connection).refresh()
         let differences = try world.differences { try FleetStore(connection).days(of: $0) }
         #expect(differences.count == 1, "\(differences)")
         for server in servers { server.program.send(signal: SIGTERM) }
