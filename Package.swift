@@ -125,6 +125,8 @@ let package = Package(
         target("FleetSurface", ["FleetWire", "Outgoing", "Packing", "Pauses", "Store", "TrackerCore", "TrackerDesk"]),
         target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
         target("FleetServer", ["FleetStore", "FleetWire", "Packing", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, crypto, logging]),
+        // A fleet as one file, each person's rows sealed with a key of their own.
+        target("FleetBackup", ["FleetStore", "Packing", crypto]),
         // Many gateways that do not exist, against servers that do.
         target("FleetSimulation", ["FleetWire", "Outgoing", "TrackerCore"]),
 
@@ -151,7 +153,7 @@ let package = Package(
                 "BenchDay", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
                 "CommandStore", "CTimex", "CQREncode", "Desktop", "FleetSurface", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
             ]),
-        command("waterh-fleet", ["FleetServer", "FleetSimulation", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
+        command("waterh-fleet", ["FleetBackup", "FleetServer", "FleetSimulation", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
         command("waterh-replay", ["Archives", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),

@@ -193,6 +193,44 @@ public final class FleetConnection {
         return Int(try finish(1).command.split(separator: " ").last ?? "") ?? 0
     }
 
+    /// Rows of a COPY TO, as text, each where it lies, with the end of its line. Whoever does not want the rest throws, and the connection is of no more use.
+    func copyOut(_ sql: String, _ take: (UnsafeRawBufferPointer) throws -> Void) throws {
+        try begin(copy: sql, as: PGRES_COPY_OUT)
+        while true {
+            var row: UnsafeMutablePointer<CChar>?
+            let count = PQgetCopyData(handle, &row, 1)
+            defer { PQfreemem(row) }
+            switch count {
+            case 1...:
+                do { try take(UnsafeRawBufferPointer(start: row, count: Int(count))) } catch {
+                    isBroken = true
+                    giveUp()
+                    throw error
+                }
+            case 0:
+                guard Self.wait(PQsocket(handle), POLLIN, .now + statementLimit + .seconds(2)) else { throw silent() }
+                guard PQconsumeInput(handle) == 1 else { throw lost() }
+            case -1:
+                _ = try finish(1)
+                return
+            default: throw lost()
+            }
+        }
+    }
+
+    /// What programs beside this one are to find in their environment, so that they come to the same database: `PGHOST` and so on.
+    public static func environment(_ database: String) throws(FleetFailure) -> [String: String] {
+        let connection = try FleetConnection(database)
+        guard let options = PQconninfo(connection.handle) else { throw connection.lost() }
+        defer { PQconninfoFree(options) }
+        var environment: [String: String] = [:], option = options
+        while option.pointee.keyword != nil {
+            if let variable = option.pointee.envvar, let value = option.pointee.val, value.pointee != 0 { environment[String(cString: variable)] = String(cString: value) }
+            option += 1
+        }
+        return environment
+    }
+
     private func begin(copy sql: String, as state: ExecStatusType) throws {
         guard PQsendQuery(handle, sql) == 1 else { throw lost() }
         let deadline = ContinuousClock.now + statementLimit + .seconds(2)

@@ -3,7 +3,7 @@ enum FleetSchema {
     /// Tells this program's lock from others'.
     static let lock = 0x7761_7465
 
-    static let steps = [first, second, third, fourth, fifth]
+    static let steps = [first, second, third, fourth, fifth, sixth]
 
     /// What is told lies in `entry`: of each drink one row for each store that told of it, so that two gateways that carry the same bottle never write over
     /// each other. `drink` is the fold of them: who took a drink out anywhere took it out; of what is left the newest counts. `day_total` is the fold of that.
@@ -146,5 +146,20 @@ enum FleetSchema {
     /// Marks in their order: who makes days anew took all of them in hand for each thousand days, and after a long outage nobody was answered any more.
     private static let fifth = """
         CREATE INDEX stale_by_day ON stale (person, day);
+        """
+
+    /// Keys of backups, each person's their own. Whoever forgets somebody, be it a program of before this step, throws theirs away in the same transaction, and the one over all
+    /// that may name anybody.
+    private static let sixth = """
+        CREATE TABLE seal (
+            owner text COLLATE "C" PRIMARY KEY,          -- SHA-256 of a name; fleet; memory
+            id text COLLATE "C" NOT NULL UNIQUE,         -- random: what a backup calls the key
+            key text COLLATE "C" NOT NULL                -- 32 bytes, hexadecimal
+        );
+        CREATE FUNCTION fleet_break_seal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            DELETE FROM seal WHERE owner IN (NEW.digest, 'memory');
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER fleet_forgotten BEFORE INSERT ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_break_seal();
         """
 }

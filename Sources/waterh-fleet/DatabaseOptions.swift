@@ -21,6 +21,11 @@ struct DatabaseOptions: ParsableArguments {
         }
     }
 
+    /// What programs beside this one are to find in their environment, so that they come to the same database.
+    func environment() throws -> [String: String] {
+        do { return try FleetConnection.environment(words) } catch { throw Self.failure(error) }
+    }
+
     static func failure(_ failure: FleetFailure) -> CommandFailure {
         let advice: String? = failure.kind == .schema ? "Run waterh-fleet migrate of the newest program first." : nil
         return CommandFailure(failure.exitReason.status, failure.sentence, advice: advice, code: failure.kind.rawValue)

@@ -13,7 +13,7 @@ struct WaterhFleet: AsyncParsableCommand {
             \(ExitStatus.help)
             """,
         version: ProgramVersion.text,
-        subcommands: [MigrateCommand.self, EnrolCommand.self, AllowCommand.self, ServeCommand.self, ReportCommand.self, ParkedCommand.self, AuditCommand.self, ForgetCommand.self, RebuildCommand.self, SimulateCommand.self])
+        subcommands: [MigrateCommand.self, EnrolCommand.self, AllowCommand.self, ServeCommand.self, ReportCommand.self, ParkedCommand.self, AuditCommand.self, ForgetCommand.self, BackupCommand.self, RestoreCommand.self, RehearseRestoreCommand.self, RebuildCommand.self, SimulateCommand.self])
 
     static func main() async {
         await CommandRunner.main(WaterhFleet.self)

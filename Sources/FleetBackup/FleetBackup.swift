@@ -1,0 +1,177 @@
+import FleetStore
+import Foundation
+import Packing
+
+/// A fleet as one file, in which each person's rows are sealed with a key of their own: once that is thrown away, nobody reads them in any backup any more. What is nobody's own
+/// is sealed with the fleet's key, and the audit and what was set aside, which may name anybody, with one that goes with every person's.
+///
+/// The file: `mark`, 16 random bytes, and pieces: its length (4 bytes, the greatest first), 16 bytes that name a key, and what AES-GCM made of a packed piece (nonce, bytes, tag); bound to
+/// the random bytes and the piece's number. The first piece names the parts, the last says how many rows there are.
+public enum FleetBackup {
+    static let mark = Array("Waterh fleet backup 1\n".utf8)
+    /// A piece is cut where it has so many bytes of rows.
+    static let pieceLimit = 1 << 20
+    /// No sealed piece is longer: a row has 4 KiB at most.
+    static let sealedLimit = 4 << 20
+
+    /// What the first piece says.
+    struct Contents: Codable {
+        var schema: Int
+        var parts: [Columns]
+
+        struct Columns: Codable {
+            var name: String
+            var columns: String
+        }
+    }
+
+    /// How many rows of each part there are.
+    public struct Tally: Hashable, Sendable, Codable {
+        /// By the part's name.
+        public var rows: [String: Int] = [:]
+        /// Rows of people who were forgotten meanwhile.
+        public var passedOver = 0
+    }
+
+    // MARK: - Writing
+
+    /// Writes everything as it is at one moment.
+    /// - Parameters:
+    ///   - store: reads; its statements may take hours.
+    ///   - keeper: over another connection; makes keys.
+    ///   - random: 16 bytes that no other backup has.
+    ///   - snapshot: the moment that another transaction exported; `nil`: now.
+    ///   - write: takes the next bytes of the file.
+    /// - Throws: `FleetFailure`, `BackupTrouble`, and what `write` throws.
+    public static func write(_ store: FleetStore, keeper: FleetStore, random: [UInt8], snapshot: String? = nil, _ write: ([UInt8]) throws -> Void) throws -> Tally {
+        try keeper.makeSeals()
+        var seals = Dictionary(uniqueKeysWithValues: try keeper.seals().map { ($0.owner, BackupSeal($0)) })
+        guard let fleet = seals[FleetStore.fleetOwner] ?? nil else { throw BackupTrouble("There is no key of the fleet's own.") }
+        var tally = Tally(), place = Place(random)
+        func put(_ plain: [UInt8], _ seal: BackupSeal) throws {
+            let sealed = seal.id + (try seal.seal(Gzip.pack(plain), at: place.next()))
+            try write(withUnsafeBytes(of: UInt32(sealed.count).bigEndian, Array.init) + sealed)
+        }
+        try write(mark + random)
+        let parts = FleetStore.parts
+        try put(Array(JSONEncoder().encode(Contents(schema: FleetStore.version, parts: parts.map { .init(name: $0.name, columns: $0.columns) }))), fleet)
+        var piece: [UInt8] = [], now: (part: FleetStore.Part, owner: String)?, rows = 0
+        func finish() throws {
+            guard let (part, owner) = now, !piece.isEmpty else { return }
+            if seals[owner] == nil {
+                // Somebody of whom the first drink came since; or who is forgotten since, and keeps no key.
+                try keeper.makeSeals(for: owner)
+                seals.updateValue(try keeper.seals(of: owner).first.flatMap { BackupSeal($0) }, forKey: owner)
+            }
+            if let seal = seals[owner] ?? nil {
+                try put([UInt8(parts.firstIndex(of: part) ?? 0)] + piece, seal)
+                tally.rows[part.name, default: 0] += rows
+            } else {
+                tally.passedOver += rows
+            }
+            (piece, rows) = ([], 0)
+        }
+        try store.copyOut(snapshot: snapshot) { part, owner, line in
+            if now?.part != part || now?.owner != owner || piece.count > pieceLimit { try finish() }
+            now = (part, owner)
+            piece.append(contentsOf: line)
+            rows += 1
+        }
+        try finish()
+        try put([UInt8(parts.count)] + Array(JSONEncoder().encode(tally)), fleet)
+        return tally
+    }
+
+    /// Which piece of which backup.
+    private struct Place {
+        private let random: [UInt8]
+        private var number: UInt64 = 0
+
+        init(_ random: [UInt8]) { self.random = random }
+
+        mutating func next() -> [UInt8] {
+            defer { number += 1 }
+            return mark + random + withUnsafeBytes(of: number.bigEndian, Array.init)
+        }
+    }
+
+    // MARK: - Reading
+
+    /// What came back.
+    public struct Restored: Hashable, Sendable {
+        /// How many rows of each part went in.
+        public var rows: [String: Int]
+        /// How many the backup holds.
+        public var held: [String: Int]
+
+        /// Rows that nobody reads any more, because their key was thrown away.
+        public var unreadable: Int { held.reduce(0) { $0 + $1.value - (rows[$1.key] ?? 0) } }
+    }
+
+    /// Takes a backup into a database of which nobody made use yet: all of it, or nothing. What was sealed with keys that are not there any more is passed over.
+    /// - Parameter read: the next bytes of the file, so many at most; none at its end.
+    /// - Throws: `FleetFailure`, `BackupTrouble`, and what `read` throws.
+    public static func restore(into store: FleetStore, keys: BackupKeys, _ read: @escaping (Int) throws -> [UInt8]) throws -> Restored {
+        guard try store.isUnused() else { throw BackupTrouble("This database is in use: there are gateways or people in it. A backup goes into a new one.") }
+        var reader = try Reader(keys, read)
+        let rows = try store.copyIn(seals: keys.seals, forgotten: keys.forgotten) { try reader.next() }
+        guard let tally = reader.tally else { throw BackupTrouble("The backup is cut.") }
+        return Restored(rows: rows, held: tally.rows)
+    }
+
+    private struct Reader {
+        private let seals: [[UInt8]: BackupSeal]
+        private let read: (Int) throws -> [UInt8]
+        private var place: Place
+        private var contents = Contents(schema: 0, parts: [])
+        private(set) var tally: Tally?
+
+        init(_ keys: BackupKeys, _ read: @escaping (Int) throws -> [UInt8]) throws {
+            seals = Dictionary(keys.seals.compactMap { BackupSeal($0).map { ($0.id, $0) } }) { $1 }
+            self.read = read
+            place = Place([])
+            let head = try Self.bytes(mark.count + 16, read)
+            guard head.starts(with: mark) else { throw BackupTrouble("This is no backup of a fleet.") }
+            place = Place(Array(head.dropFirst(mark.count)))
+            guard let first = try piece() else { throw BackupTrouble("The key of the fleet's own is not among these: they are of another fleet, or older than the backup.") }
+            guard let read = try? JSONDecoder().decode(Contents.self, from: Data(first)) else { throw BackupTrouble("This is no backup that this program knows.") }
+            guard read.schema <= FleetStore.version else { throw BackupTrouble("The backup is of tables of version \(read.schema), and this program knows up to \(FleetStore.version). Use a newer program.") }
+            let known = Set(FleetStore.parts.map(\.name))
+            guard read.parts.allSatisfy({ known.contains($0.name) && $0.columns.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "_" || $0 == "," || $0 == " ") } }) else {
+                throw BackupTrouble("This is no backup that this program knows.")
+            }
+            contents = read
+        }
+
+        /// The next rows that can be read.
+        mutating func next() throws -> (part: String, columns: String, lines: [UInt8])? {
+            while tally == nil {
+                guard let plain = try piece() else { continue }
+                guard let number = plain.first.map(Int.init), number <= contents.parts.count else { throw BackupTrouble("This is no backup that this program knows.") }
+                guard number == contents.parts.count else { return (contents.parts[number].name, contents.parts[number].columns, Array(plain.dropFirst())) }
+                guard let last = try? JSONDecoder().decode(Tally.self, from: Data(plain.dropFirst())) else { throw BackupTrouble("This is no backup that this program knows.") }
+                tally = last
+            }
+            return nil
+        }
+
+        /// - Returns: `nil` where its key is not there any more.
+        private mutating func piece() throws -> [UInt8]? {
+            let length = try Self.bytes(4, read).reduce(0) { $0 << 8 | Int($1) }
+            guard (BackupSeal.idLength + 28...sealedLimit).contains(length) else { throw BackupTrouble("The backup is not whole, or somebody changed it.") }
+            let sealed = try Self.bytes(length, read), here = place.next()
+            guard let seal = seals[Array(sealed.prefix(BackupSeal.idLength))] else { return nil }
+            return try Gzip.unpack(seal.open(sealed.dropFirst(BackupSeal.idLength), at: here), limit: sealedLimit)
+        }
+
+        private static func bytes(_ count: Int, _ read: (Int) throws -> [UInt8]) throws -> [UInt8] {
+            var bytes: [UInt8] = []
+            while bytes.count < count {
+                let more = try read(count - bytes.count)
+                guard !more.isEmpty else { throw BackupTrouble("The backup is cut.") }
+                bytes += more
+            }
+            return bytes
+        }
+    }
+}

@@ -1,0 +1,143 @@
+/// Keys that a backup is sealed with, each person's their own, and what a backup is made of.
+extension FleetStore {
+    /// Whose a key is.
+    public struct Seal: Hashable, Sendable, Codable {
+        /// SHA-256 of a person's name, hexadecimal; `fleet`, or `memory`.
+        public var owner: String
+        /// Random, for ever the same; a backup names it, and so names nobody.
+        public var id: String
+        /// 32 bytes, hexadecimal.
+        public var key: String
+    }
+
+    /// Of what is nobody's own: gateways, and how far they are known.
+    public static let fleetOwner = "fleet"
+    /// Of what may name anybody: the audit, and what was set aside. Thrown away with every person's key.
+    public static let memoryOwner = "memory"
+
+    /// Makes the keys that are missing, of everybody who is named anywhere; of who is forgotten none.
+    /// - Parameter owner: of that one alone, by the digest.
+    public func makeSeals(for owner: String? = nil) throws {
+        try connection.transaction {
+            // Who is being forgotten just now is waited for, or waits.
+            try connection.run("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))")
+            try connection.run("""
+                INSERT INTO seal (owner, id, key)
+                SELECT owner, replace(gen_random_uuid()::text, '-', ''), encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex')
+                FROM (
+                    SELECT $1 AS owner WHERE $1::text IS NOT NULL
+                    UNION SELECT \(Self.digest("name")) FROM (SELECT name FROM person UNION SELECT unnest(people) FROM gateway UNION SELECT wants FROM gateway WHERE wants IS NOT NULL) AS somebody (name)
+                    WHERE $1::text IS NULL
+                    UNION SELECT unnest(ARRAY['\(Self.fleetOwner)', '\(Self.memoryOwner)']) WHERE $1::text IS NULL
+                ) AS wanted WHERE owner NOT IN (SELECT digest FROM forgotten) ON CONFLICT DO NOTHING
+                """, [owner])
+        }
+    }
+
+    /// All keys.
+    /// - Parameter owner: of that one alone.
+    public func seals(of owner: String? = nil) throws -> [Seal] {
+        let sql = "SELECT owner, id, key FROM seal" + (owner == nil ? " WHERE $1::text IS NULL ORDER BY owner" : " WHERE owner = $1")
+        return try connection.run(sql, [owner]) { row in
+            guard let owner = row.text(0), let id = row.text(1), let key = row.text(2) else { return nil }
+            return Seal(owner: owner, id: id, key: key)
+        }
+    }
+
+    /// All keys, and SHA-256 of the names of those who are forgotten, as both are at one moment.
+    public func sealsAndForgotten() throws -> (seals: [Seal], forgotten: [String]) {
+        let rows = try connection.run("SELECT owner, id, key FROM seal UNION ALL SELECT digest, NULL, NULL FROM forgotten ORDER BY 1, 2")
+        return (rows.compactMap { row in row[0].flatMap { owner in row[1].flatMap { id in row[2].map { Seal(owner: owner, id: id, key: $0) } } } }, rows.compactMap { $0[1] == nil ? $0[0] : nil })
+    }
+
+    /// A part of a backup.
+    public struct Part: Hashable, Sendable {
+        /// The table, or what becomes part of one.
+        public var name: String
+        /// Comma-separated, as in a COPY.
+        public var columns: String
+        /// A query: whose each row is, and then the columns; in the order of whose they are.
+        var query: String
+    }
+
+    /// All of them, in the order in which they go back. Days that are added up are made anew.
+    public static let parts: [Part] = [
+        Part(
+            name: "gateway", columns: "id, name, role, token, enrolled, revoked, last_seen, last_entry, entries, poisoned, people",
+            query: "SELECT 'fleet', id, name, role, token, enrolled, revoked, last_seen, last_entry, entries, poisoned, CASE WHEN people IS NOT NULL THEN '{}'::text[] END FROM gateway"),
+        Part(name: "teller", columns: "gateway, store, generation, place", query: "SELECT 'fleet', gateway, store, generation, place FROM teller"),
+        Part(name: "forgotten", columns: "digest, at", query: "SELECT 'fleet', digest, at FROM forgotten"),
+        Part(name: "audit", columns: "id, at, who, what, kind", query: "SELECT 'memory', id, at, who, what, kind FROM audit"),
+        Part(name: "parked", columns: "gateway, digest, line, reason, parked", query: "SELECT 'memory', gateway, digest, line, reason, parked FROM parked"),
+        Part(name: "person", columns: "name, since, boundary", query: "SELECT \(digest("name")), name, since, boundary FROM person ORDER BY name"),
+        Part(
+            name: "allowed", columns: "gateway, person, wanted",
+            query: """
+                SELECT \(digest("person")), id, person, wanted FROM (
+                    SELECT id, unnest(people) AS person, false AS wanted FROM gateway UNION ALL SELECT id, wants, true FROM gateway WHERE wants IS NOT NULL
+                ) AS named ORDER BY person
+                """),
+        Part(name: "bottle", columns: "name, person, gateway, told", query: "SELECT \(digest("person")), name, person, gateway, told FROM bottle ORDER BY person"),
+        Part(
+            name: "doubt", columns: "person, gateway, store, bottle, raw, wall, ml, reason, received",
+            query: "SELECT \(digest("person")), person, gateway, store, bottle, raw, wall, ml, reason, received FROM doubt ORDER BY person"),
+        Part(
+            name: "entry", columns: "person, key, gateway, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received",
+            query: "SELECT \(digest("person")), person, key, gateway, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received FROM entry ORDER BY person"),
+    ]
+
+    /// Everything as it is at one moment, row by row.
+    /// - Parameters:
+    ///   - snapshot: another transaction's moment, which it exported; `nil`: now.
+    ///   - take: gets the part, whose the row is, and the row as a line of a COPY.
+    public func copyOut(snapshot: String? = nil, _ take: (Part, _ owner: String, _ line: UnsafeRawBufferPointer) throws -> Void) throws {
+        try connection.transaction {
+            try connection.script("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            if let snapshot { try connection.script("SET TRANSACTION SNAPSHOT '\(snapshot.filter { $0.isHexDigit || $0 == "-" })'") }
+            for part in Self.parts {
+                try connection.copyOut("COPY (\(part.query)) TO STDOUT") { row in
+                    guard let tab = row.firstIndex(of: UInt8(ascii: "\t")) else { return }
+                    try take(part, String(decoding: row[..<tab], as: UTF8.self), UnsafeRawBufferPointer(rebasing: row[(tab + 1)...]))
+                }
+            }
+        }
+    }
+
+    /// Whether nobody was enrolled and nobody told here: a backup goes nowhere else.
+    public func isUnused() throws -> Bool {
+        try connection.run("SELECT 1 WHERE EXISTS (SELECT 1 FROM gateway) OR EXISTS (SELECT 1 FROM person) OR EXISTS (SELECT 1 FROM entry)").isEmpty
+    }
+
+    /// Takes a backup in, in one transaction, and adds up its days.
+    /// - Parameters:
+    ///   - seals: the keys that are kept with it from now on.
+    ///   - forgotten: SHA-256 of the names of those who are forgotten, also since the backup.
+    ///   - next: the next rows, as lines of a COPY, and of which part with which columns; parts do not come back. `nil`: that is all.
+    /// - Returns: how many rows of each part went in.
+    public func copyIn(seals: [Seal], forgotten: [String], _ next: () throws -> (part: String, columns: String, lines: [UInt8])?) throws -> [String: Int] {
+        try connection.transaction {
+            try connection.script("CREATE TEMPORARY TABLE allowed (gateway text, person text, wanted boolean) ON COMMIT DROP; ALTER TABLE entry DISABLE TRIGGER fleet_new")
+            var counts: [String: Int] = [:]
+            var piece = try next()
+            while let first = piece {
+                counts[first.part, default: 0] += try connection.copyIn("COPY \(first.part) (\(first.columns)) FROM STDIN") {
+                    guard let now = piece, now.part == first.part else { return nil }
+                    piece = try next()
+                    return now.lines
+                }
+            }
+            try connection.script("""
+                ALTER TABLE entry ENABLE TRIGGER fleet_new;
+                UPDATE gateway SET people = named.people FROM (SELECT gateway, array_agg(person ORDER BY person) AS people FROM allowed WHERE NOT wanted GROUP BY gateway) AS named WHERE named.gateway = id;
+                UPDATE gateway SET wants = named.person FROM allowed AS named WHERE named.gateway = id AND named.wanted
+                """)
+            // Whom the backup does not know as forgotten yet is not brought back by a gateway.
+            try connection.run("INSERT INTO forgotten (digest) SELECT * FROM unnest($1::text[]) ON CONFLICT DO NOTHING", [Self.array(forgotten)])
+            // Older backups are read with them, too; keys that were made here open nothing.
+            try connection.run("DELETE FROM seal")
+            try connection.run("INSERT INTO seal (owner, id, key) SELECT * FROM unnest($1::text[], $2::text[], $3::text[])", [Self.array(seals.map(\.owner)), Self.array(seals.map(\.id)), Self.array(seals.map(\.key))])
+            try addUpAnew()
+            return counts
+        }
+    }
+}
