@@ -147,6 +147,63 @@ import Testing
         #expect(Reading(Array(Self.dump.replacing("0010", with: "0020").utf8)).error?.kind == .broken)
     }
 
+    /// A value in two packets, as tshark dumps it: the second packet, and both put together, which begin as an ACL packet would.
+    static let inTwo = """
+        0000  02 40 20 0b 00 02 01 04 00 1b 05 00 01 02 03 04   .@ .............
+
+        Frame (8 bytes):
+        0000  02 40 10 03 00 05 06 07                           .@......
+        Reassembled BTHCI ACL (14 bytes):
+        0000  02 01 04 00 1b 05 00 01 02 03 04 05 06 07         ..............
+
+        0000  02 40 20 05 00 01 00 04 00 13                     .@ .......
+
+        """
+
+    @Test func whatTsharkPutTogetherIsNoPacketOfItsOwn() {
+        for text in [Self.inTwo, Self.inTwo.replacing("\n", with: "\r\n"), String(Self.inTwo.prefix { $0 != "R" }), Self.inTwo + Self.inTwo] {
+            let reading = Reading(Array(text.utf8))
+            let once = [bytes("40200b00 020104001b0500 01020304"), bytes("40100300 050607")], whole = once + [bytes("40200500 01000400 13")]
+            #expect(reading.error == nil && reading.facts.unreadable == 0)
+            let count = reading.packets.count
+            #expect(reading.packets.map(\.bytes) == (count == 2 ? once : count == 3 ? whole : whole + whole))
+            #expect(Reading(Array(text.utf8), step: 5).isEqual(to: reading))
+        }
+        // What is put together stands last in the file: nothing of it is missing.
+        let end = Self.inTwo.split(separator: "\n", omittingEmptySubsequences: false).prefix(6).joined(separator: "\n")
+        #expect(Reading(Array(end.utf8)).packets.count == 2 && Reading(Array(end.utf8)).error == nil)
+    }
+
+    /// `tshark -V -x`, of a capture with interfaces and of one without.
+    @Test(arguments: ["", "    Section number: 1\n    Interface id: 0 (hci0)\n        Interface name: hci0\n"])
+    func tsharksDetailsTellTimeAndDirection(of interface: String) {
+        func packet(_ number: Int, _ time: String, _ direction: String, _ dump: String) -> String {
+            """
+            Frame \(number): 10 bytes on wire (80 bits), 10 bytes captured (80 bits)
+            \(interface)    Encapsulation type: Bluetooth H4 with linux header (99)
+                Arrival Time: Feb  2, 2026 02:40:00.018265000 UTC
+                Epoch Time: \(time) seconds
+                Frame Number: \(number)
+                Point-to-Point Direction: \(direction)
+            Bluetooth HCI ACL Packet
+                .... 0000 0100 0000 = Connection Handle: 0x040
+
+            0000  \(dump)   .@ .......
+
+
+            """
+        }
+        let text = packet(1, "1770000000.018265000", "Sent (0)", "02 40 00 05 00 01 00 04 00 0a") + packet(2, "1770000001.5", "Received (1)", "02 40 20 05 00 01 00 04 00 13")
+        let reading = Reading(Array(text.utf8))
+        #expect(reading.error == nil && reading.facts.format == CaptureFormat(.hexDump, .h4))
+        #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
+        #expect(reading.packets.compactMap { $0.packet.time?.description } == ["1770000000.018265000", "1770000001.500000000"])
+        #expect(reading.packets.map(\.bytes) == ["4000050001000400 0a", "4020050001000400 13"].map { bytes($0) })
+        #expect(Reading(Array(text.utf8), step: 9).isEqual(to: reading))
+        // Packets from the air are not read from a dump.
+        #expect(Reading(Array(text.replacing("Bluetooth H4 with linux header (99)", with: "Bluetooth Low Energy Link Layer (154)").utf8)).error?.kind == .unrecognised)
+    }
+
     // MARK: tshark's JSON
 
     static func json(_ packets: [(hex: String, direction: Int, protocols: String)]) -> String {

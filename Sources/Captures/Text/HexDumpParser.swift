@@ -7,7 +7,8 @@
 ///       01 00
 ///
 /// Each packet begins with its H4 type. tshark's dump keeps neither time nor direction, hcidump's says the direction: `<` sent, `>` received.
-/// Other lines are passed over. Source: tshark 4.0, and `parser/parser.c` of BlueZ 5's hcidump.
+/// What tshark puts together of several packets is dumped behind the last of them, under a line `Reassembled … (262 bytes):`, and is no packet. With
+/// `-V` the packet's time and direction stand before its bytes. Other lines are passed over. Source: tshark 4.0, and `parser/parser.c` of BlueZ 5's hcidump.
 struct HexDumpParser: FormatParser {
     private var packet: [UInt8] = []
     private var direction: PacketDirection?
@@ -15,6 +16,10 @@ struct HexDumpParser: FormatParser {
     /// Where the packet's first line begins in the file.
     private var start = 0
     private var pairs: [UInt8] = []
+    /// What comes is put together of packets that were there already.
+    private var isAside = false
+    /// What `tshark -V` tells of the packet whose bytes follow.
+    private var told: (direction: PacketDirection?, time: CaptureTime?) = (nil, nil)
 
     /// A line of a dump.
     private enum Line {
@@ -22,6 +27,12 @@ struct HexDumpParser: FormatParser {
         case offset(Int, Range<Int>)
         case first(PacketDirection, CaptureTime?, Range<Int>)
         case further(Range<Int>)
+        /// `Frame (67 bytes):`, or another source of bytes.
+        case source(isPacket: Bool)
+        /// `Frame 7: 16 bytes on wire`, and what is told below.
+        case details
+        case told(PacketDirection)
+        case epoch(CaptureTime)
         case other
 
         init(_ line: TextLine, _ bytes: RawSpan) {
@@ -29,7 +40,9 @@ struct HexDumpParser: FormatParser {
             let begin = line.at
             var line = line
             guard let word = line.word(bytes) else { return }
-            if word.lowerBound == begin, (4...8).contains(word.count), bytes.has("  ", at: word.upperBound), let offset = Self.offset(bytes, word) {
+            if let detail = Self.detail(TextLine(at: word.lowerBound, end: line.end), indent: word.lowerBound - begin, bytes) {
+                self = detail
+            } else if word.lowerBound == begin, (4...8).contains(word.count), bytes.has("  ", at: word.upperBound), let offset = Self.offset(bytes, word) {
                 guard Self.isPair(bytes, word.upperBound + 2, line.end) else { return }
                 self = .offset(offset, word.upperBound + 2..<line.end)
             } else if let direction = Self.direction(bytes, word) {
@@ -39,6 +52,24 @@ struct HexDumpParser: FormatParser {
                 self.begin(direction, CaptureTime(sinceEpoch: date + time), line, bytes)
             } else if word.lowerBound == begin + 2, word.count == 2, Self.isPair(bytes, word.lowerBound, line.end) {
                 self = .further(word.lowerBound..<line.end)
+            }
+        }
+
+        /// A line of tshark's own about the bytes.
+        private static func detail(_ line: TextLine, indent: Int, _ bytes: RawSpan) -> Line? {
+            var line = line
+            switch indent {
+            case 0:
+                let isFrame = line.take("Frame ", bytes)
+                if line.end - line.at > 8, bytes.has(" bytes):", at: line.end - 8) { return .source(isPacket: isFrame) }
+                return isFrame ? .details : nil
+            case 4:
+                if line.take("Epoch Time: ", bytes) {
+                    return line.word(bytes).flatMap { TextTime.seconds(bytes, $0) }.map { .epoch(CaptureTime(sinceEpoch: $0)) }
+                }
+                guard line.take("Point-to-Point Direction: ", bytes) else { return nil }
+                return line.take("Sent", bytes) ? .told(.sent) : line.take("Received", bytes) ? .told(.received) : nil
+            default: return nil
             }
         }
 
@@ -71,19 +102,24 @@ struct HexDumpParser: FormatParser {
 
     /// The first lines may say who printed it.
     private static let mostLinesBefore = 4
+    /// Of a packet that tshark tells of line by line, until it says of what kind it is.
+    private static let mostDetailsBefore = 16
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        var at = TextHead.start(head), before = 0
+        var at = TextHead.start(head), before = 0, most = mostLinesBefore
         while let (line, next, isComplete) = TextLine.next(head, from: at, isLast: isLast) {
             if TextHead.isBinary(head, at..<next) { return .notMine }
             switch Line(line, head) {
             case .first where isComplete || isLast: return .mine
             case .offset(0, let range) where Self.isType(head.nibble(range.lowerBound), head.nibble(range.lowerBound + 1)): return .mine
+            case .details: most = mostDetailsBefore
             default: break
             }
             var rest = line
+            rest.skipBlanks(head)
+            if most == mostDetailsBefore, rest.take("Encapsulation type: ", head) { return rest.take("Bluetooth H4", head) ? .mine : .notMine }
             if !rest.rest(head).isEmpty { before += 1 }
-            if before == mostLinesBefore { return .notMine }
+            if before == most { return .notMine }
             at = next
         }
         return isLast || TextHead.isBinary(head, at..<head.byteCount) ? .notMine : .undecided
@@ -101,8 +137,12 @@ struct HexDumpParser: FormatParser {
         while let (line, next, isComplete) = TextLine.next(window, from: at, isLast: isLast) {
             let place = facts.offset + at
             switch Line(line, window) {
+            case .offset where isAside: break
             case .offset(let offset, let range):
-                if offset == 0 { try begin(nil, nil, place, facts: &facts, body) }
+                if offset == 0 {
+                    try begin(told.direction, told.time, place, facts: &facts, body)
+                    told = (nil, nil)
+                }
                 guard offset == packet.count else {
                     throw CaptureError(
                         .broken, at: place, "this line says that it is byte \(offset) of its packet, of which \(packet.count) came: lines are missing here; everything before it was read")
@@ -113,7 +153,16 @@ struct HexDumpParser: FormatParser {
                 take(range, window)
             case .further(let range):
                 if direction != nil, !packet.isEmpty { take(range, window) }
+            case .source(let isPacket):
+                try finish(facts: &facts, body)
+                isAside = !isPacket
+            case .details:
+                try finish(facts: &facts, body)
+                (isAside, told) = (false, (nil, nil))
+            case .told(let direction): told.direction = direction
+            case .epoch(let time): told.time = time
             case .other:
+                isAside = false
                 // Half a line says nothing: it may be the packet's next.
                 if isComplete { try finish(facts: &facts, body) }
             }
