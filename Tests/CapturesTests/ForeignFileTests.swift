@@ -25,7 +25,7 @@ import Testing
         ("btsnoop simulator", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(2002)), "simulator"),
         ("btsnoop version 2", Array("btsnoop\0".utf8) + be(UInt32(2)) + be(UInt32(1002)), "version 2"),
         ("pcap of Ethernet", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(1)), "Ethernet (link type 1)"),
-        ("pcap of PPI", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(192)), "PPI (link type 192)"),
+        ("pcap of USB", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(249)), "USBPcap (link type 249)"),
         ("pcapng with a wrong byte-order mark", bytes("0a0d0d0a 1c000000 11111111 01000000"), "byte-order mark"),
     ]
 

@@ -64,6 +64,21 @@ import Testing
         #expect(reading.packets.allSatisfy { $0.bytes == air })
     }
 
+    /// Ubertooth's own packets (user 0, with its field and without), packets of link type 251, of others, and headers that lie.
+    @Test func perPacketInformation() {
+        let air = bytes("87b6c72b 01 00 010203")
+        let field = bytes("3675 0c00 00 6609 00 00000000 e8dcee3c")
+        let reading = Reading(Self.file(bytes("d4c3b2a1"), isBigEndian: false, link: 192, records: [
+            (1, 0, bytes("00 00 1800 93000000") + field + air), (2, 0, bytes("00 00 0800 fb000000") + air),
+            (3, 0, bytes("00 00 0800 69000000") + air), (4, 0, bytes("00 00 ff00 fb000000") + air), (5, 0, bytes("00 00 0400 fb000000") + air),
+            (6, 0, bytes("01 00 0800 fb000000") + air), (7, 0, bytes("00 00 08")), (8, 0, bytes("00 00 0800 c0000000") + air),
+        ]))
+        #expect(reading.error == nil && reading.facts.packets == 8 && reading.facts.unreadable == 6)
+        #expect(reading.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts(rfChannel: 2)), .linkLayer(LinkLayerFacts())] + [PacketContent](repeating: .unknown, count: 6))
+        #expect(reading.packets.prefix(2).allSatisfy { $0.bytes == air })
+        #expect(reading.facts.remarks.contains { $0.contains("Wi-Fi") })
+    }
+
     /// Nordic's sniffer, protocol version 2 and 3: channel index 37 is RF channel 0.
     @Test func nordicHeader() {
         let air = bytes("87b6c72b 01 00 010203")

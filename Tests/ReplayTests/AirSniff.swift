@@ -170,7 +170,7 @@ struct AirSniff {
     // MARK: files
 
     enum LinkType: UInt32, CaseIterable {
-        case plain = 251, radio = 256, nordic = 272
+        case plain = 251, radio = 256, nordic = 272, ppi = 192
     }
 
     /// A pcap file that says nothing of directions: the flag is not there, or always the same.
@@ -189,6 +189,11 @@ struct AirSniff {
                 data = [packet.channel, 0xD0, 0x80, 0]
                 data += packet.bytes.prefix(4)
                 data += [0x13, 0x00]
+            case .ppi:
+                // As Ubertooth: its own packets are user 0, and the frequency stands in its field.
+                data = [0, 0, 24, 0, 147, 0, 0, 0, 0x36, 0x75, 12, 0, 0]
+                data += Self.le(2402 + 2 * UInt32(packet.channel), 2)
+                data += [0, 0, 0, 0, 0, 0xE8, 0xDC, 0xEE, 0x3C]
             case .nordic:
                 let index = isAdvertising ? 37 : Self.index(packet.channel)
                 data = [1, UInt8(packet.bytes.count + 10), 0, 3, 0, 0, 6, 10, packet.isDamaged ? 0 : 1, index, 40, 0, 0, 0, 0, 0, 0]

@@ -79,7 +79,7 @@ extension LinkType {
     /// Whether packets of this pcap link type are read.
     var isReadInPcap: Bool {
         switch self {
-        case .h4, .h4WithDirection, .monitor, .linkLayer, .linkLayerWithRadio, .nordic: true
+        case .h4, .h4WithDirection, .monitor, .linkLayer, .linkLayerWithRadio, .nordic, .ppi: true
         default: false
         }
     }
@@ -91,7 +91,6 @@ extension LinkType {
         case 105, 127: "Wi-Fi"
         case 113, 276: "Linux cooked network packets"
         case 161, 255: "classic Bluetooth baseband"
-        case 192: "PPI"
         case 189, 220: "Linux USB"
         case 195, 215, 230, 283: "IEEE 802.15.4"
         case 249: "USBPcap"
@@ -105,6 +104,6 @@ extension CaptureError {
         let name = linkType.nameOfUnread.map { "\($0) (link type \(linkType.rawValue))" } ?? "link type \(linkType.rawValue)"
         return CaptureError(
             .unsupported, at: offset,
-            "this file holds \(name), which is not read: Bluetooth is link type 187, 201, 251, 254, 256 or 272")
+            "this file holds \(name), which is not read: Bluetooth is link type 187, 192, 201, 251, 254, 256 or 272")
     }
 }

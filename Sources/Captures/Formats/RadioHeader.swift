@@ -52,12 +52,19 @@ extension CapturePacket {
             return try body(packet, data.extracting(RadioHeader.length..<data.byteCount))
         case .nordic:
             return try NordicHeader.deliver(packet, data, facts: &facts, body)
+        case .ppi:
+            return try PPIHeader.deliver(packet, data, facts: &facts, body)
         default:
-            // Too short for its own header, or a link type that is not read.
-            facts.unreadable += 1
-            packet.content = .unknown
-            return try body(packet, data)
+            return try packet.deliverUnread(data, facts: &facts, body)
         }
+    }
+
+    /// Too short for its own header, or a link type that is not read.
+    func deliverUnread(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void) throws {
+        var packet = self
+        facts.unreadable += 1
+        packet.content = .unknown
+        try body(packet, data)
     }
 }
 

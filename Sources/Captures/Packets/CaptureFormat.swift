@@ -87,6 +87,8 @@ public struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConver
     public static let linkLayer = Self(rawValue: 251)
     /// LE link layer after a 10-byte radio header: pcap 256.
     public static let linkLayerWithRadio = Self(rawValue: 256)
+    /// Ubertooth's packets, or others', after what each says of itself: pcap 192.
+    public static let ppi = Self(rawValue: 192)
     /// Nordic's sniffer: pcap 272.
     public static let nordic = Self(rawValue: 272)
     /// Unframed HCI, its kind in the record's flags: btsnoop 1001 (no pcap number: the btsnoop one).
@@ -99,7 +101,7 @@ public struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConver
     /// On which level packets of this type are.
     public var level: CaptureFormat.Level {
         switch self {
-        case .linkLayer, .linkLayerWithRadio, .nordic: .linkLayer
+        case .linkLayer, .linkLayerWithRadio, .nordic, .ppi: .linkLayer
         case .text: .text
         default: .hci
         }
@@ -114,6 +116,7 @@ public struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConver
         case .linkLayer: "Bluetooth LE link layer"
         case .linkLayerWithRadio: "Bluetooth LE link layer with radio header"
         case .nordic: "Nordic BLE sniffer"
+        case .ppi: "Bluetooth LE link layer after PPI"
         case .h1: "Bluetooth HCI H1"
         case .packetLogger: "Apple PacketLogger"
         case .text: "characteristic values"
