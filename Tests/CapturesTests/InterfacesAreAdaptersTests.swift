@@ -33,6 +33,13 @@ import Testing
         #expect(try adapters(two + section + plain + named("b") + packet(1, 6) + packet(0, 6)) == [0, 1, 1, 0])
     }
 
+    @Test func aSectionInWhichAnAdapterIsSilentDoesNotMakeItAnother() throws {
+        let interfaces = section + named("a") + named("b")
+        #expect(try adapters(interfaces + packet(0, 5) + packet(1, 5) + interfaces + packet(1, 6) + interfaces + packet(0, 7) + packet(1, 7)) == [0, 1, 1, 0, 1])
+        // A file whose time runs back is somebody else's, and what stood before it is over.
+        #expect(try adapters(interfaces + packet(0, 5) + packet(1, 5) + interfaces + packet(1, 4) + interfaces + packet(0, 7) + packet(1, 7)) == [0, 1, 2, 3, 2])
+    }
+
     @Test func anotherNameKindOrATimeThatRunsBackIsAnother() throws {
         #expect(try adapters(section + plain + packet(0, 5) + section + named("b") + packet(0, 6)) == [0, 1])
         #expect(try adapters(section + plain + packet(0, 5) + section + PcapngTests.interface(187) + PcapngTests.packet(0, ticks: 6_000_000, [4, 0x0E, 0])) == [0, 1])

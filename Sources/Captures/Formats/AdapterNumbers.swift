@@ -10,7 +10,7 @@ struct AdapterNumbers {
     }
 
     private var next: UInt32 = 0
-    /// Of the section before, and of this one.
+    /// Of the sections before that go on in one another, and of this one.
     private var before: [Kind: UInt32] = [:]
     private var here: [Kind: UInt32] = [:]
     private var latest: CaptureTime?
@@ -21,7 +21,8 @@ struct AdapterNumbers {
     mutating func beginSection() {
         // A section without a packet changes nothing.
         guard !isFirstOfSection else { return }
-        before = here
+        // Who was silent in the section may speak again in the next one.
+        before = runsBack ? here : before.merging(here) { $1 }
         here = [:]
         latestBefore = latest
         isFirstOfSection = true
