@@ -120,6 +120,43 @@ import VirtualGadget
         #expect(gadget.gaps.contains("2 of 2 characteristics were seen and not discovered"))
     }
 
+    /// Of a file that was made to take long: values at every handle, and discoveries that name every handle.
+    @Test(.timeLimit(.minutes(1)), arguments: 0..<4) func `as many attributes as there are handles take no longer each than a few do`(kind: Int) throws {
+        var talk = Talk()
+        func low(_ handle: Int) -> [UInt8] { [UInt8(handle & 0xFF), UInt8(handle >> 8)] }
+        for handle in stride(from: 4, through: 65_534, by: 2) {
+            switch kind {
+            case 0: talk.answer([0x1B] + low(handle) + [1], after: 0)
+            case 1:
+                talk.ask([0x08] + low(handle - 1) + [0xFF, 0xFF, 0x03, 0x28], after: 0)
+                talk.answer([0x09, 7] + low(handle - 1) + [0x02] + low(handle) + [0x01, 0xFF], after: 0)
+            case 2:
+                talk.ask([0x04] + low(handle - 1) + [0xFF, 0xFF], after: 0)
+                talk.answer([0x05, 1] + low(handle - 1) + [0x03, 0x28] + low(handle) + [0x01, 0xFF], after: 0)
+            default:
+                talk.ask([0x10] + low(handle) + [0xFF, 0xFF, 0x00, 0x28], after: 0)
+                talk.answer([0x11, 6] + low(handle) + low(handle + 1) + [0x0F, 0x18], after: 0)
+                talk.ask([0x0A] + low(handle + 1), after: 0)
+                talk.answer([0x0B, 1], after: 0)
+            }
+        }
+        let gadget = try talk.gadget()
+        #expect((kind == 3 ? gadget.services.count : gadget.characteristics.count) == 32_766)
+    }
+
+    @Test func `connections without end are told, not kept`() throws {
+        let (reader, nothing) = (GadgetReader(), [UInt8]())
+        #expect(throws: GadgetReaderError.self) {
+            for id in 1...100_000 {
+                let peer = BluetoothAddress(0xC0FF_EE00_0000 + UInt64(id))
+                let connection = ObservedConnection(id: id, handle: 0x40, peer: peer, isPeerRandom: false, isCentral: true)
+                try reader.receive(.connected(connection), nothing.span.bytes)
+                try reader.receive(.encrypted(connection), nothing.span.bytes)
+                try reader.receive(.disconnected(connection, reason: 0x13), nothing.span.bytes)
+            }
+        }
+    }
+
     @Test func `what comes before any request belongs to the connection`() throws {
         var talk = Talk()
         talk.answer([0x1B, 3, 0, 1], after: 0)

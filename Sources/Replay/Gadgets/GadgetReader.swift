@@ -9,6 +9,8 @@ import VirtualGadget
 public final class GadgetReader {
     /// What is kept of captures at most.
     private static let mostBytes = 64 << 20
+    /// What a peripheral, or a connection, takes beside what was said.
+    private static let bytesOfOne = 1024
     /// Advertisers of a busy place; further ones are not looked at.
     private static let mostAdvertisers = 4096
 
@@ -44,11 +46,10 @@ public final class GadgetReader {
         case .disconnected(let connection, _): end(connection.id)
         case .encrypted(let connection): draft(of: connection).encryptedConnections += 1
         case .dropped: break
-        case .att(let observation):
-            try receive(observation, bytes)
-            guard self.bytes <= Self.mostBytes else {
-                throw GadgetReaderError(sentence: "more than \(Self.mostBytes >> 20) MiB of conversations: too much for one gadget; narrow it with a time to begin at and one to end at")
-            }
+        case .att(let observation): try receive(observation, bytes)
+        }
+        guard self.bytes <= Self.mostBytes else {
+            throw GadgetReaderError(sentence: "more than \(Self.mostBytes >> 20) MiB of conversations: too much for one gadget; narrow it with a time to begin at and one to end at")
         }
     }
 
@@ -79,6 +80,7 @@ public final class GadgetReader {
         if case .address(let address) = key { new.address = address }
         drafts[key] = new
         order.append(key)
+        bytes += Self.bytesOfOne
         return new
     }
 
@@ -131,6 +133,7 @@ public final class GadgetReader {
             session = known
         } else {
             session = GadgetSession(draft(of: connection), startedAt: observation.time)
+            bytes += Self.bytesOfOne
             if isGadgetHost { entry.host = session } else { entry.peer = session }
         }
         connections[connection.id] = entry

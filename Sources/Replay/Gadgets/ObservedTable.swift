@@ -92,9 +92,10 @@ struct ObservedTable {
                 uuid: declared.uuid, declaration: declaration, handle: declared.value, properties: declared.properties, source: declared.source,
                 value: uses[declared.value]?.value.map { Octets($0) }))
         }
+        let uuids = types.mapValues(\.uuid)
         for handle in types.keys.sorted() {
             guard let type = types[handle] else { continue }
-            builder.add(type.uuid, type.source, at: handle, types: types.mapValues(\.uuid), uses[handle])
+            builder.add(type.uuid, type.source, at: handle, types: uuids, uses[handle])
         }
         for handle in uses.keys.sorted() {
             guard let use = uses[handle] else { continue }

@@ -32,11 +32,8 @@ struct TableBuilder {
     mutating func add(_ characteristic: Gadget.Characteristic) {
         guard !taken.contains(characteristic.declaration), !taken.contains(characteristic.handle) else { return leftOut.append(characteristic.handle) }
         guard let place = home(of: characteristic), characteristic.handle <= services[place].end else { return leftOut.append(characteristic.handle) }
-        let others = services[place].characteristics
-        let index = others.firstIndex { $0.declaration > characteristic.declaration } ?? others.count
-        // No characteristic stands inside another.
-        guard index == 0 || others[index - 1].handle < characteristic.declaration, index == others.count || others[index].declaration > characteristic.handle
-        else { return leftOut.append(characteristic.handle) }
+        let index = services[place].characteristics.countInOrder { $0.declaration <= characteristic.declaration }
+        guard services[place].hasRoom(for: characteristic, at: index) else { return leftOut.append(characteristic.handle) }
         taken.formUnion([characteristic.declaration, characteristic.handle])
         services[place].characteristics.insert(characteristic, at: index)
     }
@@ -88,7 +85,8 @@ struct TableBuilder {
     @discardableResult
     private mutating func describe(_ descriptor: Gadget.Descriptor) -> Bool {
         guard let place = service(at: descriptor.handle),
-            let index = services[place].characteristics.lastIndex(where: { $0.handle < descriptor.handle }), taken.insert(descriptor.handle).inserted
+            case let index = services[place].characteristics.countInOrder(where: { $0.handle < descriptor.handle }) - 1, index >= 0,
+            taken.insert(descriptor.handle).inserted
         else {
             leftOut.append(descriptor.handle)
             return false
@@ -99,21 +97,25 @@ struct TableBuilder {
         {
             services[place].characteristics[index].properties.insert(.notify)
         }
-        let known = services[place].characteristics[index].descriptors
-        services[place].characteristics[index].descriptors.insert(descriptor, at: known.firstIndex { $0.handle > descriptor.handle } ?? known.count)
+        let position = services[place].characteristics[index].descriptors.countInOrder { $0.handle <= descriptor.handle }
+        services[place].characteristics[index].descriptors.insert(descriptor, at: position)
         return true
     }
 
     /// The characteristic whose descriptor a handle would be.
     private func owner(of handle: UInt16) -> (isNotifying: Bool, isDiscovered: Bool)? {
-        guard let place = service(at: handle), let found = services[place].characteristics.last(where: { $0.handle < handle }) else { return nil }
+        guard let place = service(at: handle) else { return nil }
+        let index = services[place].characteristics.countInOrder { $0.handle < handle } - 1
+        guard index >= 0 else { return nil }
+        let found = services[place].characteristics[index]
         return (found.canBeSubscribed && found.configuration == nil, found.source == .discovered && services[place].source == .discovered)
     }
 
     // MARK: services
 
     private func service(at handle: UInt16) -> Int? {
-        services.lastIndex { $0.handle < handle }.flatMap { handle <= services[$0].end ? $0 : nil }
+        let index = services.countInOrder { $0.handle < handle } - 1
+        return index >= 0 && handle <= services[index].end ? index : nil
     }
 
     /// The service of a characteristic: one that is known, or one made for it from the attributes that nobody else has.
@@ -122,12 +124,12 @@ struct TableBuilder {
         // Its declaration stands before; the service reaches to the next one.
         guard characteristic.declaration > 1 else { return nil }
         let start = characteristic.declaration - 1
-        guard !taken.contains(start), !services.contains(where: { $0.handle <= start && start <= $0.end }) else { return nil }
-        let next = services.firstIndex { $0.handle > start }
-        let end = next.map { services[$0].handle - 1 } ?? .max
-        services.insert(Gadget.Service(uuid: nil, handle: start, end: end, source: .seen), at: next ?? services.count)
+        let next = services.countInOrder { $0.handle <= start }
+        guard !taken.contains(start), next == 0 || services[next - 1].end < start else { return nil }
+        let end = next < services.count ? services[next].handle - 1 : .max
+        services.insert(Gadget.Service(uuid: nil, handle: start, end: end, source: .seen), at: next)
         taken.insert(start)
-        return next ?? services.count - 1
+        return next
     }
 
     mutating func finish() -> (services: [Gadget.Service], gaps: [String]) {
@@ -151,9 +153,8 @@ struct TableBuilder {
         let descriptors = service.characteristics.flatMap(\.descriptors).sorted { $0.handle < $1.handle }
         for index in service.characteristics.indices { service.characteristics[index].descriptors = [] }
         for descriptor in descriptors {
-            guard let index = service.characteristics.lastIndex(where: { $0.declaration < descriptor.handle }),
-                service.characteristics[index].handle < descriptor.handle
-            else {
+            let index = service.characteristics.countInOrder { $0.declaration < descriptor.handle } - 1
+            guard index >= 0, service.characteristics[index].handle < descriptor.handle else {
                 taken.remove(descriptor.handle)
                 leftOut.append(descriptor.handle)
                 continue
@@ -167,5 +168,25 @@ struct TableBuilder {
     private func inFront(_ service: Gadget.Service) -> [Gadget.Include] {
         let first = service.characteristics.first?.declaration ?? .max
         return service.includes.filter { $0.handle < first }
+    }
+}
+
+extension Gadget.Service {
+    /// No characteristic stands inside another.
+    fileprivate func hasRoom(for characteristic: Gadget.Characteristic, at index: Int) -> Bool {
+        (index == 0 || characteristics[index - 1].handle < characteristic.declaration)
+            && (index == characteristics.count || characteristics[index].declaration > characteristic.handle)
+    }
+}
+
+extension Array {
+    /// How many at the beginning fulfil the condition, of what is in order: none behind the first that does not.
+    fileprivate func countInOrder(where condition: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if condition(self[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }
