@@ -7,11 +7,13 @@ struct KeptFlights {
     /// How a story's line begins that has the bottle's name as it was on the air.
     static let nameMark = "name: "
 
+    private let store: String
     private let folder: String
 
     /// `nil` for a store that is no file.
     init?(store: String) {
         guard store.hasPrefix("/") else { return nil }
+        self.store = store
         folder = KeptPolls.folder(beside: store)
     }
 
@@ -44,13 +46,9 @@ struct KeptFlights {
         }
     }
 
-    /// What is known of them, oldest first, with the captures' names.
+    /// What is known of them, oldest first, with the captures' names. What else lies there is somebody's own.
     var stories: [(capture: String, story: String)] {
-        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".btsnoop") }.sorted()
-        return names.suffix(KeptPolls.limit).map { name in
-            let text = FileManager.default.contents(atPath: folder + "/" + name.dropLast(".btsnoop".count) + ".txt") ?? Data()
-            return (name, String(decoding: text.prefix(10_000), as: UTF8.self))
-        }
+        KeptPolls.all(beside: store).reversed().map { ("\($0.id).btsnoop", $0.story.joined(separator: "\n") + "\n") }
     }
 
     /// For a report: the names of bottles in the stories, which may be strangers'.

@@ -36,6 +36,22 @@ import Testing
         #expect(told.output.contains("Unexpected bottle response") && told.output.contains(capture), "\(told.output)")
     }
 
+    @Test("what somebody has put into the folder of kept polls is in no report", .timeLimit(.minutes(1)))
+    func leavesOwnFilesAlone() async throws {
+        let folder = try TemporaryFolder()
+        let (store, kept) = (folder.file("me.sqlite"), folder.file("me.sqlite-polls"))
+        #expect(try await Program("waterh-tracker").run(["log", "120", "--store", store]).exitCode == 0)
+        try FileManager.default.createDirectory(atPath: kept, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for (name, text) in [("my-notes", "what the doctor said"), ("20261123T180102003", "Unexpected bottle response.")] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).btsnoop"))
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).txt"))
+        }
+        let report = try await Program("waterh-gateway").run(["report", "--store", store, "-o", folder.file("r.tar.gz")])
+        #expect(report.exitCode == 0, "\(report.error)")
+        let told = try await #require(Program(system: "tar")).run(["-xzOf", folder.file("r.tar.gz"), "waterh-report/polls.txt"])
+        #expect(told.output.contains("Unexpected bottle response") && !told.output.contains("doctor") && !told.output.contains("my-notes"), "\(told.output)")
+    }
+
     /// Two people shared an adapter; Ben's poll failed, and Anna's, which had gone well, stood in Ben's capture under the address of his bottle.
     @Test("what is kept beside a store is of that store's polls alone, is blurred in a report, and goes with a purge", .timeLimit(.minutes(2)))
     func keepsNobodyElses() async throws {
