@@ -37,6 +37,12 @@ import Testing
         #expect(types == taken)
     }
 
+    @Test(arguments: [[3, 0x16, 0x0F, 0x18], [5, 0x20, 1, 2, 3, 4], [17, 0x21] + Array(repeating: 7, count: 16), [3, 0xFF, 0x4C, 0]] as [[UInt8]])
+    func dataWithoutAByteIsTold(structure: [UInt8]) {
+        let shown = properties(structure)
+        #expect(shown.leftOut.count == 1 && Set(shown.properties.keys) == ["Discoverable"])
+    }
+
     @Test(arguments: [([0x48, 0x69, 0, 0], "Hi"), ([0, 0x48], nil), ([0xFF, 0], "\u{FFFD}")] as [([UInt8], String?)])
     func aNameEndsAtItsFirstZero(bytes: [UInt8], name: String?) {
         #expect(properties([UInt8(bytes.count + 1), 9] + bytes).properties["LocalName"] == name.map { .string($0) })

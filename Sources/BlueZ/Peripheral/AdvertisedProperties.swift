@@ -39,14 +39,15 @@ struct AdvertisedProperties: Equatable {
                 leftOut.append("\(Self.label(type)), \(data.count) bytes: no room")
                 continue
             }
+            // Data without a byte is refused, too.
             switch type {
             case 0x02...0x07: services += Self.uuids(data, size: type < 0x04 ? 2 : type < 0x06 ? 4 : 16)
             case 0x14, 0x15, 0x1F: solicited += Self.uuids(data, size: type == 0x14 ? 2 : type == 0x15 ? 16 : 4)
-            case 0x16 where data.count >= 2: serviceData.append(Self.entry(Array(data.prefix(2)), data.dropFirst(2)))
-            case 0x20 where data.count >= 4: serviceData.append(Self.entry(Array(data.prefix(4)), data.dropFirst(4)))
-            case 0x21 where data.count >= 16: serviceData.append(Self.entry(Array(data.prefix(16)), data.dropFirst(16)))
+            case 0x16 where data.count > 2: serviceData.append(Self.entry(Array(data.prefix(2)), data.dropFirst(2)))
+            case 0x20 where data.count > 4: serviceData.append(Self.entry(Array(data.prefix(4)), data.dropFirst(4)))
+            case 0x21 where data.count > 16: serviceData.append(Self.entry(Array(data.prefix(16)), data.dropFirst(16)))
             case 0x19 where data.count == 2: properties["Appearance"] = .uint16(UInt16(data[0]) | UInt16(data[1]) << 8)
-            case 0xFF where data.count >= 2 && maker.isEmpty:
+            case 0xFF where data.count > 2 && maker.isEmpty:
                 maker = [DBusValue.Entry(.uint16(UInt16(data[0]) | UInt16(data[1]) << 8), .variant(.bytes(Array(data.dropFirst(2)))))]
             case _ where Self.refused.contains(type):
                 leftOut.append("\(Self.label(type)), \(data.count) bytes: bluetoothd cannot be told that")

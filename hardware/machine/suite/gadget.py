@@ -65,9 +65,10 @@ async def judge(capture, *options):
     wanted, recorded = table(document)
     with Emulator("--gadget", path) as gadget:
         device = await find(lambda device, _: device.address == ADDRESS)
-        # bleak refuses to look for a UUID that occurs several times, as those of bluetoothd's own GAP and GATT services may.
-        names = [name for _, name, _ in wanted] + [full(f"2A0{number}") for number in range(10)]
-        needed = {name for name in names if names.count(name) == 1} - {full(f"2A0{number}") for number in range(10)}
+        # bleak refuses to look for a UUID that occurs several times, as those of bluetoothd's own services (GAP, GATT, Device Information) may.
+        own = {full(f"2A0{number}") for number in range(10)} | {full("2A50")}
+        names = [name for _, name, _ in wanted]
+        needed = {name for name in names if names.count(name) == 1} - own
         async with connected(device, *needed) as link:
             found, shown = seen(link)
             # Services of bluetoothd's own beside ours are not ours to judge.
@@ -144,6 +145,7 @@ async def no_advertising_data_keeps_a_gadget_from_starting():
     path, document = clone(f"{ROOT}/captures/boost_two-days.btsnoop")
     types = [*range(0x02, 0x40), 0xFF]
     for begin in range(0, len(types), 7):
+        # Two bytes: of service data and a maker's, that is the UUID and the number, and data without a byte.
         structures = [bytes([3, each, 0x41, 0x42]) for each in types[begin:begin + 7]]
         document["advertisement"], document["scanResponse"] = (b"\x02\x01\x06" + b"".join(structures)).hex(), "050941000000"
         with open(path, "w", encoding="utf-8") as file:
