@@ -51,8 +51,13 @@ def table(document):
 
 def seen(link):
     rows, places = [], defaultdict(list)
-    for service in sorted(link.services, key=lambda s: s.handle):
+    services = sorted(link.services, key=lambda s: s.handle)
+    for service in services:
         if service.uuid in map(full, STACK):
+            continue
+        # bluetoothd's own Device Information has the PnP ID alone; it may stand beside the gadget's.
+        alone = service.uuid == full("180A") and [one.uuid for one in service.characteristics] == [full("2A50")]
+        if alone and [each.uuid for each in services].count(service.uuid) > 1:
             continue
         for one in sorted(service.characteristics, key=lambda c: c.handle):
             rows.append((service.uuid, one.uuid, tuple(sorted(set(one.properties) - {"extended-properties"}))))
