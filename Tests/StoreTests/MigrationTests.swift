@@ -1,4 +1,5 @@
 @testable import Store
+import Support
 import Testing
 
 /// The other tests make their old stores with the steps of now. The stores of people were made with those of then.
@@ -37,10 +38,7 @@ import Testing
     ]
 
     @Test func aStepThatHasLandedIsNeverChanged() {
-        let steps = Schema.migrations.map { "(\"\($0.name)\", \"\(Self.digest($0.sql))\")," }
+        let steps = Schema.migrations.map { "(\"\($0.name)\", \"\(TextDigest.of($0.sql))\")," }
         #expect(steps == Self.landed.map { "(\"\($0.name)\", \"\($0.digest)\")," }, "\n\(steps.joined(separator: "\n"))")
     }
-
-    /// FNV-1a, 64 bits.
-    private static func digest(_ text: String) -> String { String(text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16) }
 }
