@@ -15,6 +15,9 @@ struct StoreJournal: ScenarioJournal {
         return entries
     }
 
+    /// The store's own days: as a gateway has them.
+    func total(on day: LocalDay, in calendar: DayCalendar) -> Int { (try? store.totals(from: day, through: day).first?.totalMl) ?? 0 }
+
     func holds(_ raw: [UInt8]) -> Bool {
         let bottles = (try? store.bottles()) ?? []
         return bottles.contains { ((try? store.likeness(of: [raw], to: $0.origin))?.known ?? 0) > 0 }

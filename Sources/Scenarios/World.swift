@@ -328,6 +328,12 @@ public struct World {
     /// The journal of whoever asks.
     var asking: any ScenarioJournal { poll?.other.flatMap { others[$0] } ?? journal }
 
+    /// Of the day that the clock of whoever asks shows.
+    private var totalToday: Int {
+        let calendar = DayCalendar(zone: zone)
+        return asking.total(on: calendar.day(of: wall), in: calendar)
+    }
+
     private mutating func tell(_ event: EngineEvent) {
         var events = [event][...]
         while let event = events.popFirst() {
@@ -345,7 +351,7 @@ public struct World {
                     if poll?.other == nil { broker?.wake() }
                     trace?("\(now.nanoseconds / 1_000_000) journal \(request) -> \(reply)")
                     events.append(.journal(reply))
-                case .askTodayTotal: events.append(.todayTotal(JournalFold.total(asking.entries)))
+                case .askTodayTotal: events.append(.todayTotal(totalToday))
                 case .askLight: events.append(.light(nil))
                 case .done(let report): end(report)
                 case .diagnostic(let diagnostic): if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }

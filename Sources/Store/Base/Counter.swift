@@ -9,13 +9,13 @@ enum Counter {
     }
 
     static func set(_ name: String, _ value: Int, _ db: Database) throws {
-        try db.execute(sql: """
+        try db.executeOften(sql: """
             INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value
             """, arguments: [name, value])
     }
 
     static func add(_ name: String, _ more: Int, _ db: Database) throws {
-        try db.execute(sql: """
+        try db.executeOften(sql: """
             INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value
             """, arguments: [name, more])
     }

@@ -97,7 +97,8 @@ extension TrackerStore: Journal {
             guard let number = try BottleTable.known(bottle, db) else { return [] }
             // There are none on nearly every store, and only then each row is asked for its drink.
             let hasAhead = try ahead.map { ahead in
-                try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE instant > ? AND bottle = ? AND deleted = 0)", arguments: [ahead.milliseconds, number])
+                try Bool.fetchOne(
+                    try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE instant > ? AND bottle = ? AND deleted = 0)"), arguments: [ahead.milliseconds, number])
             } == true
             // A range of an index each: most records are settled, and must not be looked through at each poll.
             let columns = "SELECT id, bottle, raw, received, reason, verdict, yearBoot, yearStart, about, wall, amountMl FROM bottle_record"
@@ -149,7 +150,7 @@ extension TrackerStore: Journal {
         try write { db in
             let bottle = try BottleTable.identifier(of: report.bottle, db)
             let ended = report.isClockDoubtful ? nil : report.endedAt.milliseconds
-            try db.execute(sql: """
+            try db.executeOften(sql: """
                 UPDATE bottle SET advertisedName = coalesce(:name, advertisedName), model = coalesce(:model, model),
                     batteryPercent = coalesce(:battery, batteryPercent),
                     clockDriftSeconds = coalesce(:drift, clockDriftSeconds),

@@ -72,7 +72,7 @@ enum BottleTable {
     }
 
     static func isOwn(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT isOwn FROM bottle WHERE id = ?", arguments: [bottle]) ?? false
+        try Bool.fetchOne(try db.cachedStatement(sql: "SELECT isOwn FROM bottle WHERE id = ?"), arguments: [bottle]) ?? false
     }
 
     /// Makes a known bottle the store's own.
@@ -94,11 +94,11 @@ enum BottleTable {
     }
 
     static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
-        let newest = try Int64.fetchOne(db, sql: """
+        let newest = try Int64.fetchOne(try db.cachedStatement(sql: """
             SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))
-            """, arguments: [newestReceipt])
+            """), arguments: [newestReceipt])
         let id = try known(bottle, db)
-        let row = try Row.fetchOne(db, sql: "SELECT lastCompletePoll, agreedAt, agreedOffset FROM bottle WHERE id = ?", arguments: [id])
+        let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT lastCompletePoll, agreedAt, agreedOffset FROM bottle WHERE id = ?"), arguments: [id])
         let complete = try row?.checked("lastCompletePoll", Int64?.self) ?? nil
         return BottleMemory(
             lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
@@ -115,10 +115,10 @@ enum BottleTable {
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 1)", arguments: [bottle]) ?? false
+        try Bool.fetchOne(try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 1)"), arguments: [bottle]) ?? false
     }
 
     private static func hasIdentity(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 0)", arguments: [bottle]) ?? false
+        try Bool.fetchOne(try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 0)"), arguments: [bottle]) ?? false
     }
 }

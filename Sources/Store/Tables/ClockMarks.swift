@@ -5,29 +5,29 @@ import TrackerCore
 enum ClockMarks {
     /// The clock of `BottleMemory.newestReceipt`.
     static func receipt(_ db: Database) throws -> ClockSetting? {
-        try Row.fetchOne(db, sql: "SELECT * FROM clock_mark WHERE bottle IS NULL ORDER BY id DESC LIMIT 1").flatMap(setting)
+        try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM clock_mark WHERE bottle IS NULL ORDER BY id DESC LIMIT 1")).flatMap(setting)
     }
 
     /// The last of those that somebody else agreed with.
     static func witness(_ db: Database) throws -> ClockSetting? {
-        try Row.fetchOne(db, sql: "SELECT * FROM clock_mark WHERE bottle IS NULL AND isWitnessed ORDER BY id DESC LIMIT 1").flatMap(setting)
+        try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM clock_mark WHERE bottle IS NULL AND isWitnessed ORDER BY id DESC LIMIT 1")).flatMap(setting)
     }
 
     /// The last of those that a time server kept right.
     static func served(_ db: Database) throws -> ClockSetting? {
-        try Row.fetchOne(db, sql: "SELECT * FROM clock_mark WHERE bottle IS NULL AND isSynchronized = 1 ORDER BY id DESC LIMIT 1").flatMap(setting)
+        try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM clock_mark WHERE bottle IS NULL AND isSynchronized = 1 ORDER BY id DESC LIMIT 1")).flatMap(setting)
     }
 
     /// When a bottle's clock was set, oldest first.
     static func settings(of bottle: Int64, _ db: Database) throws -> [ClockSetting] {
-        try Row.fetchAll(db, sql: "SELECT * FROM clock_mark WHERE bottle = ? ORDER BY id", arguments: [bottle]).compactMap(setting)
+        try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM clock_mark WHERE bottle = ? ORDER BY id"), arguments: [bottle]).compactMap(setting)
     }
 
     /// What a time server said stays, until one says something else, or somebody believes a clock that is behind it (`ClockMark.outlives`).
     static func setReceipt(_ mark: ClockMark?, isWitnessed: Bool, _ db: Database) throws {
         let isLast = mark == nil || isWitnessed
         let kept = try mark.flatMap { mark in try served(db)?.mark.outlives(mark) }
-        try db.execute(
+        try db.executeOften(
             sql: "DELETE FROM clock_mark WHERE bottle IS NULL AND (? OR NOT isWitnessed) AND NOT (? AND isSynchronized IS 1)", arguments: [isLast, kept ?? false])
         if let mark { try insert(mark, of: nil, isWitnessed: isWitnessed, db) }
     }
@@ -47,11 +47,11 @@ enum ClockMarks {
     }
 
     static func forgetSettings(of bottle: Int64, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM clock_mark WHERE bottle = ?", arguments: [bottle])
+        try db.executeOften(sql: "DELETE FROM clock_mark WHERE bottle = ?", arguments: [bottle])
     }
 
     private static func insert(_ mark: ClockMark, of bottle: Int64?, isWitnessed: Bool = true, wasNear: Bool = false, _ db: Database) throws {
-        try db.execute(sql: """
+        try db.executeOften(sql: """
             INSERT INTO clock_mark (bottle, wall, boot, uptime, isSynchronized, isWitnessed, wasNear, zoneOffset, lastRecord)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM bottle_record))
             """, arguments: [bottle, mark.wall.milliseconds, mark.boot, mark.uptime, mark.isSynchronized, isWitnessed, wasNear, mark.zoneOffset])

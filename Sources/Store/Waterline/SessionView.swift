@@ -62,7 +62,7 @@ extension TrackerStore {
     /// count there, also in a sealed session.
     func refreshSummaries(from first: Instant, through last: Instant, _ context: WriteContext, _ db: Database) throws {
         let rows = try Row.fetchAll(
-            db, sql: "SELECT * FROM session WHERE isActive = 0 AND startTime <= ? AND endTime >= ?",
+            try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 0 AND startTime <= ? AND endTime >= ?"),
             arguments: [last.milliseconds, first.milliseconds])
         for session in try rows.readable(SessionTable.session) { try summarise(session, context, db) }
     }
