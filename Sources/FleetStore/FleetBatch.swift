@@ -110,8 +110,11 @@ extension FleetStore {
     }
 
     private struct Told {
-        var person: String
-        var entry: FleetEntry
+        let person: String
+        let entry: FleetEntry
+        let bottle: String?
+
+        init(person: String, entry: FleetEntry) { (self.person, self.entry, bottle) = (person, entry, entry.bottle) }
     }
 
     /// Within a transaction: the credential still counts, and whom it tells of it may.
@@ -199,7 +202,7 @@ extension FleetStore {
             )
             SELECT number FROM taken
             """, values: [
-                .text(visitor.id), texts { $0.person }, texts { $0.entry.key }, texts { $0.entry.store }, numbers { $0.entry.place }, texts { $0.entry.bottle },
+                .text(visitor.id), texts(\.person), texts { $0.entry.key }, texts { $0.entry.store }, numbers { $0.entry.place }, texts(\.bottle),
                 numbers { $0.entry.drink?.at.milliseconds }, texts { $0.entry.drink?.zone }, .column(FleetColumn(days: all.map { $0.entry.drink?.day.daysSince1970 })),
                 .column(FleetColumn(all.map { $0.entry.drink.map { Int32(clamping: $0.ml) } })), .column(FleetColumn(all.map { $0.entry.drink?.isDeleted ?? true })),
                 numbers { $0.entry.drink?.changed.milliseconds ?? 0 }, texts { $0.entry.record?.raw }, numbers { $0.entry.record?.received.milliseconds },
@@ -221,7 +224,7 @@ extension FleetStore {
         guard !all.isEmpty else { return [] }
         var bottles: [ExactText: String] = [:], stores: [ExactText: FleetEntry] = [:]
         for told in all {
-            told.entry.bottle.map { bottles[ExactText($0)] = told.person }
+            told.bottle.map { bottles[ExactText($0)] = told.person }
             let store = ExactText(told.entry.store)
             if stores[store].map({ $0.isBehind(told.entry) }) ?? true { stores[store] = told.entry }
         }

@@ -81,7 +81,8 @@ public struct FleetEntry: Hashable, Sendable {
 
     /// The bottle that the key names; `nil` where the drink came from elsewhere.
     public var bottle: String? {
-        let parts = key.split(separator: "|", omittingEmptySubsequences: false)
+        // By bytes: it is asked of every entry, and looking for characters costs five times as much.
+        let parts = key.utf8.split(separator: UInt8(ascii: "|"), maxSplits: 3, omittingEmptySubsequences: false).map(Substring.init)
         guard parts.count == 3, !parts[0].isEmpty, WallTime(String(parts[1])) != nil, Int(parts[2]) != nil else { return nil }
         return String(parts[0])
     }
