@@ -11,7 +11,6 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 
 /// Settings of every target of ours: `any` is written where it is meant. A warning is an error only where the environment says so, as `.ci/run` does:
@@ -43,8 +42,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        // Signatures of webhooks.
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         // HTTP: its parser, its back-pressure and its way of stopping. Without traits nothing is pulled in that we do not use.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
@@ -58,6 +55,8 @@ let package = Package(
         target("Captures"),
         target("TrackerCore"),
         target("Pauses"),
+        // SHA-256, and what is made of it.
+        target("Digests"),
         target("VirtualBottle", ["BottleProtocol", "Bluetooth"]),
         // Any peripheral: the document that a capture is cloned into, and the machine that answers from it.
         target("VirtualGadget", ["Bluetooth"]),
@@ -70,7 +69,7 @@ let package = Package(
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
 
         // One heavy dependency each.
-        target("Store", ["TrackerCore", grdb]),
+        target("Store", ["Digests", "TrackerCore", grdb]),
         // The one way out over HTTP. No library is linked: it is opened when it is first needed.
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         target("Outgoing", ["CCurl"]),
@@ -93,8 +92,11 @@ let package = Package(
         target("Desktop", ["DBus", "TrackerCore"]),
         target("HostController", ["Bluetooth", "CBluetooth"]),
         target("BlueZ", ["Bluetooth", "DBus", "HostController", "Pauses"]),
+        // What encrypts, agrees on keys and signs. No library is linked: it is opened when it is first needed.
+        .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+        target("Ciphers", ["CCrypto"]),
         // A Bluetooth proxy of ESPHome's, whose API is encrypted.
-        target("ESPHome", ["Bluetooth", crypto]),
+        target("ESPHome", ["Bluetooth", "Ciphers", "Digests"]),
 
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
         target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
@@ -124,9 +126,9 @@ let package = Package(
         // A gateway's drinks, told to a fleet.
         target("FleetSurface", ["FleetWire", "Outgoing", "Packing", "Pauses", "Store", "TrackerCore", "TrackerDesk"]),
         target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
-        target("FleetServer", ["FleetStore", "FleetWire", "Packing", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, crypto, logging]),
+        target("FleetServer", ["Digests", "FleetStore", "FleetWire", "Packing", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, logging]),
         // A fleet as one file, each person's rows sealed with a key of their own.
-        target("FleetBackup", ["FleetStore", "Packing", crypto]),
+        target("FleetBackup", ["Ciphers", "FleetStore", "Packing"]),
         // Many gateways that do not exist, against servers that do.
         target("FleetSimulation", ["FleetWire", "Outgoing", "TrackerCore"]),
 
@@ -138,7 +140,7 @@ let package = Package(
         target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT", "Pauses"]),
 
         // Notifications in a person's pocket.
-        target("PocketSurface", ["TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses", crypto]),
+        target("PocketSurface", ["Ciphers", "Digests", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
 
         // What a service says of itself, for a person, a program or systemd's journal.
         target("ServiceLog", ["CommandKit", argumentParser, logging]),
@@ -166,6 +168,7 @@ let package = Package(
         // Tests: one target per subject, the simulation, and the built commands.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
+        tests("DigestsTests", ["Digests"]),
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures"]),
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle"]),
@@ -186,6 +189,7 @@ let package = Package(
         tests("TrackerDeskTests", ["Pauses", "TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests("HTTPAPITests", ["HTTPAPI", "HTTPListening", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
+        tests("CiphersTests", ["Ciphers"]),
         // With a real PostgreSQL, where there is one.
         tests("FleetTests", ["FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "GatewaySupport", "Packing", "Store", "TrackerCore", "Outgoing"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
@@ -196,9 +200,9 @@ let package = Package(
         tests("MQTTTests", ["MQTT"]),
         tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
         // A browser that is pushed to.
-        .target(name: "PushSupport", dependencies: ["Support", crypto], path: "Tests/PushSupport", swiftSettings: strict),
-        tests("PocketSurfaceTests", ["PocketSurface", "PushSupport", "TrackerDesk", "Store", "TrackerCore"]),
-        tests("ESPHomeTests", ["ESPHome", "Bluetooth", crypto]),
+        .target(name: "PushSupport", dependencies: ["Ciphers", "Digests", "Support"], path: "Tests/PushSupport", swiftSettings: strict),
+        tests("PocketSurfaceTests", ["Ciphers", "PocketSurface", "PushSupport", "TrackerDesk", "Store", "TrackerCore"]),
+        tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Ciphers"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),

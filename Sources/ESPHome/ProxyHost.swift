@@ -1,4 +1,5 @@
 import Bluetooth
+import Ciphers
 
 /// A central behind an ESPHome Bluetooth proxy: requests and bytes go in, bytes and events come out. Waits for nothing itself.
 ///
@@ -122,7 +123,9 @@ struct ProxyHost {
         greetingDeadline = now.advanced(by: Limit.greeting)
         frames = ProxyFrames(isSealed: key != nil)
         guard let key else { return sayHello() }
-        var session = NoiseSession(key: key)
+        let own: X25519Key
+        do { own = try X25519Key() } catch { return end(.system, "nothing can be encrypted for \(place). \(error)", isTransient: error.kind != .libraryMissing) }
+        var session = NoiseSession(key: key, own: own)
         guard let half = try? session.hello() else { return end(.system, "nothing can be encrypted for \(place)") }
         noise = session
         stage = .noiseHello

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 
 /// What a gateway or a reader shows to be let in. It is told once; only what it hashes to is kept.
@@ -7,7 +7,7 @@ public enum FleetCredential {
     public static func text(random: [UInt8]) -> String { "wf_" + hex(random) }
 
     /// SHA-256, hexadecimal.
-    public static func hash(_ credential: String) -> String { hex(SHA256.hash(data: Data(credential.utf8))) }
+    public static func hash(_ credential: String) -> String { SHA256.hex(credential.utf8) }
 
     private static func hex(_ bytes: some Sequence<UInt8>) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 

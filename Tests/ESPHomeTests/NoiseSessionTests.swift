@@ -1,4 +1,4 @@
-import Crypto
+import Ciphers
 import Testing
 @testable import ESPHome
 
@@ -12,7 +12,7 @@ import Testing
     }
 
     static func session() throws -> NoiseSession {
-        NoiseSession(key: Array(0..<32), own: try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: [UInt8](repeating: 0x11, count: 32)))
+        NoiseSession(key: Array(0..<32), own: try #require(try X25519Key(raw: [UInt8](repeating: 0x11, count: 32))))
     }
 
     @Test func `both messages of the agreement, and what follows in each direction`() throws {

@@ -1,3 +1,4 @@
+import Ciphers
 import Foundation
 import PushSupport
 import Store
@@ -67,8 +68,9 @@ import TrackerDesk
         #expect(browser.publicKey == "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4")
         let subscription = PushSubscription(endpoint: "https://push.example.net/push/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV", publicKey: browser.point, secret: browser.auth, label: "", since: Instant(milliseconds: 0))
         let text = Array("When I grow up, I want to be a watermelon".utf8)
+        let sender = try #require(try P256Key(raw: bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw")))
         let sent = try PushEncryption.encrypted(
-            text, for: subscription, paddedTo: 1, sender: .init(rawRepresentation: bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw")), salt: bytes("DGv6ra1nlYgDCS1FRnbzlw"))
+            text, for: subscription, paddedTo: 1, sender: sender, salt: bytes("DGv6ra1nlYgDCS1FRnbzlw"))
         #expect(
             PushBrowser.text(sent)
                 == "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN")

@@ -15,17 +15,6 @@ import TrackerCore
         store = try TrackerStore(path: scratch.path)
     }
 
-    /// FIPS 180-4 and NIST's examples.
-    @Test(arguments: [
-        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-        ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"),
-        (String(repeating: "a", count: 1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
-    ])
-    func sha256(message: String, digest: String) {
-        #expect(SHA256.hex(message.utf8) == digest)
-    }
-
     @Test func tokensAreKnownByTheirFingerprintUntilRevoked() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let first = try store.addToken("secret one", label: "phone", now)

@@ -1,5 +1,5 @@
-import Crypto
-import Foundation
+import Ciphers
+import Digests
 import Store
 
 /// What only the browser can read: a message as RFC 8291 encrypts it (`aes128gcm`, RFC 8188), so that its push service sees neither words nor buttons.
@@ -15,28 +15,26 @@ enum PushEncryption {
     /// - Parameters:
     ///   - plain: at most `longest` bytes.
     ///   - step: filled up to a multiple of it, so that the length says nothing of the words; 1: as it is.
-    ///   - sender: of this message alone.
+    ///   - sender: of this message alone; `nil`: a new one.
     ///   - salt: 16 random bytes.
     static func encrypted(
-        _ plain: [UInt8], for browser: PushSubscription, paddedTo step: Int = 512, sender: P256.KeyAgreement.PrivateKey = .init(),
+        _ plain: [UInt8], for browser: PushSubscription, paddedTo step: Int = 512, sender: P256Key? = nil,
         salt: [UInt8] = (0..<16).map { _ in .random(in: .min ... .max) }
     ) throws -> [UInt8] {
-        guard let theirs = try? P256.KeyAgreement.PublicKey(x963Representation: browser.publicKey), let shared = try? sender.sharedSecretFromKeyAgreement(with: theirs) else {
-            throw WrongKey()
+        let sender = try sender ?? P256Key(), shared: [UInt8]
+        do { shared = try sender.sharedSecret(with: browser.publicKey) } catch {
+            // Only what is the key's own fault: without the library there is nothing wrong with the browser.
+            throw error.kind == .refused ? WrongKey() : error
         }
-        let ours = Array(sender.publicKey.x963Representation)
+        let ours = sender.publicKey
         // Section 3.4: from what both can work out to a key of this message.
         let info = Array("WebPush: info\0".utf8) + browser.publicKey + ours
-        let material = shared.hkdfDerivedSymmetricKey(using: SHA256.self, salt: browser.secret, sharedInfo: info, outputByteCount: 32)
-        func derived(_ what: String, _ count: Int) -> SymmetricKey {
-            HKDF<SHA256>.deriveKey(inputKeyMaterial: material, salt: salt, info: Array("Content-Encoding: \(what)\0".utf8), outputByteCount: count)
-        }
-        let nonce = try derived("nonce", 12).withUnsafeBytes { try AES.GCM.Nonce(data: $0) }
+        let material = HKDF.key(from: shared, salt: browser.secret, info: info, count: 32)
+        func derived(_ what: String, _ count: UInt8) -> [UInt8] { HKDF.key(from: material, salt: salt, info: Array("Content-Encoding: \(what)\0".utf8), count: count) }
         let padded = min(longest, (plain.count + step - 1) / step * step)
         let record: [UInt8] = plain + [2] + [UInt8](repeating: 0, count: max(0, padded - plain.count))
-        let box = try AES.GCM.seal(record, using: derived("aes128gcm", 16), nonce: nonce)
         let size = [UInt8(recordSize >> 24), UInt8(recordSize >> 16 & 255), UInt8(recordSize >> 8 & 255), UInt8(recordSize & 255)]
         let header: [UInt8] = salt + size + [UInt8(ours.count)] + ours
-        return header + Array(box.ciphertext) + Array(box.tag)
+        return header + (try Sealing.aesGCM.seal(record, key: derived("aes128gcm", 16), nonce: derived("nonce", 12)))
     }
 }

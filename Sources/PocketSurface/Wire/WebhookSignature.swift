@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 
 /// Shows a webhook that a message is from us and what it was (standardwebhooks.com): HMAC-SHA256 over its id, the time and the body.
@@ -18,10 +18,10 @@ struct WebhookSignature: Hashable, Sendable {
 
     /// What stands in `webhook-signature`.
     func text(id: String, timestamp: Int, body: [UInt8]) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: Array("\(id).\(timestamp).".utf8) + body, using: SymmetricKey(data: key))
+        let code = HMAC.code(of: Array("\(id).\(timestamp).".utf8) + body, key: key)
         return "v1,\(Data(code).base64EncodedString())"
     }
 
     /// The same for the same message however often it is sent, and of no use for anything else.
-    static func id(of key: String) -> String { "msg_" + SHA256.hash(data: Array(key.utf8)).prefix(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+    static func id(of key: String) -> String { "msg_" + SHA256.hex(key.utf8).prefix(32) }
 }

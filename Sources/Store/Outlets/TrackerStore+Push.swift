@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import GRDB
 import TrackerCore
@@ -7,13 +8,13 @@ extension TrackerStore {
     public static let pushLimit = 32
 
     /// The key by which push services know this store; made once.
-    /// - Parameter make: a new one.
-    public func pushKey(make: () -> [UInt8]) throws -> [UInt8] {
+    /// - Parameter make: a new one; what it throws is thrown, and nothing is stored.
+    public func pushKey(make: () throws -> [UInt8]) throws -> [UInt8] {
         func known(_ db: Database) throws -> [UInt8]? { try Data.fetchOne(db, sql: "SELECT private FROM push_key").map { Array($0) } }
         if let key = try read(known) { return key }
         return try write { db in
             if let key = try known(db) { return key }
-            let key = make()
+            let key = try make()
             try db.execute(sql: "INSERT INTO push_key (only, private) VALUES (1, ?)", arguments: [Data(key)])
             return key
         }

@@ -1,0 +1,56 @@
+import Testing
+
+@testable import Ciphers
+
+/// RFC 7748.
+@Suite struct X25519KeyTests {
+    static func key(_ hex: String) throws -> X25519Key { try #require(try X25519Key(raw: Hex.bytes(hex))) }
+
+    /// Section 6.1: both sides come to the same.
+    @Test func theAgreementOfTheStandard() throws {
+        let alice = try Self.key("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a")
+        let bob = try Self.key("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb")
+        #expect(alice.publicKey == Hex.bytes("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a"))
+        #expect(bob.publicKey == Hex.bytes("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f"))
+        let shared = Hex.bytes("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742")
+        #expect(try alice.sharedSecret(with: bob.publicKey) == shared)
+        #expect(try bob.sharedSecret(with: alice.publicKey) == shared)
+    }
+
+    /// Section 5.2: any 32 bytes are a number, and a point.
+    @Test(arguments: [
+        ("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4", "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c", "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552"),
+        ("4b66e9d4d1b4673c5ad22691957d6af5c11b6421e0ea01d42ca4169e7918ba0d", "e5210f12786811d3f4b7959d0538ae2c31dbe7106fc03c3efc4cd549c715a493", "95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957"),
+    ])
+    func theMultiplicationsOfTheStandard(number: String, point: String, product: String) throws {
+        #expect(try Self.key(number).sharedSecret(with: Hex.bytes(point)) == Hex.bytes(product))
+    }
+
+    /// Points of small order: with each the secret would be zeros, whoever asks.
+    @Test(arguments: [
+        "0000000000000000000000000000000000000000000000000000000000000000", "0100000000000000000000000000000000000000000000000000000000000000",
+        "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800", "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f", "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    ])
+    func aSecretThatIsNoneIsRefused(point: String) throws {
+        let failure = #expect(throws: CipherFailure.self) { try X25519Key().sharedSecret(with: Hex.bytes(point)) }
+        #expect(failure?.kind == .refused)
+    }
+
+    @Test func wrongLengths() throws {
+        let key = try X25519Key()
+        for count in 0...66 where count != 32 {
+            #expect(try X25519Key(raw: [UInt8](repeating: 9, count: count)) == nil)
+            let failure = #expect(throws: CipherFailure.self) { try key.sharedSecret(with: [UInt8](repeating: 9, count: count)) }
+            #expect(failure?.kind == .refused && failure?.sentence.contains("\(count)") == true)
+        }
+    }
+
+    @Test func eachIsAnother() throws {
+        let (a, b) = (try X25519Key(), try X25519Key())
+        #expect(a.publicKey != b.publicKey)
+        #expect(try a.sharedSecret(with: b.publicKey) == b.sharedSecret(with: a.publicKey))
+        #expect(try a.sharedSecret(with: b.publicKey) != a.sharedSecret(with: a.publicKey))
+    }
+}
