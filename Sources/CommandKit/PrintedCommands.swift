@@ -57,7 +57,9 @@ public struct PrintedCommands: Hashable, Sendable {
             let tail = behind[..<(behind.firstRange(of: "waterh-")?.lowerBound ?? behind.endIndex)]
             let taken = Self.options[String(program)]?[String(verb)] ?? []
             let missing = given.filter { taken.contains($0.option) && !tail.contains($0.option) }.map(\.text)
-            result += rest[..<found.lowerBound] + ([String(program)] + missing + [String(verb)]).joined(separator: " ")
+            let words: [String] = [String(program)] + missing + [String(verb)]
+            result += rest[..<found.lowerBound]
+            result += words.joined(separator: " ")
             rest = behind
         }
         return result + rest

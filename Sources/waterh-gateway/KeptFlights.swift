@@ -53,8 +53,9 @@ struct KeptFlights {
 
     /// For a report: the names of bottles in the stories, which may be strangers'.
     static func names(_ stores: [String]) -> [String] {
-        stores.flatMap { KeptFlights(store: $0)?.stories ?? [] }.flatMap { $0.story.split(whereSeparator: \.isNewline) }
-            .filter { $0.hasPrefix(nameMark) }.map { String($0.dropFirst(nameMark.count)) }
+        let stories = stores.flatMap { KeptFlights(store: $0)?.stories ?? [] }
+        let lines: [Substring] = stories.flatMap { $0.story.split(whereSeparator: \.isNewline) }
+        return lines.filter { $0.hasPrefix(nameMark) }.map { String($0.dropFirst(nameMark.count)) }
     }
 
     /// For a report: the stories of all stores.

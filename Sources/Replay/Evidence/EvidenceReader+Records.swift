@@ -46,8 +46,9 @@ extension EvidenceReader {
         let example = Self.example(raw, frame)
         guard value > 0 else { return dissolved.weigh([0.3, 0.5], example) }
         if let told = witness.tds {
-            let isNear = abs(value - told) <= max(10, told / 5)
-            dissolved.weigh(isNear ? [0.8 / Double(max(20, 2 * told / 5)), 0.5 / 65_535] : [0.2 / 2000, 0.5 / 65_535], example + ", TDS \(told) ppm told beside it")
+            let isNear = abs(value - told) <= max(10, told / 5), width = Double(max(20, 2 * told / 5))
+            let asTDS: Double = isNear ? 0.8 / width : 0.2 / 2000
+            dissolved.weigh([asTDS, 0.5 / 65_535], example + ", TDS \(told) ppm told beside it")
         } else {
             // Water has tens to hundreds.
             dissolved.weigh(value <= 2000 ? [0.7 / 2000, 0.5 / 65_535] : [0.0001 / 65_535, 0.5 / 65_535], example)
