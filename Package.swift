@@ -191,7 +191,7 @@ let package = Package(
         tests("OutgoingTests", ["Outgoing"]),
         tests("CiphersTests", ["Ciphers"]),
         // With a real PostgreSQL, where there is one.
-        tests("FleetTests", ["FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "GatewaySupport", "Packing", "Store", "TrackerCore", "Outgoing"]),
+        tests("FleetTests", ["FleetBackup", "FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "GatewaySupport", "Packing", "Store", "TrackerCore", "Outgoing"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),
