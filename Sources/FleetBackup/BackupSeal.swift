@@ -15,6 +15,11 @@ struct BackupSeal {
 
     static let idLength = 16
 
+    /// As `FleetStore.Seal` calls it.
+    var name: String { Self.name(id) }
+
+    static func name(_ id: [UInt8]) -> String { id.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+
     /// A nonce, what was encrypted, its tag.
     func seal(_ bytes: [UInt8], at place: [UInt8]) throws(BackupTrouble) -> [UInt8] {
         var random = SystemRandomNumberGenerator()
@@ -31,7 +36,7 @@ struct BackupSeal {
         }
     }
 
-    private static func bytes(_ text: String) -> [UInt8]? {
+    static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []

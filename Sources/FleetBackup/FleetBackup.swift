@@ -6,9 +6,11 @@ import Packing
 /// is sealed with the fleet's key, and the audit and what was set aside, which may name anybody, with one that goes with every person's.
 ///
 /// The file: `mark`, 16 random bytes, and pieces: its length (4 bytes, the greatest first), 16 bytes that name a key, and what AES-GCM made of a packed piece (nonce, bytes, tag); bound to
-/// the random bytes and the piece's number. The first piece names the parts, the last says how many rows there are.
+/// the random bytes, the piece's number and the key's name. The first piece names the parts, the last says how many rows there are, and of each key whose it is and how many pieces it
+/// sealed: so it shows, too, where a piece is missing that nobody here can open. Nothing comes behind it.
 public enum FleetBackup {
-    static let mark = Array("Waterh fleet backup 1\n".utf8)
+    static let mark = Array("Waterh fleet backup 2\n".utf8)
+    private static let oldMark = Array("Waterh fleet backup 1\n".utf8)
     /// A piece is cut where it has so many bytes of rows.
     static let pieceLimit = 1 << 20
     /// No sealed piece is longer: a row has 4 KiB at most.
@@ -31,6 +33,16 @@ public enum FleetBackup {
         public var rows: [String: Int] = [:]
         /// Rows of people who were forgotten meanwhile.
         public var passedOver = 0
+        /// What was sealed with each key, by what the backup calls it.
+        public var keys: [String: Use] = [:]
+
+        /// What was sealed with a key.
+        public struct Use: Hashable, Sendable, Codable {
+            /// Whose it is, as in `FleetStore.Seal`.
+            public var owner: String
+            /// How many pieces, the last not among them.
+            public var pieces = 0
+        }
     }
 
     // MARK: - Writing
@@ -49,12 +61,13 @@ public enum FleetBackup {
         guard let fleet = seals[FleetStore.fleetOwner] ?? nil else { throw BackupTrouble("There is no key of the fleet's own.") }
         var tally = Tally(), place = Place(random)
         func put(_ plain: [UInt8], _ seal: BackupSeal) throws {
-            let sealed = seal.id + (try seal.seal(Gzip.pack(plain), at: place.next()))
+            let sealed = seal.id + (try seal.seal(Gzip.pack(plain), at: place.next(seal.id)))
             try write(withUnsafeBytes(of: UInt32(sealed.count).bigEndian, Array.init) + sealed)
         }
         try write(mark + random)
         let parts = FleetStore.parts
         try put(Array(JSONEncoder().encode(Contents(schema: FleetStore.version, parts: parts.map { .init(name: $0.name, columns: $0.columns) }))), fleet)
+        tally.keys[fleet.name] = .init(owner: FleetStore.fleetOwner, pieces: 1)
         var piece: [UInt8] = [], now: (part: FleetStore.Part, owner: String)?, rows = 0
         func finish() throws {
             guard let (part, owner) = now, !piece.isEmpty else { return }
@@ -66,6 +79,7 @@ public enum FleetBackup {
             if let seal = seals[owner] ?? nil {
                 try put([UInt8(parts.firstIndex(of: part) ?? 0)] + piece, seal)
                 tally.rows[part.name, default: 0] += rows
+                tally.keys[seal.name, default: .init(owner: owner)].pieces += 1
             } else {
                 tally.passedOver += rows
             }
@@ -89,9 +103,9 @@ public enum FleetBackup {
 
         init(_ random: [UInt8]) { self.random = random }
 
-        mutating func next() -> [UInt8] {
+        mutating func next(_ key: [UInt8]) -> [UInt8] {
             defer { number += 1 }
-            return mark + random + withUnsafeBytes(of: number.bigEndian, Array.init)
+            return mark + random + withUnsafeBytes(of: number.bigEndian, Array.init) + key
         }
     }
 
@@ -108,29 +122,39 @@ public enum FleetBackup {
         public var unreadable: Int { held.reduce(0) { $0 + $1.value - (rows[$1.key] ?? 0) } }
     }
 
-    /// Takes a backup into a database of which nobody made use yet: all of it, or nothing. What was sealed with keys that are not there any more is passed over.
-    /// - Parameter read: the next bytes of the file, so many at most; none at its end.
+    /// Takes a backup into a database of which nobody made use yet: all of it, or nothing. What was sealed with keys that were thrown away is passed over; where any other key is
+    /// missing, nothing is taken.
+    /// - Parameters:
+    ///   - note: for the audit; `nil`: what is restored is exactly what was backed up.
+    ///   - read: the next bytes of the file, so many at most; none at its end.
     /// - Throws: `FleetFailure`, `BackupTrouble`, and what `read` throws.
-    public static func restore(into store: FleetStore, keys: BackupKeys, _ read: @escaping (Int) throws -> [UInt8]) throws -> Restored {
+    public static func restore(into store: FleetStore, keys: BackupKeys, note: String? = nil, _ read: @escaping (Int) throws -> [UInt8]) throws -> Restored {
         guard try store.isUnused() else { throw BackupTrouble("This database is in use: there are gateways or people in it. A backup goes into a new one.") }
         var reader = try Reader(keys, read)
-        let rows = try store.copyIn(seals: keys.seals, forgotten: keys.forgotten) { try reader.next() }
+        let rows = try store.copyIn(seals: keys.seals, forgotten: keys.forgotten, revoked: keys.revoked, note: note) { try reader.next() }
         guard let tally = reader.tally else { throw BackupTrouble("The backup is cut.") }
         return Restored(rows: rows, held: tally.rows)
     }
 
     private struct Reader {
+        private let keys: BackupKeys
         private let seals: [[UInt8]: BackupSeal]
         private let read: (Int) throws -> [UInt8]
         private var place: Place
         private var contents = Contents(schema: 0, parts: [])
         private(set) var tally: Tally?
+        /// How many pieces of each key there were.
+        private var pieces: [String: Int] = [:]
 
         init(_ keys: BackupKeys, _ read: @escaping (Int) throws -> [UInt8]) throws {
+            self.keys = keys
             seals = Dictionary(keys.seals.compactMap { BackupSeal($0).map { ($0.id, $0) } }) { $1 }
             self.read = read
             place = Place([])
             let head = try Self.bytes(mark.count + 16, read)
+            guard !head.starts(with: oldMark) else {
+                throw BackupTrouble("This backup was made by an older program, and in its form nobody can see whether anything is missing. Restore it with the program that made it, and make a new one with this.")
+            }
             guard head.starts(with: mark) else { throw BackupTrouble("This is no backup of a fleet.") }
             place = Place(Array(head.dropFirst(mark.count)))
             guard let first = try piece() else { throw BackupTrouble("The key of the fleet's own is not among these: they are of another fleet, or older than the backup.") }
@@ -150,17 +174,32 @@ public enum FleetBackup {
                 guard let number = plain.first.map(Int.init), number <= contents.parts.count else { throw BackupTrouble("This is no backup that this program knows.") }
                 guard number == contents.parts.count else { return (contents.parts[number].name, contents.parts[number].columns, Array(plain.dropFirst())) }
                 guard let last = try? JSONDecoder().decode(Tally.self, from: Data(plain.dropFirst())) else { throw BackupTrouble("This is no backup that this program knows.") }
+                try check(last)
                 tally = last
             }
             return nil
+        }
+
+        /// Every piece is there, and what could not be opened is of those who are forgotten.
+        private mutating func check(_ tally: Tally) throws {
+            guard try read(1).isEmpty else { throw BackupTrouble("The backup is not whole, or somebody changed it: there is something behind its end.") }
+            // The last piece is not among those that it counts.
+            for (name, use) in tally.keys where use.owner == FleetStore.fleetOwner { pieces[name, default: 0] -= 1 }
+            guard pieces == tally.keys.mapValues(\.pieces) else { throw BackupTrouble("The backup is not whole, or somebody changed it: there are other pieces than it says.") }
+            let thrown = Set(keys.thrown), forgotten = Set(keys.forgotten)
+            let missing = tally.keys.filter { name, use in seals[BackupSeal.bytes(name) ?? []] == nil && !thrown.contains(name) && !forgotten.contains(use.owner) }
+            guard missing.isEmpty else {
+                throw BackupTrouble("\(missing.count) of the keys that the backup was sealed with are missing, and nobody was forgotten who had them: the file of the keys is older than the backup, or changed. Name the newest one.")
+            }
         }
 
         /// - Returns: `nil` where its key is not there any more.
         private mutating func piece() throws -> [UInt8]? {
             let length = try Self.bytes(4, read).reduce(0) { $0 << 8 | Int($1) }
             guard (BackupSeal.idLength + 28...sealedLimit).contains(length) else { throw BackupTrouble("The backup is not whole, or somebody changed it.") }
-            let sealed = try Self.bytes(length, read), here = place.next()
-            guard let seal = seals[Array(sealed.prefix(BackupSeal.idLength))] else { return nil }
+            let sealed = try Self.bytes(length, read), id = Array(sealed.prefix(BackupSeal.idLength)), here = place.next(id)
+            pieces[BackupSeal.name(id), default: 0] += 1
+            guard let seal = seals[id] else { return nil }
             return try Gzip.unpack(seal.open(sealed.dropFirst(BackupSeal.idLength), at: here), limit: sealedLimit)
         }
 

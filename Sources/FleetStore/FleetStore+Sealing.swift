@@ -50,6 +50,24 @@ extension FleetStore {
         return (rows.compactMap { row in row[0].flatMap { owner in row[1].flatMap { id in row[2].map { Seal(owner: owner, id: id, key: $0) } } } }, rows.compactMap { $0[1] == nil ? $0[0] : nil })
     }
 
+    /// Of whom of these the names are known here.
+    /// - Parameter owners: SHA-256 of names.
+    public func names(of owners: [String]) throws -> [String] {
+        try connection.run("""
+            SELECT name FROM (SELECT name FROM person UNION SELECT unnest(people) FROM gateway UNION SELECT wants FROM gateway WHERE wants IS NOT NULL) AS somebody (name)
+            WHERE \(Self.digest("name")) = ANY ($1::text[]) ORDER BY name
+            """, [Self.array(owners)]).compactMap { $0[0] }
+    }
+
+    /// Takes keys away, so that the next backup makes others.
+    public func dropSeals(_ ids: [String]) throws { try connection.run("DELETE FROM seal WHERE id = ANY ($1::text[])", [Self.array(ids)]) }
+
+    /// Whether somebody of that name was forgotten, and is not known again.
+    public func isForgotten(_ person: String) throws -> Bool { try !connection.run("SELECT 1 FROM forgotten WHERE digest = \(Self.digest("$1"))", [person]).isEmpty }
+
+    /// Whose credential was taken back.
+    public func revokedIDs() throws -> [String] { try connection.run("SELECT id FROM gateway WHERE revoked IS NOT NULL ORDER BY id").compactMap { $0[0] } }
+
     /// A part of a backup.
     public struct Part: Hashable, Sendable {
         /// The table, or what becomes part of one.
@@ -111,11 +129,19 @@ extension FleetStore {
     /// Takes a backup in, in one transaction, and adds up its days.
     /// - Parameters:
     ///   - seals: the keys that are kept with it from now on.
-    ///   - forgotten: SHA-256 of the names of those who are forgotten, also since the backup.
+    ///   - forgotten: SHA-256 of the names of those who are forgotten, also since the backup; whoever is not among them is known again.
+    ///   - revoked: whose credential was taken back, also since the backup.
+    ///   - note: for the audit.
     ///   - next: the next rows, as lines of a COPY, and of which part with which columns; parts do not come back. `nil`: that is all.
     /// - Returns: how many rows of each part went in.
-    public func copyIn(seals: [Seal], forgotten: [String], _ next: () throws -> (part: String, columns: String, lines: [UInt8])?) throws -> [String: Int] {
+    /// - Throws: `FleetFailure` of the kind `wrongUse` where the database is in use by now.
+    public func copyIn(
+        seals: [Seal], forgotten: [String], revoked: [String], note: String? = nil, _ next: () throws -> (part: String, columns: String, lines: [UInt8])?
+    ) throws -> [String: Int] {
         try connection.transaction {
+            // Who restores or enrols beside this waits, and finds it in use.
+            try connection.script("LOCK TABLE gateway, person, entry IN SHARE ROW EXCLUSIVE MODE")
+            guard try isUnused() else { throw FleetFailure(.wrongUse, "The database at \(connection.place) is in use: there are gateways or people in it. A backup goes into a new one.") }
             try connection.script("CREATE TEMPORARY TABLE allowed (gateway text, person text, wanted boolean) ON COMMIT DROP; ALTER TABLE entry DISABLE TRIGGER fleet_new")
             var counts: [String: Int] = [:]
             var piece = try next()
@@ -131,12 +157,15 @@ extension FleetStore {
                 UPDATE gateway SET people = named.people FROM (SELECT gateway, array_agg(person ORDER BY person) AS people FROM allowed WHERE NOT wanted GROUP BY gateway) AS named WHERE named.gateway = id;
                 UPDATE gateway SET wants = named.person FROM allowed AS named WHERE named.gateway = id AND named.wanted
                 """)
-            // Whom the backup does not know as forgotten yet is not brought back by a gateway.
+            try connection.run("UPDATE gateway SET revoked = now() WHERE revoked IS NULL AND id = ANY ($1::text[])", [Self.array(revoked)])
+            // Who was allowed again since is known again; and whom the backup does not know as forgotten yet is not brought back by a gateway.
+            try connection.run("DELETE FROM forgotten WHERE digest <> ALL ($1::text[])", [Self.array(forgotten)])
             try connection.run("INSERT INTO forgotten (digest) SELECT * FROM unnest($1::text[]) ON CONFLICT DO NOTHING", [Self.array(forgotten)])
             // Older backups are read with them, too; keys that were made here open nothing.
             try connection.run("DELETE FROM seal")
-            try connection.run("INSERT INTO seal (owner, id, key) SELECT * FROM unnest($1::text[], $2::text[], $3::text[])", [Self.array(seals.map(\.owner)), Self.array(seals.map(\.id)), Self.array(seals.map(\.key))])
+            try connection.run("INSERT INTO seal (owner, id, key) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT DO NOTHING", [Self.array(seals.map(\.owner)), Self.array(seals.map(\.id)), Self.array(seals.map(\.key))])
             try addUpAnew()
+            if let note { try self.note(note, kind: .change) }
             return counts
         }
     }

@@ -112,6 +112,9 @@ extension FleetStore {
         try connection.run("INSERT INTO audit (id, who, what, kind) VALUES (gen_random_uuid()::text, coalesce($1, session_user::text), $2, $3)", [who, what, kind.rawValue])
     }
 
+    /// Something was done with the fleet as a whole.
+    public func noteChange(_ what: String) throws { try note(what, kind: .change) }
+
     /// Somebody looked at a person.
     public func noteLook(_ visitor: FleetVisitor, at person: String) throws { try note("looked at \(person)", kind: .look, by: visitor.name) }
 

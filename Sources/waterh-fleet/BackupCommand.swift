@@ -22,13 +22,15 @@ struct BackupCommand: ParsableCommand {
 
     func validate() throws {
         guard file != "-", keys != "-" else { throw ValidationError("Name files, and not standard output.") }
-        guard URL(fileURLWithPath: file).standardizedFileURL != URL(fileURLWithPath: keys).standardizedFileURL else { throw ValidationError("The keys go into another file than what they open.") }
+        guard let place = FilePlace(file) else { return }
+        guard ![keys, KeyFile.lockName(keys)].contains(where: { FilePlace($0)?.isSame(as: place) == true }) else { throw ValidationError("The keys go into another file than what they open.") }
     }
 
     func run() throws {
         try Self.translated {
-            try KeyFile(keys).check(database)
+            try KeyFile(keys).checkBackup(database)
             let tally = try Self.write(file, keys, database)
+            try database.use { try $0.noteChange("a backup was made") }
             TextOutput.standard.line("\(tally.rows.values.reduce(0, +)) rows, among them \(tally.rows["entry"] ?? 0) entries of \(tally.rows["person"] ?? 0) people.")
             if tally.passedOver > 0 { TextOutput.standard.line("\(tally.passedOver) rows of people who were forgotten meanwhile are not in it.") }
         }
@@ -44,7 +46,7 @@ struct BackupCommand: ParsableCommand {
             }
         }
         // The keys first: a backup without them would be lost.
-        try KeyFile(keys).write(database)
+        try KeyFile(keys).write(database, used: tally.keys.keys)
         try output.commit()
         return tally
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandKit
+import FleetStore
 
 struct ForgetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,8 +22,20 @@ struct ForgetCommand: ParsableCommand {
         let file = keys.map(KeyFile.init)
         // Before anything is gone: the keys of another fleet are not written over.
         try BackupCommand.translated { try file?.check(database) }
-        guard try database.use({ try $0.forget(name) }) else { throw CommandFailure(.refused, "Nobody goes by that name.", advice: "waterh-fleet report shows who there is.") }
-        try file?.write(database)
+        guard try database.use({ try $0.forget(name) }) else {
+            guard let file, try database.use({ try $0.isForgotten(name) }) else { throw CommandFailure(.refused, "Nobody goes by that name.", advice: "waterh-fleet report shows who there is.") }
+            try write(file)
+            return TextOutput.standard.line("Forgotten before; the keys are written now.")
+        }
+        try file.map(write)
         TextOutput.standard.line("Forgotten.")
+    }
+
+    private func write(_ file: KeyFile) throws {
+        do { try BackupCommand.translated { try file.write(database) } } catch let failure as CommandFailure {
+            throw CommandFailure(
+                failure.status, "\(name) is forgotten here, but the keys are not written, and the old ones still open what older backups hold of them. \(failure.sentence)",
+                advice: "Mend that, and run this once more: it writes the keys. \(failure.advice ?? "")")
+        }
     }
 }

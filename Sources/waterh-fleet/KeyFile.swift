@@ -3,7 +3,7 @@ import FleetBackup
 import FleetStore
 import Foundation
 
-/// The file of a fleet's keys, for its owner alone.
+/// The file of a fleet's keys, for its owner alone. Who writes it holds the lock beside it, and reads the database under that: so that nobody writes older keys over newer ones.
 struct KeyFile {
     private let path: String
 
@@ -16,24 +16,68 @@ struct KeyFile {
         return try BackupKeys(file: bytes)
     }
 
-    /// The keys of another fleet are not written over.
+    private func readIfThere() throws -> BackupKeys? { FileManager.default.fileExists(atPath: path) ? try read() : nil }
+
+    /// The keys of another fleet are not written over; and those that are missing in the database are made.
     func check(_ database: DatabaseOptions) throws {
-        guard FileManager.default.fileExists(atPath: path) else { return }
-        let old = try read()
+        let old = try readIfThere()
         let now = try database.use { store in
             try store.makeSeals()
             return try BackupKeys(store)
         }
+        if let old { try check(now, old) }
+    }
+
+    private func check(_ now: BackupKeys, _ old: BackupKeys) throws {
         guard now.isOfSameFleet(as: old) else {
             throw CommandFailure(.refused, "\(path) holds the keys of another fleet.", advice: "Name another file, or the database that these keys are of.")
         }
     }
 
-    /// Writes those that there are now, in the place of the old.
-    func write(_ database: DatabaseOptions) throws {
-        let keys = try database.use { try BackupKeys($0) }
+    /// Keys that were thrown away seal nothing any more: a database that still has them was put back from before that.
+    func checkBackup(_ database: DatabaseOptions) throws {
+        try check(database)
+        guard let old = try readIfThere() else { return }
+        try database.use { store in
+            let outlived = try BackupKeys(store).outlived(by: old), people = outlived.filter { $0.owner != FleetStore.memoryOwner }
+            guard people.isEmpty else {
+                let names = try store.names(of: people.map(\.owner))
+                throw CommandFailure(
+                    .refused, "\(path) says that somebody was forgotten whom this database still knows: it was put back from before that.",
+                    advice: "Forget them here, too (waterh-fleet forget NAME): \(names.joined(separator: ", ")).")
+            }
+            try store.dropSeals(outlived.map(\.id))
+        }
+    }
+
+    /// Writes those that there are now, and of the old ones those whose owners are not forgotten.
+    /// - Parameter used: what a backup calls the keys that it was sealed with.
+    func write(_ database: DatabaseOptions, used: some Sequence<String> = []) throws {
+        let lock = try lock()
+        defer { close(lock) }
+        let old = try readIfThere(), now = try database.use { try BackupKeys($0) }
+        if let old { try check(now, old) }
+        // A file that is there keeps its mode when it is replaced.
+        if old != nil, chmod(path, 0o600) != 0 { throw CommandFailure(.failed, "\(path) cannot be made its owner's alone: \(String(cString: strerror(errno))).", advice: "Run this as the file's owner.") }
         let output = try OutputFile(path)
-        try output.write(keys.file)
+        try output.write(now.over(old, used: used).file)
         try output.commit()
     }
+
+    private func lock() throws -> Int32 {
+        let name = Self.lockName(path), descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw CommandFailure(.failed, "\(name) cannot be opened: \(String(cString: strerror(errno))).", advice: "The folder of the keys has to be writable.") }
+        let limit = ContinuousClock.now + .seconds(60)
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < limit else {
+                close(descriptor)
+                throw CommandFailure(.failed, "\(path) has been written by another program for a minute.", advice: "See what that program waits for, and try again.")
+            }
+            usleep(20_000)
+        }
+        return descriptor
+    }
+
+    /// One for all names of the file that are links.
+    static func lockName(_ path: String) -> String { (FilePlace(path)?.path ?? path) + ".lock" }
 }

@@ -40,7 +40,11 @@ struct ParkedCommand: ParsableCommand {
             }
             return
         }
-        let result = try database.use { try $0.takeParkedAgain(of: gateway) }
+        let result = try database.use { store in
+            let result = try store.takeParkedAgain(of: gateway)
+            try store.noteChange("what was set aside was read again, \(result.taken) taken")
+            return result
+        }
         output.line("\(result.taken) taken, \(result.known) known already, \(result.left) still set aside.")
         for words in result.refused.sorted() { output.line(words) }
     }

@@ -8,7 +8,10 @@ struct RebuildCommand: ParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     func run() throws {
-        try database.use(limit: .seconds(6 * 3600)) { try $0.rebuild() }
+        try database.use(limit: .seconds(6 * 3600)) { store in
+            try store.rebuild()
+            try store.noteChange("all days were added up again")
+        }
         TextOutput.standard.line("All days are added up again.")
     }
 }

@@ -9,7 +9,8 @@ struct RestoreCommand: ParsableCommand {
         commandName: "restore", abstract: "Takes a backup into a new database, and adds up its days.",
         discussion: """
             The database has to be migrated and unused. All of the backup is taken, or nothing. Whoever was forgotten since has no key any more, and does not come back; nor do the
-            audit and what was set aside of before that.
+            audit and what was set aside of before that. Where any other key is missing, nothing is taken. Whose credential was taken back by the time the keys were written is let in
+            no more; of those who lost theirs later nobody knows that here.
             """)
 
     @Argument(help: "What waterh-fleet backup wrote.")
@@ -21,19 +22,20 @@ struct RestoreCommand: ParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     func run() throws {
-        let restored = try Self.restore(file, keys, database)
+        let restored = try Self.restore(file, keys, database, note: "a backup was restored")
         TextOutput.standard.line("\(restored.rows.values.reduce(0, +)) rows, among them \(restored.rows["entry"] ?? 0) entries of \(restored.rows["person"] ?? 0) people.")
         if restored.unreadable > 0 { TextOutput.standard.line("\(restored.unreadable) rows stay sealed: their key was thrown away when somebody was forgotten.") }
     }
 
-    static func restore(_ file: String, _ keys: String, _ database: DatabaseOptions) throws -> FleetBackup.Restored {
+    /// - Parameter note: for the audit.
+    static func restore(_ file: String, _ keys: String, _ database: DatabaseOptions, note: String? = nil) throws -> FleetBackup.Restored {
         try BackupCommand.translated {
             let keys = try KeyFile(keys).read()
             guard let input = FileHandle(forReadingAtPath: file) else { throw CommandFailure(.badInput, "\(file) cannot be read.", advice: "Name a file that waterh-fleet backup wrote.") }
             defer { try? input.close() }
             return try database.use(limit: .seconds(6 * 3600)) { store in
                 guard try store.isUnused() else { throw CommandFailure(.refused, "This database is in use: there are gateways or people in it.", advice: "Create a new one, and run waterh-fleet migrate there.") }
-                return try FleetBackup.restore(into: store, keys: keys) { Array(try input.read(upToCount: $0) ?? Data()) }
+                return try FleetBackup.restore(into: store, keys: keys, note: note) { Array(try input.read(upToCount: $0) ?? Data()) }
             }
         }
     }

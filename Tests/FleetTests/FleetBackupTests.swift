@@ -29,6 +29,13 @@ struct FleetBackupTests {
 
     private func other() async throws -> FleetServeTests.Fleet { try await FleetServeTests.Fleet() }
 
+    /// The audit says besides that it was backed up there, and restored here.
+    private func restoredAs(_ original: [FleetStore.Content], _ copy: FleetStore) throws -> Bool {
+        func isAudit(_ content: FleetStore.Content) -> Bool { content.name == "lines of the audit" }
+        let back = try copy.contents()
+        return original.filter { !isAudit($0) } == back.filter { !isAudit($0) } && original.first(where: isAudit)?.rows == back.first(where: isAudit)?.rows
+    }
+
     /// Dumps held everything of who was forgotten, for as long as anybody kept them.
     @Test func whoIsForgottenIsInNoBackupAnyMore() async throws {
         let (first, keys) = (folder.file("first"), folder.file("keys"))
@@ -44,7 +51,7 @@ struct FleetBackupTests {
         let whole = try await other()
         _ = try await whole.run("restore", first, "--keys", oldKeys)
         let copy = FleetStore(try FleetConnection(whole.words))
-        #expect(try copy.contents() == before && copy.wrongDays() == 0 && copy.days(of: "anna")?.count == 3)
+        #expect(try restoredAs(before, copy) && copy.wrongDays() == 0 && copy.days(of: "anna")?.count == 3)
         #expect(try copy.visitor("hash-nurse")?.sees("anna") == true)
 
         #expect(try await fleet.run("forget", "anna", "--keys", keys) == "Forgotten.\n")
@@ -102,7 +109,8 @@ struct FleetBackupTests {
         #expect(try await target.run("backup", folder.file("c"), "--keys", keys, code: 3).contains("the keys of another fleet"))
         #expect(try await fleet.run("backup", file, "--keys", file, code: 2).contains("another file"))
         _ = try await target.run("restore", file, "--keys", keys)
-        #expect(try FleetStore(FleetConnection(target.words)).contents() == store.contents())
+        let restored = FleetStore(try FleetConnection(target.words))
+        #expect(try restoredAs(store.contents(), restored))
     }
 
     @Test(arguments: [[], ["--dump"]]) func aRehearsalComparesEverythingAndLeavesNothing(manner: [String]) async throws {
