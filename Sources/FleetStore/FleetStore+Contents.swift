@@ -47,14 +47,4 @@ extension FleetStore {
             return try body(snapshot)
         }
     }
-
-    /// Makes an empty database beside this one, with this program's tables or without any, and drops it when the body has ended, however that ends.
-    /// - Parameter name: of letters, digits and `_`; nobody else's.
-    public func withScratchDatabase<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
-        try connection.script("CREATE DATABASE \"\(name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") })\" TEMPLATE template0")
-        let result = Swift.Result { try body() }
-        // Whoever is still in it goes.
-        try connection.script("DROP DATABASE IF EXISTS \"\(name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") })\" WITH (FORCE)")
-        return try result.get()
-    }
 }

@@ -29,6 +29,8 @@ struct ForgetCommand: ParsableCommand {
         }
         try file.map(write)
         TextOutput.standard.line("Forgotten.")
+        // Copies of everything, of rehearsals.
+        for line in try RestoreRehearsal.swept(database, underWay: true) { TextOutput.standard.line(line) }
     }
 
     private func write(_ file: KeyFile) throws {
