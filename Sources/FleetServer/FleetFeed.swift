@@ -10,8 +10,8 @@ final class FleetFeed: Sendable {
     private static let pingEvery = Duration.seconds(15)
 
     enum Event: Sendable {
-        /// Of whom; `nil`: of many.
-        case changed(Set<String>?)
+        /// Of whom, each once, by the bytes of the name; `nil`: of many.
+        case changed([String]?)
         case ping
     }
 
@@ -90,13 +90,18 @@ final class FleetFeed: Sendable {
         var pinged = ContinuousClock.now
         while !isOver {
             let said = try connection.notifications(within: .milliseconds(300))
-            if !said.isEmpty { tell(.changed(said.contains("") ? nil : Set(said.flatMap { $0.split(separator: "\n").map(String.init) }))) }
+            if !said.isEmpty { tell(.changed(said.contains("") ? nil : Self.each(said))) }
             guard pinged + Self.pingEvery < .now else { continue }
             pinged = .now
             // A server that is gone without a word notifies of nothing any more, and nobody would miss it.
             try connection.run("SELECT 1")
             tell(.ping)
         }
+    }
+
+    /// Swift takes two spellings of a letter for one, and they are two people.
+    private static func each(_ said: [String]) -> [String] {
+        Array(Dictionary(said.flatMap { $0.split(separator: "\n").map { (Array($0.utf8), String($0)) } }) { first, _ in first }.values)
     }
 
     private func tell(_ event: Event) {

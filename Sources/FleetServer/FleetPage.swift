@@ -14,7 +14,7 @@ enum FleetPage {
             <h2>Gateways, who is silent longest first</h2>
             \(table(["Gateway", "Seen", "Entries", "Set aside", "May not tell of"], overview.gateways.map { [$0.name + ($0.isRevoked ? " (revoked)" : ""), ago($0.seenSecondsAgo), "\($0.entries)", "\($0.poisoned)", $0.wants ?? ""] }, numbers: [2, 3]))
             <h2>Bottles</h2>
-            \(table(["Bottle", "Person", "Gateway", "Told"], overview.bottles.map { [$0.name, $0.person, $0.gateway, ago($0.toldSecondsAgo)] }, numbers: []))
+            \(table(["Bottle", "Person", "Gateway", "Told"], overview.bottles.map { [$0.name, $0.person, $0.gateway ?? "", ago($0.toldSecondsAgo)] }, numbers: []))
             """)
     }
 

@@ -41,6 +41,7 @@ struct FleetProblem: Error {
         case is FleetBatch.Revoked: self.init(.forbidden, "credentialRevoked", "This credential was taken back. Nothing of the batch was stored.")
         case let refusal as FleetBatch.NotAllowed: self.init(.forbidden, "otherPerson", "\(refusal)")
         case let newer as FleetEntry.Newer: self.init(.badRequest, "newerVersion", "\(newer)")
+        case let none as FleetLines.NoDoubt: self.init(.badRequest, "noDoubt", "\(none)")
         case let many as FleetLines.TooMany: self.init(.contentTooLarge, "tooManyEntries", "\(many)")
         case let failure as FleetFailure: self = .later(.serviceUnavailable, Self.code(failure.kind), failure.sentence, seconds: 5)
         case let error as HTTPError where error.status == .contentTooLarge:

@@ -190,28 +190,49 @@ public struct FleetServer: Sendable {
 
     private func take(_ request: Request) async throws -> Response {
         let credential = try Self.credential(request)
-        let type = request.headers[.contentType]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
-        guard type == "application/x-ndjson" else { throw FleetProblem(.unsupportedMediaType, "notLines", "A batch is application/x-ndjson: one JSON object a line.") }
-        let standing = request.headers[.waterhTold].flatMap(FleetStanding.init)
+        try Self.checkType(request)
+        let standing = try Self.standing(request), mark = try Self.mark(request)
         // The place is taken before the body: what waits in memory is bounded, too.
         let batch = try await writers.withPlace {
             let visitor = try await visitor(credential, writers) { $0.role == .gateway }
             return try await writers.withShare(of: visitor.id) {
                 let lines = try FleetLines(await Self.body(request))
-                return try await writers.use { try $0.take(lines, from: visitor, standing: standing) }
+                return try await writers.use { try $0.take(lines, from: visitor, standing: standing, doubts: mark) }
             }
         }
         counts.stored(batch)
         if batch.taken > 0 { stored.continuation.yield() }
-        return Self.answer("application/json", Array(#"{"taken":\#(batch.taken),"known":\#(batch.known),"parked":\#(batch.parked)}"#.utf8))
+        return Self.answer("application/json", Array(#"{"taken":\#(batch.taken),"known":\#(batch.known),"parked":\#(batch.parked)\#(batch.lacksDoubts ? #","asksFor":["\#(FleetAnswer.doubts)"]"# : "")}"#.utf8))
+    }
+
+    /// What a store says of itself; what is no such thing is refused, since the store relies on it.
+    private static func standing(_ request: Request) throws -> FleetStanding? {
+        guard let text = request.headers[.waterhTold] else { return nil }
+        guard let standing = FleetStanding(text) else {
+            throw FleetProblem(.badRequest, "noStanding", "\(FleetStanding.field) is STORE GENERATION PLACE, with generations of 0 to \(FleetEntry.generations.upperBound) and places from 0 on. Nothing of the batch was stored.")
+        }
+        return standing
+    }
+
+    private static func mark(_ request: Request) throws -> String? {
+        guard let text = request.headers[.waterhDoubts] else { return nil }
+        guard FleetStanding.isMark(text) else { throw FleetProblem(.badRequest, "noStanding", "\(FleetStanding.doubtsField) is 1 to 64 letters a-z and A-Z and digits. Nothing was stored.") }
+        return text
+    }
+
+    private static func checkType(_ request: Request) throws {
+        let type = request.headers[.contentType]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
+        guard type == "application/x-ndjson" else { throw FleetProblem(.unsupportedMediaType, "notLines", "A batch is application/x-ndjson: one JSON object a line.") }
     }
 
     private func takeDoubts(_ request: Request) async throws -> Response {
         let credential = try Self.credential(request)
-        let fields = request.uri.queryParameters
-        func field(_ name: Substring) -> String? { fields[name].flatMap { String($0).removingPercentEncoding } }
-        let (store, person) = (field("store") ?? "", field("person"))
-        let boundary = field("boundary").flatMap(Int.init).flatMap { (0...6).contains($0) ? $0 : nil }
+        try Self.checkType(request)
+        // They are decoded already.
+        let fields = request.uri.queryParameters, mark = try Self.mark(request)
+        let (store, person) = (fields["store"].map(String.init) ?? "", fields["person"].map(String.init))
+        let boundary = fields["boundary"].flatMap { Int($0) }
+        guard fields["boundary"] == nil || boundary.map({ (0...6).contains($0) }) ?? false else { throw FleetProblem(.badRequest, "noHour", "A person's days begin at an hour of 0 to 6: boundary=4.") }
         guard FleetEntry.isPrintable(store, 64), person.map({ FleetEntry.isPrintable($0, 64) }) ?? true else {
             throw FleetProblem(.badRequest, "noStore", "Say of which store these are: /v1/doubts?store=NAME, and person=NAME where there are several.")
         }
@@ -219,7 +240,7 @@ public struct FleetServer: Sendable {
             let visitor = try await visitor(credential, writers) { $0.role == .gateway }
             try await writers.withShare(of: visitor.id) {
                 let doubts = try FleetLines.doubts(await Self.body(request))
-                try await writers.use { try $0.take(doubts, of: person, in: store, from: visitor, boundary: boundary) }
+                try await writers.use { try $0.take(doubts, of: person, in: store, from: visitor, boundary: boundary, mark: mark) }
             }
         }
         return Self.answer("application/json", Array("{}".utf8))
@@ -292,7 +313,11 @@ public struct FleetServer: Sendable {
         }
         guard request.headers[.contentLength].flatMap(Int.init) ?? 0 <= FleetLines.byteLimit else { throw FleetProblem(explaining: HTTPError(.contentTooLarge)) }
         let bytes = try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
-            group.addTask { Array(buffer: try await request.body.collect(upTo: FleetLines.byteLimit)) }
+            group.addTask {
+                do { return Array(buffer: try await request.body.collect(upTo: FleetLines.byteLimit)) } catch let error as HTTPError { throw error } catch let error as CancellationError { throw error } catch {
+                    throw FleetProblem(.badRequest, "cutBody", "The batch was cut before its end (\(error)). Nothing of it was stored.")
+                }
+            }
             group.addTask {
                 try await Task.sleep(for: arrivalLimit)
                 return nil
@@ -346,4 +371,6 @@ extension HTTPField.Name {
     fileprivate static let waterhBehind = Self("Waterh-Behind")!
     /// How far a store believes that it is known.
     fileprivate static let waterhTold = Self(FleetStanding.field)!
+    /// What it calls the doubts that it told last.
+    fileprivate static let waterhDoubts = Self(FleetStanding.doubtsField)!
 }

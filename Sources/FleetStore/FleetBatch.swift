@@ -8,6 +8,8 @@ public struct FleetBatch: Hashable, Sendable {
     public var known = 0
     /// No entries; kept aside with the reason.
     public var parked = 0
+    /// The doubts and the hour that the store says it told last are not known here: it is to tell them again.
+    public var lacksDoubts = false
 
     /// With nothing stored.
     public init() {}
@@ -40,18 +42,21 @@ extension FleetStore {
     public static let parkedLimit = 10_000
 
     /// Takes a batch in, in one transaction: what this returns from is stored. Told again it changes nothing. What PostgreSQL refuses is kept aside, and the rest taken.
-    /// - Parameter standing: how far a store in it believes that it is known here; `nil`: it does not say.
+    /// - Parameters:
+    ///   - standing: how far a store in it believes that it is known here; `nil`: it does not say.
+    ///   - doubts: what that store calls the doubts that it told last; `nil`: it does not say.
+    ///   - isAgain: it was told long ago: the gateway need not be there now.
     /// - Throws: `FleetFailure`, `FleetBatch.Revoked`, `FleetBatch.NotAllowed`, `FleetBatch.Repeats`.
-    public func take(_ lines: FleetLines, from visitor: FleetVisitor, standing: FleetStanding? = nil) throws -> FleetBatch {
+    public func take(_ lines: FleetLines, from visitor: FleetVisitor, standing: FleetStanding? = nil, doubts: String? = nil, isAgain: Bool = false) throws -> FleetBatch {
         var tries = 1, manner = lines.entries.count < Self.asNewFrom ? Manner.whole : .asNew
         while true {
-            do { return try takeOnce(lines, visitor, standing, manner) } catch let failure as FleetFailure where failure.kind == .collision && tries < 4 {
+            do { return try takeOnce(lines, visitor, standing, doubts, isAgain, manner) } catch let failure as FleetFailure where failure.kind == .collision && tries < 4 {
                 tries += 1
             } catch let failure as FleetFailure where failure.kind == .badData && manner != .inPieces {
                 manner = manner == .asNew ? .whole : .inPieces
             } catch let refusal as FleetBatch.NotAllowed {
                 // It is there, and somebody has to know what it waits for.
-                try connection.run("UPDATE gateway SET last_seen = now(), wants = $2 WHERE id = $1", [visitor.id, refusal.person])
+                if !isAgain { try connection.run("UPDATE gateway SET last_seen = now(), wants = $2 WHERE id = $1", [visitor.id, refusal.person]) }
                 throw refusal
             }
         }
@@ -71,7 +76,7 @@ extension FleetStore {
         case inPieces
     }
 
-    private func takeOnce(_ lines: FleetLines, _ visitor: FleetVisitor, _ standing: FleetStanding?, _ manner: Manner) throws -> FleetBatch {
+    private func takeOnce(_ lines: FleetLines, _ visitor: FleetVisitor, _ standing: FleetStanding?, _ doubts: String?, _ isAgain: Bool, _ manner: Manner) throws -> FleetBatch {
         // Of one drink the greatest place, and all in one order: two servers that write the same wait for each other, and never both.
         var newest: [Identity: FleetEntry] = [:]
         for entry in lines.entries {
@@ -82,20 +87,24 @@ extension FleetStore {
         let told = newest.sorted { $0.key < $1.key }.map { Told(person: $0.key.person.text, entry: $0.value) }
         return try connection.committing {
             let people = ExactText.each(told.map(\.person))
-            let (forgotten, tellers) = try letIn(visitor, people, latest: told.compactMap { $0.entry.drink?.at.milliseconds }.max(), stores: ExactText.each(told.map(\.entry.store)), begins: true)
+            let (forgotten, tellers) = try letIn(
+                visitor, people, latest: told.compactMap { $0.entry.drink?.at.milliseconds }.max(), named: lines.poison.map { $0.person ?? visitor.name }, stores: ExactText.each(told.map(\.entry.store)),
+                begins: true, isAgain: isAgain)
             if let standing { try check(standing, people, visitor) }
             let all = forgotten.isEmpty ? told[...] : told.filter { !forgotten.contains(ExactText($0.person)) }[...]
-            var poison = lines.poison
+            // Nor is what was set aside of who is forgotten kept.
+            var poison = forgotten.isEmpty ? lines.poison : lines.poison.filter { !forgotten.contains(ExactText($0.person ?? visitor.name)) }
             var batch = FleetBatch()
             if manner == .inPieces {
                 batch.taken = try store(all, visitor, &poison)
                 _ = try connection.commit(introduction(all, visitor) + parking(poison, visitor))
             } else {
-                let isNew = manner == .asNew && all.allSatisfy { told in told.entry.drink != nil && tellers[ExactText(told.entry.store)].map { $0 < (told.entry.generation, told.entry.place) } ?? true }
+                let isNew = manner == .asNew && all.allSatisfy { told in told.entry.drink != nil && tellers[ExactText(told.entry.store)].map { ($0.generation, $0.place) < (told.entry.generation, told.entry.place) } ?? true }
                 let statements = (all.isEmpty ? [] : [insertion(all, visitor, isNew: isNew)]) + introduction(all, visitor) + parking(poison, visitor)
                 let results = try connection.commit(statements)
                 batch.taken = all.isEmpty ? 0 : Int((results[0].rows.first?.first ?? nil) ?? "") ?? 0
             }
+            if let standing, let doubts, forgotten.isEmpty { batch.lacksDoubts = tellers[ExactText(standing.store)]?.doubts != doubts }
             batch.parked = poison.count
             batch.known = lines.entries.count + lines.poison.count - poison.count - batch.taken
             return batch
@@ -120,31 +129,41 @@ extension FleetStore {
     /// Within a transaction: the credential still counts, and whom it tells of it may.
     /// - Parameters:
     ///   - latest: the latest moment of a drink that it tells, ms UTC.
+    ///   - named: who else is named, and may be forgotten.
     ///   - stores: of which stores it tells.
     ///   - begins: it begins the transaction, too.
-    /// - Returns: who of them is forgotten; and how far the stores are known, by generation and place.
+    ///   - isAgain: it is not there itself.
+    /// - Returns: who of them is forgotten; and how far the stores are known.
     func letIn(
-        _ visitor: FleetVisitor, _ people: [String], latest: Int64?, stores: [String] = [], begins: Bool = false
-    ) throws -> (forgotten: Set<ExactText>, tellers: [ExactText: (Int, Int64)]) {
+        _ visitor: FleetVisitor, _ people: [String], latest: Int64?, named: [String] = [], stores: [String] = [], begins: Bool = false, isAgain: Bool = false
+    ) throws -> (forgotten: Set<ExactText>, tellers: [ExactText: Teller]) {
         let names = Self.array(people)
         var found = try connection.pipeline((begins ? [.init("BEGIN")] : []) + [
             .init("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))"),
             .init("""
-                UPDATE gateway SET last_seen = now(), last_entry = greatest(last_entry, $2::bigint) WHERE id = $1 AND revoked IS NULL
+                UPDATE gateway SET last_seen = CASE WHEN $4::boolean THEN last_seen ELSE now() END, last_entry = greatest(last_entry, $2::bigint) WHERE id = $1 AND revoked IS NULL
                 RETURNING (SELECT min(person) FROM unnest($3::text[]) AS told (person) WHERE people IS NOT NULL AND person <> gateway.name AND NOT person = ANY (people)
                     AND \(Self.digest("person")) NOT IN (SELECT digest FROM forgotten))
-                """, [visitor.id, latest.map(String.init), names]),
-            .init("SELECT name FROM unnest($1::text[]) AS told (name) WHERE \(Self.digest("name")) IN (SELECT digest FROM forgotten)", [names]),
-            .init("SELECT store, generation, place FROM teller WHERE gateway = $1 AND store = ANY ($2::text[])", [visitor.id, Self.array(stores)]),
+                """, [visitor.id, latest.map(String.init), names, isAgain ? "t" : "f"]),
+            .init("SELECT name FROM unnest($1::text[]) AS told (name) WHERE \(Self.digest("name")) IN (SELECT digest FROM forgotten)", [named.isEmpty ? names : Self.array(ExactText.each(people + named))]),
+            .init("SELECT store, generation, place, doubts FROM teller WHERE gateway = $1 AND store = ANY ($2::text[])", [visitor.id, Self.array(stores)]),
         ])
         if begins { found.removeFirst() }
         guard let stranger = found[1].rows.first?.first else { throw FleetBatch.Revoked() }
         if let stranger { throw FleetBatch.NotAllowed(gateway: visitor.name, person: stranger) }
-        let tellers = found[3].rows.compactMap { row -> (ExactText, (Int, Int64))? in
+        let tellers = found[3].rows.compactMap { row -> (ExactText, Teller)? in
             guard let store = row[0], let generation = row[1].flatMap(Int.init), let place = row[2].flatMap(Int64.init) else { return nil }
-            return (ExactText(store), (generation, place))
+            return (ExactText(store), Teller(generation: generation, place: place, doubts: row[3]))
         }
         return (Set(found[2].rows.compactMap { $0.first ?? nil }.map(ExactText.init)), Dictionary(tellers) { $1 })
+    }
+
+    /// How far a store is known.
+    struct Teller {
+        let generation: Int
+        let place: Int64
+        /// What it called the doubts that it told last; `nil` where they are not known.
+        let doubts: String?
     }
 
     private func check(_ standing: FleetStanding, _ people: [String], _ visitor: FleetVisitor) throws {
@@ -167,7 +186,9 @@ extension FleetStore {
         do { return try storePart(all, visitor) } catch let failure as FleetFailure where failure.kind == .badData {
             try connection.script("ROLLBACK TO part; RELEASE part")
             guard all.count > 1 else {
-                poison.append(FleetLines.Poison(line: String(decoding: (try? FleetLines.bytes([first.entry]).dropLast()) ?? [], as: UTF8.self), reason: failure.sentence))
+                var refused = FleetLines.Poison(line: String(decoding: (try? FleetLines.bytes([first.entry]).dropLast()) ?? [], as: UTF8.self), reason: failure.sentence)
+                refused.person = first.person
+                poison.append(refused)
                 return 0
             }
             let middle = all.startIndex + all.count / 2
@@ -248,10 +269,10 @@ extension FleetStore {
         guard !poison.isEmpty else { return [] }
         return [.init("""
             WITH sum AS (UPDATE gateway SET poisoned = poisoned + $5::bigint WHERE id = $1)
-            INSERT INTO parked (gateway, digest, line, reason)
-            SELECT $1, \(Self.digest("line")), line, min(reason) FROM unnest($2::text[], $3::text[]) AS told (line, reason) GROUP BY line
+            INSERT INTO parked (gateway, digest, line, reason, whose, whole)
+            SELECT $1, \(Self.digest("line")), line, min(reason), \(Self.digest("min(person)")), bool_and(whole) FROM unnest($2::text[], $3::text[], $6::text[], $7::boolean[]) AS told (line, reason, person, whole) GROUP BY line
             LIMIT greatest(0, $4::bigint - (SELECT count(*) FROM parked WHERE gateway = $1))
             ON CONFLICT DO NOTHING
-            """, [visitor.id, Self.array(poison.map(\.line)), Self.array(poison.map(\.reason)), "\(Self.parkedLimit)", "\(poison.count)"])]
+            """, [visitor.id, Self.array(poison.map(\.line)), Self.array(poison.map(\.reason)), "\(Self.parkedLimit)", "\(poison.count)", Self.array(poison.map { $0.person ?? visitor.name }), Self.array(poison.map { $0.isWhole ? "t" : "f" })])]
     }
 }

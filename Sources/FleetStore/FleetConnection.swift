@@ -8,6 +8,8 @@ public final class FleetConnection {
     public let place: String
     private let handle: OpaquePointer
     private let statementLimit: Duration
+    /// So long a lock is waited for, in milliseconds.
+    let lockLimit: Int64
     private var prepared: [String: String] = [:]
     private let warnings = Warnings()
     /// It is of no use any more; another one is to be opened.
@@ -52,10 +54,14 @@ public final class FleetConnection {
         guard PQstatus(handle) == CONNECTION_OK else { throw Self.refusal(handle, place) }
         guard PQsetnonblocking(handle, 1) == 0 else { throw FleetFailure(.broken, "The connection to PostgreSQL at \(place) cannot be used without blocking.") }
         let milliseconds = statementLimit.components.seconds * 1000 + statementLimit.components.attoseconds / 1_000_000_000_000_000
+        lockLimit = milliseconds
+        // A database or a user may be set to write dates otherwise than we read them, or to look at the moment before a lock was waited for.
         // Compiling a statement takes longer than any of ours: PostgreSQL did it for each piece of the days that it added up, because it took them for many.
         try script("""
             SET statement_timeout = \(milliseconds); SET lock_timeout = \(milliseconds); SET idle_in_transaction_session_timeout = \(3 * milliseconds);
             SET TIME ZONE 'UTC'; SET client_min_messages = warning;
+            SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres'; SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET array_nulls = on;
+            SET default_transaction_isolation = 'read committed';
             SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'
             """)
     }
@@ -306,6 +312,9 @@ public final class FleetConnection {
     private final class Warnings {
         var last: String?
     }
+
+    /// How the database keeps texts: `UTF8`, or something that cannot hold every name.
+    var encoding: String { PQparameterStatus(handle, "server_encoding").map { String(cString: $0) } ?? "" }
 
     // MARK: - Waiting
 

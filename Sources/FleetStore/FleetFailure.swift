@@ -22,6 +22,8 @@ public struct FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case badData
         /// The tables are older or newer than this program.
         case schema
+        /// The database keeps texts otherwise than as UTF-8.
+        case encoding
         /// Everything else.
         case broken
     }
@@ -37,7 +39,7 @@ public struct FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String { sentence }
 
     /// Whether the same may go well in a while, without anything being sent otherwise.
-    public var passes: Bool { ![.wrongUse, .badData].contains(kind) }
+    public var passes: Bool { ![.wrongUse, .badData, .encoding].contains(kind) }
 
     /// - Parameters:
     ///   - state: the SQLSTATE (PostgreSQL's documentation, appendix A).

@@ -40,8 +40,8 @@ public struct FleetOverview: Hashable, Sendable, Encodable {
         public var name: String
         /// Whose drinks it brought last.
         public var person: String
-        /// The gateway that told of it last.
-        public var gateway: String
+        /// The gateway that told of it last; `nil` for a carer.
+        public var gateway: String?
         /// Seconds since it was told of.
         public var toldSecondsAgo: Int64
     }
@@ -82,13 +82,13 @@ extension FleetStore {
         let days = zones.flatMap { zone in Self.boundaries.map { DayCalendar(zone: (try? Zone(zone)) ?? .utc, boundaryHour: $0).day(of: now).description } }
         let mine = visitor?.role == .carer ? visitor?.people : nil
         let doubts = try connection.run("SELECT person, count(DISTINCT (bottle, raw)) FROM doubt WHERE $1::text[] IS NULL OR person = ANY ($1::text[]) GROUP BY person", [mine.map(Self.array)])
-        let doubtful = Dictionary(doubts.compactMap { row in row[0].map { ($0, row[1].flatMap(Int.init) ?? 0) } }) { $1 }
+        let doubtful = Dictionary(doubts.compactMap { row in row[0].map { (ExactText($0), row[1].flatMap(Int.init) ?? 0) } }) { $1 }
         let people = try connection.run(Self.peopleOfToday, around + [Self.array(zones), Self.array(days), mine.map(Self.array)]) { row -> FleetOverview.Person? in
             guard let name = row.text(0), let day = row.text(1) else { return nil }
             let last = row.number(4)
             return .init(
                 name: name, day: day, todayMl: Int(row.number(2) ?? 0), drinks: Int(row.number(3) ?? 0), lastDrink: last, lastDrinkSecondsAgo: last.map { max(0, (now.milliseconds - $0) / 1000) },
-                doubts: doubtful.isEmpty ? 0 : doubtful[name] ?? 0)
+                doubts: doubtful.isEmpty ? 0 : doubtful[ExactText(name)] ?? 0)
         }
         overview.people = Array(people.prefix(FleetOverview.limit))
         let bottles = try connection.run("""
@@ -97,7 +97,7 @@ extension FleetStore {
             """, [mine.map(Self.array)])
         overview.bottles = bottles.prefix(FleetOverview.limit).compactMap { row in
             guard let name = row[0], let person = row[1], let gateway = row[2] else { return nil }
-            return .init(name: name, person: person, gateway: gateway, toldSecondsAgo: row[3].flatMap(Int64.init) ?? 0)
+            return .init(name: name, person: person, gateway: visitor?.role == .carer ? nil : gateway, toldSecondsAgo: row[3].flatMap(Int64.init) ?? 0)
         }
         let gateways = visitor?.role == .carer ? [] : try connection.run("""
             SELECT name, revoked IS NOT NULL, CASE WHEN last_seen IS NOT NULL THEN greatest(0, extract(epoch FROM now() - last_seen))::bigint END, last_entry, entries, poisoned, wants

@@ -3,7 +3,7 @@ enum FleetSchema {
     /// Tells this program's lock from others'.
     static let lock = 0x7761_7465
 
-    static let steps = [first, second, third, fourth, fifth, sixth]
+    static let steps = [first, second, third, fourth, fifth, sixth, seventh]
 
     /// What is told lies in `entry`: of each drink one row for each store that told of it, so that two gateways that carry the same bottle never write over
     /// each other. `drink` is the fold of them: who took a drink out anywhere took it out; of what is left the newest counts. `day_total` is the fold of that.
@@ -161,5 +161,20 @@ enum FleetSchema {
             RETURN NEW;
         END $$;
         CREATE TRIGGER fleet_forgotten BEFORE INSERT ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_break_seal();
+        """
+
+    /// Of whom what was set aside tells, so that it goes with them, and whether it is kept as it was told; and which doubts and which hour of a person's a store told last, so that
+    /// a fleet that lost them asks for them. Whoever forgets somebody, be it a program of before this step, takes both in the same transaction.
+    private static let seventh = """
+        ALTER TABLE parked ADD COLUMN whose text COLLATE "C"; -- SHA-256 of the name of whom it tells; NULL: a program of before this step kept it
+        ALTER TABLE parked ADD COLUMN whole boolean;         -- byte for byte as it was told; NULL: as before
+        ALTER TABLE teller ADD COLUMN doubts text;           -- what the store calls the doubts and the hour that it told last; NULL: they are not known here
+        ALTER TABLE teller ADD COLUMN whose text COLLATE "C"; -- SHA-256 of the name of whose they are
+        CREATE FUNCTION fleet_forget_aside() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            DELETE FROM parked WHERE whose = NEW.digest;
+            UPDATE teller SET doubts = NULL, whose = NULL WHERE whose = NEW.digest;
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER fleet_forgotten_aside BEFORE INSERT ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_forget_aside();
         """
 }

@@ -3,15 +3,22 @@ import TrackerCore
 
 extension FleetStore {
     /// All that lies in doubt in a store of a person's, in the place of what lay there before.
-    /// - Parameter boundary: the hour at which that person's days begin, 0–6; `nil`: the store does not say.
+    /// - Parameters:
+    ///   - boundary: the hour at which that person's days begin, 0–6; `nil`: the store does not say.
+    ///   - mark: what the store calls all of this, and says with each batch from now on; `nil`: it does not say.
     /// - Throws: `FleetFailure`, `FleetBatch.Revoked`, `FleetBatch.NotAllowed`.
-    public func take(_ doubts: [FleetDoubt], of person: String?, in store: String, from visitor: FleetVisitor, boundary: Int? = nil) throws {
+    public func take(_ doubts: [FleetDoubt], of person: String?, in store: String, from visitor: FleetVisitor, boundary: Int? = nil, mark: String? = nil) throws {
         let person = person ?? visitor.name
         try connection.transaction {
             let isForgotten = try letIn(visitor, [person], latest: nil).forgotten.contains(ExactText(person))
             let settled = try connection.run("DELETE FROM doubt WHERE person = $1 AND gateway = $2 AND store = $3 RETURNING 1", [person, visitor.id, store])
-            // What changed nothing is not noted: who is forgotten, or not known, is not named.
-            guard !isForgotten, !settled.isEmpty || !doubts.isEmpty || boundary != nil else { return }
+            guard !isForgotten else { return }
+            try connection.run("""
+                INSERT INTO teller (gateway, store, generation, place, doubts, whose) SELECT $1, $2, 0, 0, $3::text, \(Self.digest("$4::text"))
+                ON CONFLICT (gateway, store) DO UPDATE SET doubts = excluded.doubts, whose = excluded.whose
+                """, [visitor.id, store, mark, person])
+            // What changed nothing is not noted: who is not known is not named.
+            guard !settled.isEmpty || !doubts.isEmpty || boundary != nil else { return }
             try note("told \(doubts.count) doubts of \(person)", kind: .batch, by: visitor.name)
             if let boundary {
                 try connection.run("INSERT INTO person (name, boundary) VALUES ($1, $2::smallint) ON CONFLICT (name) DO UPDATE SET boundary = excluded.boundary", [person, "\(boundary)"])

@@ -1,11 +1,43 @@
+import Glibc
+
 extension FleetStore {
     /// Takes everything out that is known of a person, and keeps the SHA-256 of the name only: what gateways tell of them from then on is passed over.
+    /// - Parameter limit: so long it waits at most for batches that are under way.
     /// - Returns: `false` where nobody goes by that name and nobody may tell of them.
-    public func forget(_ person: String, by who: String? = nil) throws -> Bool {
+    public func forget(_ person: String, by who: String? = nil, within limit: Duration = .seconds(20)) throws -> Bool {
+        try nameParked()
+        let end = ContinuousClock.now + limit
+        while true {
+            do { return try forgetOnce(person, by: who) } catch let held as Held {
+                guard ContinuousClock.now < end else { throw held.failure }
+                // Batches that queued behind it go on.
+                usleep(500_000)
+            }
+        }
+    }
+
+    /// Somebody has a lock for longer than is to be waited for at once.
+    private struct Held: Error {
+        let failure: FleetFailure
+    }
+
+    /// Within a transaction. Whoever waits for a lock keeps those out who come after, also where they could go together with who has it: a batch of a server that hangs would keep
+    /// all gateways out.
+    private func lock(_ number: Int, milliseconds: Int) throws {
+        do { try wait(for: number, milliseconds) } catch let failure as FleetFailure where failure.kind == .slow && !connection.isBroken { throw Held(failure: failure) }
+    }
+
+    private func wait(for number: Int, _ milliseconds: Int) throws {
+        try connection.script("SET LOCAL lock_timeout = \(milliseconds)")
+        try connection.run("SELECT pg_advisory_xact_lock(\(number))")
+        try connection.script("SET LOCAL lock_timeout = \(connection.lockLimit)")
+    }
+
+    private func forgetOnce(_ person: String, by who: String?) throws -> Bool {
         try connection.transaction {
-            try connection.run("SELECT pg_advisory_xact_lock(\(Self.rollLock))")
+            try lock(Self.rollLock, milliseconds: 3000)
             // A batch that is under way is waited for, and the next finds it forgotten.
-            try connection.run("SELECT pg_advisory_xact_lock(\(Self.batchLock))")
+            try lock(Self.batchLock, milliseconds: 1000)
             let known = try connection.run("""
                 SELECT 1 WHERE EXISTS (SELECT 1 FROM person WHERE name = $1) OR EXISTS (SELECT 1 FROM gateway WHERE name = $1 OR wants = $1 OR $1 = ANY (people))
                 """, [person])
@@ -16,7 +48,8 @@ extension FleetStore {
             try connection.run("DELETE FROM stale WHERE person = $1", [person])
             try connection.run("DELETE FROM person WHERE name = $1", [person])
             try connection.run("UPDATE gateway SET people = array_remove(people, $1), wants = nullif(wants, $1) WHERE wants = $1 OR $1 = ANY (people)", [person])
-            // What was set aside may hold a name anywhere in it; a short name stands in other words, too, and these are nobody's.
+            // Lines of which they are known to be theirs went with the line in `forgotten`. What else was set aside may hold a name anywhere in it; a short name stands in other words,
+            // too, and these are nobody's.
             let pattern = Self.pattern(person)
             try connection.run("DELETE FROM parked WHERE line ~ $1 OR reason ~ $1", ["(^|[^[:alnum:]])\(pattern)($|[^[:alnum:]])"])
             // Of the audit the name goes where a list of people names it, and nothing else: who did what, and to whom else, stays.

@@ -49,17 +49,15 @@ extension FleetStore {
         for row in tellers {
             guard let id = row[0], let name = row[1] else { continue }
             let visitor = FleetVisitor(id: id, name: name, role: .gateway, isRevoked: false)
-            let parked = try connection.run("SELECT digest, line FROM parked WHERE gateway = $1 ORDER BY parked, digest", [id])
+            let parked = try connection.run("SELECT digest, line, whole, reason FROM parked WHERE gateway = $1 ORDER BY parked, digest", [id])
             for row in parked {
-                // An older program kept the end of the line, too, as a sign for what no text may hold.
-                guard let digest = row[0], var line = row[1] else { continue }
-                if line.unicodeScalars.last == "\u{FFFD}" { line.unicodeScalars.removeLast() }
-                guard let lines = try? FleetLines(Array(line.utf8)), lines.poison.isEmpty, !lines.entries.isEmpty else {
+                guard let digest = row[0], let line = row[1] else { continue }
+                guard let told = Self.told(line, isWhole: row[2].map { $0 == "t" }, reason: row[3] ?? ""), let lines = try? FleetLines(Array(told.utf8)), lines.poison.isEmpty, !lines.entries.isEmpty else {
                     again.left += 1
                     continue
                 }
                 do {
-                    let batch = try take(lines, from: visitor)
+                    let batch = try take(lines, from: visitor, isAgain: true)
                     again.taken += batch.taken
                     again.known += batch.known
                     again.left += batch.parked
@@ -75,5 +73,28 @@ extension FleetStore {
             }
         }
         return again
+    }
+
+    /// What a line said when it was told; `nil` where nobody knows that any more: what was altered may have become an entry by that, of somebody else or of another drink.
+    /// - Parameter isWhole: `nil` where an older program kept it, which left signs where it altered anything.
+    private static func told(_ line: String, isWhole: Bool?, reason: String) -> String? {
+        guard isWhole == nil else { return isWhole == true ? line : nil }
+        var line = line
+        // It kept the end of the line, too, as a sign for what no text may hold.
+        if line.unicodeScalars.last == "\u{FFFD}" { line.unicodeScalars.removeLast() }
+        return line.unicodeScalars.contains("\u{FFFD}") || line.unicodeScalars.count >= 1999 || reason.hasPrefix("the line has ") ? nil : line
+    }
+
+    /// Says of whom lines tell that a program kept which did not.
+    func nameParked() throws {
+        while true {
+            let rows = try connection.run("SELECT p.gateway, p.digest, p.line, g.name FROM parked p JOIN gateway g ON g.id = p.gateway WHERE p.whose IS NULL LIMIT 1000")
+            guard !rows.isEmpty else { return }
+            let people = rows.map { row in row[2].flatMap { FleetLines.person(in: Array($0.utf8)[...]) } ?? row[3] }
+            try connection.run("""
+                UPDATE parked p SET whose = \(Self.digest("person")) FROM unnest($1::text[], $2::text[], $3::text[]) AS told (gateway, digest, person)
+                WHERE p.gateway = told.gateway AND p.digest = told.digest AND whose IS NULL
+                """, [Self.array(rows.map { $0[0] }), Self.array(rows.map { $0[1] }), Self.array(people)])
+        }
     }
 }

@@ -18,9 +18,10 @@ extension FleetStore {
     ///   - person: of whom alone.
     /// - Returns: whose days; and whether that is all of it.
     @discardableResult
-    public func refresh(within limit: Duration? = nil, of person: String? = nil) throws -> (people: Set<String>, isAll: Bool) {
+    public func refresh(within limit: Duration? = nil, of person: String? = nil) throws -> (people: [String], isAll: Bool) {
         let end = limit.map { ContinuousClock.now + $0 }
-        var people: Set<String> = [], last: [String?]?
+        var names: Set<ExactText> = [], last: [String?]?
+        var people: [String] { ExactText.each(names.map(\.text)) }
         // Who waits for an answer begins small: what does not fit into the time is done for nothing.
         var days = limit == nil ? Self.daysAtFirst : Self.daysAtFirst / 4
         while true {
@@ -29,7 +30,7 @@ extension FleetStore {
             if let rest, rest < .milliseconds(1) { return (people, false) }
             do {
                 let marks = try refresh(days, after: last, of: person, within: rest)
-                people.formUnion(marks.compactMap { $0[0] })
+                names.formUnion(marks.compactMap { $0[0].map(ExactText.init) })
                 if marks.count < days { return (people, true) }
                 last = marks.last
                 let taken = ContinuousClock.now - began
@@ -57,8 +58,8 @@ extension FleetStore {
             guard !marks.isEmpty else { return [] }
             // A statement of its own: it sees everything that the marks stand for.
             try connection.run(Self.makeAnew, [Self.array(marks.map { $0[0] }), Self.array(marks.map { $0[1] })])
-            let names = Set(marks.compactMap { $0[0] })
-            let words = names.sorted().joined(separator: "\n")
+            let names = ExactText.each(marks.compactMap { $0[0] })
+            let words = names.joined(separator: "\n")
             if !names.isEmpty { try connection.run("SELECT pg_notify($1, $2)", [Self.channel, words.utf8.count < 7000 ? words : ""]) }
             return marks
         }

@@ -13,7 +13,8 @@ public struct FleetStore {
     /// Brings the tables up to date. Who comes second waits for the first.
     /// - Returns: the version before and after.
     public func migrate() throws -> (before: Int, after: Int) {
-        try connection.transaction {
+        try refuseOtherTexts()
+        return try connection.transaction {
             try connection.run("SELECT pg_advisory_xact_lock(\(FleetSchema.lock))")
             try connection.script("CREATE TABLE IF NOT EXISTS fleet_schema (version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())")
             let before = try version()
@@ -27,12 +28,20 @@ public struct FleetStore {
     }
 
     /// - Parameter isRunning: newer ones will do: who runs already goes on with them, as long as an upgrade takes.
-    /// - Throws: `FleetFailure` of the kind `schema` where the tables are not those of this program.
+    /// - Throws: `FleetFailure` of the kind `schema` where the tables are not those of this program, of the kind `encoding` where no table could be.
     public func check(isRunning: Bool = false) throws {
+        try refuseOtherTexts()
         guard try connection.run("SELECT to_regclass('fleet_schema')").first?.first ?? nil != nil else { throw older(0) }
         let there = try version()
         if !isRunning { try refuse(newer: there) }
         if there < Self.version { throw older(there) }
+    }
+
+    /// A name that the database cannot write would keep a gateway's batch out for good.
+    private func refuseOtherTexts() throws {
+        let encoding = connection.encoding
+        guard encoding != "UTF8" else { return }
+        throw FleetFailure(.encoding, "The database at \(connection.place) keeps texts as \(encoding), which cannot hold every name and drink. Nothing was changed: it has to be one of UTF8.")
     }
 
     private func version() throws -> Int { Int((try connection.run("SELECT coalesce(max(version), 0) FROM fleet_schema").first?.first ?? nil) ?? "") ?? 0 }

@@ -40,6 +40,7 @@ extension FleetStore {
     ///   - id: random, for ever the same.
     ///   - token: SHA-256 of the credential, hexadecimal.
     ///   - people: of whom it may tell beside the one who is called like it; `nil`: of anybody.
+    /// A gateway's people, and the one who is called like it, are known again where they were forgotten.
     /// - Returns: `false` where the name is taken: nothing is changed then.
     public func enrol(_ name: String, as role: FleetVisitor.Role, id: String, token: String, people: [String]? = nil) throws -> Bool {
         let words = switch role {
@@ -49,10 +50,22 @@ extension FleetStore {
         case .admin: "as an administrator"
         }
         return try noting("\(name) was enrolled, \(words)") {
-            try connection.run(
+            let new = try connection.run(
                 "INSERT INTO gateway (id, name, role, token, people) VALUES ($1, $2, $3, $4, $5::text[]) ON CONFLICT (name) DO NOTHING RETURNING 1",
                 [id, name, role.rawValue, token, people.map(Self.array)])
+            if !new.isEmpty, role == .gateway { try know(again: (people ?? []) + [name]) }
+            return new
         }
+    }
+
+    private func know(again people: [String]) throws {
+        try connection.run("DELETE FROM forgotten WHERE digest IN (SELECT \(Self.digest("name")) FROM unnest($1::text[]) AS back (name))", [Self.array(people)])
+    }
+
+    /// Which of them are forgotten, in the order of their names.
+    public func forgotten(among people: [String]) throws -> [String] {
+        try connection.run("SELECT DISTINCT name COLLATE \"C\" FROM unnest($1::text[]) AS told (name) WHERE \(Self.digest("name")) IN (SELECT digest FROM forgotten) ORDER BY 1", [Self.array(people)])
+            .compactMap { $0.first ?? nil }
     }
 
     /// Says of whom a gateway may tell from now on, beside the one who is called like it; or whom a carer sees. Who was forgotten and is named here is known again.
@@ -63,9 +76,7 @@ extension FleetStore {
         let words = role == .carer ? "\(name) cares for \(people.map { $0.sorted().joined(separator: ", ") } ?? "anybody")" : "\(name) may tell of \(Self.words(people))"
         return try noting(words) {
             let found = try connection.run("UPDATE gateway SET people = $2::text[], wants = NULL WHERE name = $1 AND role IN ('gateway', 'carer') RETURNING 1", [name, people.map(Self.array)])
-            if !found.isEmpty, let people, role == .gateway {
-                try connection.run("DELETE FROM forgotten WHERE digest IN (SELECT \(Self.digest("name")) FROM unnest($1::text[]) AS back (name))", [Self.array(people)])
-            }
+            if !found.isEmpty, let people, role == .gateway { try know(again: people) }
             return found
         }
     }

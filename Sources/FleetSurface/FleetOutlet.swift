@@ -76,6 +76,8 @@ public actor FleetOutlet {
     /// This fleet wants to know what lies in doubt.
     private var takesDoubts = true
     private var looksForDoubts = ContinuousClock.now
+    /// The fleet does not know them, whatever it was told.
+    private var isAskedForDoubts = false
 
     /// For a person; nothing happens before it runs.
     public init(_ around: Surroundings) { self.around = around }
@@ -130,7 +132,7 @@ public actor FleetOutlet {
             let records = try around.store.records(ofDrinks: changes.map(\.key))
             let entries = changes.map { entry($0, outlet.id, generation, records[$0.key]) }
             let standing = FleetStanding(store: outlet.id, generation: generation, place: outlet.position)
-            guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing) else { return false }
+            guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing, doubts: try doubtsTold()) else { return false }
             // Only this means that it is stored there for good.
             guard answer.status == 200 else {
                 // A fleet that takes less at once is told less at once.
@@ -146,6 +148,7 @@ public actor FleetOutlet {
                 return false
             }
             try around.store.delivered(Self.name, through: last.sequence)
+            if FleetAnswer.asksForDoubts(answer.body) { askForDoubts() }
             backoff.reset()
             restsUntil = nil
             if lastTrouble != nil { around.say(.goesOn) }
@@ -176,8 +179,12 @@ public actor FleetOutlet {
         let before = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.generationMark) }
         try around.store.noteKept([Self.generationMark + "\(ahead.generation)"], of: Self.name)
         try around.store.forgetKept(before, of: Self.name)
+        // It may know others than those of the backup.
+        askForDoubts()
         return true
     }
+
+    private func askForDoubts() { (isAskedForDoubts, looksForDoubts) = (true, .now) }
 
     private static let generationMark = "generation "
     private static let doubtsMark = "doubts "
@@ -187,7 +194,13 @@ public actor FleetOutlet {
         try around.store.keptTopics(of: Self.name).compactMap { $0.hasPrefix(Self.generationMark) ? Int($0.dropFirst(Self.generationMark.count)) : nil }.max() ?? 0
     }
 
-    /// All that lie in doubt, and when the person's days begin, where that is other than the fleet was told.
+    /// What it called the doubts that the fleet was told last; `nil` where it was told none.
+    private func doubtsTold() throws -> String? {
+        let known = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.doubtsMark) }
+        return known.count == 1 ? known.first.map { String($0.dropFirst(Self.doubtsMark.count)) }.flatMap { FleetStanding.isMark($0) ? $0 : nil } : nil
+    }
+
+    /// All that lie in doubt, and when the person's days begin, where that is other than this fleet was told, or it asks for it.
     private func tellDoubts() async throws {
         guard let plan, takesDoubts, looksForDoubts <= .now else { return }
         looksForDoubts = .now + Self.doubtsEvery
@@ -198,25 +211,30 @@ public actor FleetOutlet {
         // The hour at which days begin as long as nobody chose another need not be told.
         let boundary = try around.store.settings().boundaryHour
         let whole = boundary == Settings().boundaryHour ? body : body + Array("boundary \(boundary)".utf8)
-        // Fowler, Noll and Vo's FNV-1a: whether it is the same as before, not whether somebody forged it.
-        let mark = Self.doubtsMark + String(whole.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
+        // Fowler, Noll and Vo's FNV-1a: whether it is the same as before, not whether somebody forged it. Another fleet was told nothing yet.
+        let name = String((Array(plan.address.utf8) + [0] + whole).reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
+        let mark = Self.doubtsMark + name
         let known = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.doubtsMark) }
-        guard known != [mark], !(known.isEmpty && whole.isEmpty) else { return }
-        guard let answer = await post(plan.doubts(of: around.person, in: try open().id, boundary: boundary), body, plan, nil) else { return }
+        guard isAskedForDoubts || known != [mark] && !(known.isEmpty && whole.isEmpty) else { return }
+        guard let answer = await post(plan.doubts(of: around.person, in: try open().id, boundary: boundary), body, plan, nil, doubts: name) else { return }
         switch answer.status {
         case 200:
+            isAskedForDoubts = false
             try around.store.noteKept([mark], of: Self.name)
             try around.store.forgetKept(known.filter { $0 != mark }, of: Self.name)
         // An older fleet.
         case 404, 405: takesDoubts = false
-        default: await refused(answer, plan)
+        default:
+            await refused(answer, plan)
+            // What is wrong with doubts alone holds up no drinks.
+            if answer.status == 400 { restsUntil = nil }
         }
     }
 
     private static func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined() }
 
     /// - Returns: `nil` where nobody answered; that was said.
-    private func post(_ address: String, _ body: [UInt8], _ plan: FleetPlan, _ standing: FleetStanding?) async -> OutgoingAnswer? {
+    private func post(_ address: String, _ body: [UInt8], _ plan: FleetPlan, _ standing: FleetStanding?, doubts: String? = nil) async -> OutgoingAnswer? {
         let token: String
         do { token = try Self.credential(plan.tokenFile) } catch {
             await trouble(error.description, after: nil)
@@ -224,6 +242,7 @@ public actor FleetOutlet {
         }
         var headers = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/x-ndjson")]
         if let standing { headers.append((FleetStanding.field, standing.text)) }
+        if let doubts { headers.append((FleetStanding.doubtsField, doubts)) }
         let client = OutgoingClient(limit: around.limit, answerLimit: 8 << 20)
         do {
             if packs, body.count > Self.packedFrom, let packed = try? Gzip.pack(body) {
@@ -282,7 +301,7 @@ public actor FleetOutlet {
         if let new { around.say(.on("\(new)")) } else { around.say(.off) }
         plan = new
         (lastTrouble, restsUntil, batch) = (nil, nil, Self.batchLimit)
-        (packs, takesDoubts, looksForDoubts) = (true, true, .now)
+        (packs, takesDoubts, looksForDoubts, isAskedForDoubts) = (true, true, .now, false)
         backoff.reset()
         return new != nil
     }

@@ -1,7 +1,17 @@
 import Foundation
 
-/// What a fleet says of a batch that it did not take.
+/// What a fleet says of a batch.
 public enum FleetAnswer {
+    private struct Taken: Decodable {
+        var asksFor: [String]?
+    }
+
+    /// What stands under `asksFor` where the store is to tell its doubts again.
+    public static let doubts = "doubts"
+
+    /// Whether the fleet does not know what lies in doubt, or when the person's days begin: it is to be told again.
+    public static func asksForDoubts(_ body: [UInt8]) -> Bool { (try? JSONDecoder().decode(Taken.self, from: Data(body)))?.asksFor?.contains(doubts) ?? false }
+
     private struct Problem: Decodable {
         var detail: String
     }

@@ -14,15 +14,26 @@ public struct FleetLines: Hashable, Sendable {
 
     /// A line that never becomes an entry.
     public struct Poison: Hashable, Sendable {
-        /// Its beginning, without what no text may hold.
+        /// Its beginning, without what no text may hold, and without white space around it.
         public var line: String
         /// Why it never becomes one.
         public var reason: String
+        /// Of whom it tells, as far as that can be read; `nil`: of the one who is called like the gateway.
+        public var person: String?
+        /// It is kept as it was told. What was altered is no entry, whatever it looks like.
+        public var isWhole: Bool
 
         /// Keeps 2,000 characters of the line and 500 of the reason.
-        public init(line: String, reason: String) {
-            self.line = String(String.UnicodeScalarView(line.unicodeScalars.prefix(2000).map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 }))
+        public init(line: String, reason: String) { self.init(Array(line.utf8)[...], reason) }
+
+        /// The same of bytes, which may be no text.
+        init(_ bytes: ArraySlice<UInt8>, _ reason: String) {
+            func isSpace(_ byte: UInt8) -> Bool { [9, 10, 13, 32].contains(byte) }
+            let told = bytes.prefix(bytes.lastIndex { !isSpace($0) }.map { $0 - bytes.startIndex + 1 } ?? 0).drop(while: isSpace)
+            line = String(String.UnicodeScalarView(String(decoding: told.prefix(FleetEntry.lineLimit), as: UTF8.self).unicodeScalars.prefix(2000).map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 }))
+            isWhole = line.utf8.elementsEqual(told)
             self.reason = String(reason.prefix(500))
+            person = FleetLines.person(in: told)
         }
     }
 
@@ -32,15 +43,29 @@ public struct FleetLines: Hashable, Sendable {
         public var description: String { "A batch has at most \(FleetLines.entryLimit) entries. Send the rest in another one." }
     }
 
-    /// Reads a person's doubts; a line that is none is passed over: it counts nowhere, and is told again with the next.
-    /// - Throws: `TooMany`, or `FleetEntry.Newer`.
+    /// A line among doubts that is none: what is not named is settled, and nobody knows what that line named.
+    public struct NoDoubt: Error, Hashable, CustomStringConvertible {
+        /// From 1 on.
+        public var line: Int
+        /// What is wrong with it.
+        public var reason: String
+        /// Which line it is, and why.
+        public var description: String { "Line \(line) is no doubt: \(reason). Nothing was changed." }
+    }
+
+    /// Reads a person's doubts. Empty lines are passed over.
+    /// - Throws: `TooMany`, `NoDoubt`, or `FleetEntry.Newer`.
     public static func doubts(_ body: [UInt8]) throws -> [FleetDoubt] {
         let decoder = JSONDecoder()
-        let lines = body.split(separator: UInt8(ascii: "\n"), maxSplits: entryLimit)
-        guard lines.count <= entryLimit else { throw TooMany() }
+        let lines = body.split(separator: UInt8(ascii: "\n"), maxSplits: entryLimit, omittingEmptySubsequences: false)
+        guard lines.count <= entryLimit + 1, lines.count <= entryLimit || lines.last?.isEmpty == true else { throw TooMany() }
         var doubts: [FleetDoubt] = []
-        for line in lines where line.count <= FleetEntry.lineLimit {
-            do { doubts.append(try decoder.decode(FleetDoubt.self, from: Data(line))) } catch let newer as FleetEntry.Newer { throw newer } catch {}
+        for (index, line) in lines.enumerated() where !line.allSatisfy({ $0 == 32 || $0 == 13 || $0 == 9 }) {
+            func no(_ reason: String) -> NoDoubt { NoDoubt(line: index + 1, reason: reason) }
+            guard line.count <= FleetEntry.lineLimit else { throw no("it has \(line.count) bytes, and a doubt has at most \(FleetEntry.lineLimit)") }
+            do { doubts.append(try decoder.decode(FleetDoubt.self, from: Data(line))) } catch let newer as FleetEntry.Newer { throw newer } catch let malformed as FleetEntry.Malformed {
+                throw no(malformed.description)
+            } catch let error as DecodingError { throw no(words(error)) } catch { throw no("it is no JSON") }
         }
         return Array(doubts.prefix(FleetDoubt.limit))
     }
@@ -57,7 +82,7 @@ public struct FleetLines: Hashable, Sendable {
             rest = rest.dropFirst(line.count + 1)
             guard !line.allSatisfy({ $0 == 32 || $0 == 13 || $0 == 9 }) else { continue }
             guard entries.count + poison.count < Self.entryLimit else { throw TooMany() }
-            func park(_ reason: String) { poison.append(Poison(line: String(decoding: line.prefix(FleetEntry.lineLimit), as: UTF8.self), reason: reason)) }
+            func park(_ reason: String) { poison.append(Poison(line, reason)) }
             guard line.count <= FleetEntry.lineLimit else {
                 park("the line has \(line.count) bytes, and an entry has at most \(FleetEntry.lineLimit)")
                 continue
@@ -81,6 +106,18 @@ public struct FleetLines: Hashable, Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try entries.flatMap { try encoder.encode($0) + [UInt8(ascii: "\n")] }
+    }
+
+    private struct Named: Decodable {
+        let person: String
+    }
+
+    /// Of whom a line tells that is no entry: as JSON says, or what stands behind `"person":` where it is no JSON; `nil` where nothing does.
+    public static func person(in line: ArraySlice<UInt8>) -> String? {
+        if line.count <= FleetEntry.lineLimit, let named = try? JSONDecoder().decode(Named.self, from: Data(line)) { return named.person.utf8.contains(0) ? nil : named.person }
+        let text = String(decoding: line.prefix(FleetEntry.lineLimit), as: UTF8.self)
+        guard let quoted = text.firstMatch(of: /"person"\s*:\s*("(?:[^"\\]|\\.)*")/)?.output.1 else { return nil }
+        return (try? JSONDecoder().decode(String.self, from: Data(quoted.utf8))).flatMap { $0.utf8.contains(0) ? nil : $0 }
     }
 
     private static func words(_ error: DecodingError) -> String {

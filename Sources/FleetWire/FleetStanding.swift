@@ -7,6 +7,12 @@ import Foundation
 public struct FleetStanding: Hashable, Sendable {
     /// The field's name.
     public static let field = "Waterh-Told"
+    /// The name of the field in which a store says, with a batch and with doubts, what it calls the doubts and the hour that it told last: 1 to 64 letters and digits of its own
+    /// choice. A fleet that knows none, or others, asks for them in its answer (`FleetAnswer.asksForDoubts`).
+    public static let doubtsField = "Waterh-Doubts"
+
+    /// Whether it may stand in that field.
+    public static func isMark(_ text: String) -> Bool { (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) } }
 
     /// Who tells.
     public var store: String

@@ -28,11 +28,19 @@ struct AllowCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (isKnown, role) = try database.use { (try $0.allow(name, people: anybody ? nil : people), try $0.role(of: name)) }
+        let (back, isKnown, role) = try database.use { (try $0.forgotten(among: people), try $0.allow(name, people: anybody ? nil : people), try $0.role(of: name)) }
         guard isKnown else {
             throw CommandFailure(.refused, "No gateway was enrolled as \(name).", advice: "waterh-fleet report shows which were.")
         }
         guard role != .carer else { return TextOutput.standard.line("\(name) cares for \(anybody ? "anybody" : people.isEmpty ? "nobody" : people.joined(separator: ", ")).") }
         TextOutput.standard.line(anybody ? "\(name) may tell of anybody." : "\(name) may tell of: \(([name] + people).joined(separator: ", ")).")
+        Self.tell(back, to: .standard)
+    }
+
+    /// Says who was forgotten, and is known again.
+    static func tell(_ back: [String], to output: TextOutput) {
+        guard !back.isEmpty else { return }
+        output.line("\(back.joined(separator: ", ")): forgotten before, and known again from now on. Drinks that were told meanwhile are not stored.")
+        output.flush()
     }
 }

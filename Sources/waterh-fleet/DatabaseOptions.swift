@@ -27,7 +27,11 @@ struct DatabaseOptions: ParsableArguments {
     }
 
     static func failure(_ failure: FleetFailure) -> CommandFailure {
-        let advice: String? = failure.kind == .schema ? "Run waterh-fleet migrate of the newest program first." : nil
+        let advice: String? = switch failure.kind {
+        case .schema: "Run waterh-fleet migrate of the newest program first."
+        case .encoding: "Make another one, and name that: createdb --template=template0 --encoding=UTF8 NAME"
+        default: nil
+        }
         return CommandFailure(failure.exitReason.status, failure.sentence, advice: advice, code: failure.kind.rawValue)
     }
 }

@@ -1,12 +1,16 @@
 import ArgumentParser
 import CommandKit
 import FleetServer
+import FleetStore
 import Foundation
 
 struct EnrolCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enrol", abstract: "Lets a gateway tell its drinks, or somebody look: prints the credential, once.",
-        discussion: "Only a hash of it is kept, so that it cannot be shown again. A name that was enrolled once is never given again.")
+        discussion: """
+            Only a hash of it is kept, so that it cannot be shown again. A name that was enrolled once is never given again. Who was forgotten and is named here for a gateway, or is
+            called like it, is known again.
+            """)
 
     @Argument(help: "How the gateway is called: a-z, A-Z, digits, - and _, beginning with a letter. Where it lists no people, its one person is called so.")
     var name: String
@@ -49,10 +53,14 @@ struct EnrolCommand: ParsableCommand {
         }
         var random = SystemRandomNumberGenerator()
         let credential = FleetCredential.text(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
-        let isNew = try database.use {
-            try $0.enrol(name, as: reader ? .reader : carer ? .carer : admin ? .admin : .gateway, id: UUID().uuidString.lowercased(), token: FleetCredential.hash(credential), people: anybody ? nil : person)
+        let role: FleetVisitor.Role = reader ? .reader : carer ? .carer : admin ? .admin : .gateway
+        let (back, isNew) = try database.use {
+            (role == .gateway ? try $0.forgotten(among: person + [name]) : [],
+             try $0.enrol(name, as: role, id: UUID().uuidString.lowercased(), token: FleetCredential.hash(credential), people: anybody ? nil : person))
         }
         guard isNew else { throw CommandFailure(.refused, "\(name) was enrolled before, and its credential cannot be shown again.", advice: "Enrol it under another name, and take the old one back with --revoke.") }
+        // Apart from the credential, which goes into a file.
+        AllowCommand.tell(back, to: TextOutput(descriptor: STDERR_FILENO))
         TextOutput.standard.line(credential)
     }
 }

@@ -26,7 +26,7 @@ struct ReportCommand: ParsableCommand {
             let seen = gateway.seenSecondsAgo.map { "seen \($0) s ago" } ?? "never seen"
             output.line("Gateway \(gateway.name)\(gateway.isRevoked ? " (revoked)" : ""): \(seen), \(gateway.entries) entries, \(gateway.poisoned) set aside\(gateway.wants.map { ", may not tell of \($0)" } ?? "")")
         }
-        for bottle in overview.bottles { output.line("Bottle \(bottle.name): \(bottle.person), over \(bottle.gateway), \(bottle.toldSecondsAgo) s ago") }
+        for bottle in overview.bottles { output.line("Bottle \(bottle.name): \(bottle.person)\(bottle.gateway.map { ", over \($0)" } ?? ""), \(bottle.toldSecondsAgo) s ago") }
         if overview.isCut { output.line("There are more than are shown.") }
         if overview.people.isEmpty, overview.gateways.isEmpty { output.line("Nobody was enrolled yet.") }
     }

@@ -106,12 +106,16 @@ struct FleetEntryTests {
         for text in ["", "s1", "s1 -1 2", "s1 1 x", "s1 1 -2", " 1 2", "s1 1 2 3", "s1 99999999 1"] { #expect(FleetStanding(text) == nil, "\(text)") }
     }
 
-    @Test func aDoubtIsReadAsItWasWrittenAndWhatIsNoneIsPassedOver() throws {
+    @Test func aDoubtIsReadAsItWasWrittenAndALineThatIsNoneRefusesAll() throws {
         let doubt = FleetDoubt(bottle: "A4:C1:38:01:02:03", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 5))
         var other = doubt
         other.wall = "2026-02-02T22:21:15"
         let bytes = try FleetLines.bytes([doubt, other])
-        #expect(try FleetLines.doubts(bytes + Array("no doubt\n".utf8) + FleetLines.bytes([Self.entry()])) == [doubt, other])
+        #expect(try FleetLines.doubts(bytes + Array("\r\n\n".utf8)) == [doubt, other] && FleetLines.doubts([]).isEmpty)
+        // What is not named is settled: a line that was cut settled what it meant, and all others.
+        #expect(throws: FleetLines.NoDoubt(line: 4, reason: "it is no JSON")) { try FleetLines.doubts(bytes + Array("\n{\"version\":1,\"verd\n".utf8)) }
+        #expect(throws: FleetLines.NoDoubt(line: 1, reason: "verdict is missing")) { try FleetLines.doubts(FleetLines.bytes([Self.entry()]) + bytes) }
+        #expect(throws: FleetLines.NoDoubt.self) { try FleetLines.doubts(bytes + Array(repeating: 65, count: FleetEntry.lineLimit + 1)) }
         #expect(throws: FleetEntry.Newer(version: 2)) { try FleetLines.doubts(Array(String(decoding: bytes, as: UTF8.self).replacing(#""version":1"#, with: #""version":2"#).utf8)) }
     }
 }

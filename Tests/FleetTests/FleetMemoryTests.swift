@@ -138,7 +138,7 @@ struct FleetMemoryTests {
         #expect(try store.enrol("nurse", as: .carer, id: "n", token: "hash-nurse"))
         let nurse = try #require(try store.visitor("hash-nurse"))
         let seen = try store.overview(now: Instant(milliseconds: 0), for: nurse)
-        #expect(seen.people.map(\.name) == ["anna"] && seen.bottles.count == 1 && seen.gateways.isEmpty)
+        #expect(seen.people.map(\.name) == ["anna"] && seen.bottles.map(\.gateway) == [nil] && seen.gateways.isEmpty)
         let doubt = FleetDoubt(bottle: "b", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 1))
         try store.take([doubt], of: "anna", in: "s1", from: gateway)
         // Nothing changed, and somebody who is not known is not named.
@@ -150,6 +150,130 @@ struct FleetMemoryTests {
         #expect(known.contains("told 1 doubts of (a person was forgotten)") && !known.contains { $0.contains("anna") }, "\(known)")
         try store.take([doubt], of: "anna", in: "s1", from: gateway)
         #expect(try !store.audit(limit: 9, all: true).contains { $0.what.contains("anna") })
+    }
+
+    /// After a name was forgotten and allowed again, and in a fleet that was put back, the hour at which the person's days begin was unknown until somebody changed it.
+    @Test func aFleetThatLostDoubtsAndTheHourAsksForThem() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        var place: Int64 = 0
+        func asks(_ mark: String?) throws -> Bool {
+            place += 1
+            let standing = FleetStanding(store: "s1", generation: 0, place: place - 1)
+            return try store.take(FleetStoreTests.lines([FleetEntryTests.entry(place, key: "k\(place)")]), from: gateway, standing: standing, doubts: mark).lacksDoubts
+        }
+        #expect(try !asks(nil) && asks("m1"))
+        try store.take([], of: "anna", in: "s1", from: gateway, boundary: 6, mark: "m1")
+        #expect(try !asks("m1") && asks("m2") && !asks(nil))
+        #expect(try store.forget("anna"))
+        // Nobody is asked of whom nothing is kept.
+        #expect(try !asks("m1"))
+        try store.take([], of: "anna", in: "s1", from: gateway, boundary: 6, mark: "m1")
+        #expect(try store.allow("one", people: ["anna"]) && asks("m1"))
+        try store.take([], of: "anna", in: "s1", from: gateway, boundary: 6, mark: "m1")
+        #expect(try !asks("m1") && store.connection.run("SELECT boundary FROM person") == [["6"]])
+        // A gateway of before says no mark: what it told is not what a later one believes.
+        try store.take([], of: "anna", in: "s1", from: gateway, boundary: 5)
+        #expect(try asks("m1"))
+        // A store that told nothing but doubts is known no further than that.
+        try store.take([], of: "anna", in: "s2", from: gateway, boundary: 5, mark: "m")
+        let first = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, store: "s2", key: "x")]), from: gateway, standing: .init(store: "s2", generation: 0, place: 0), doubts: "m")
+        #expect(first.taken == 1 && !first.lacksDoubts)
+    }
+
+    /// Lines without a person, with a name that JSON writes otherwise, and what came afterwards stayed, with bottle, amount and moment.
+    @Test func whatWasSetAsideOfWhoIsForgottenGoesHoweverItNamesThem() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        _ = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, person: "An\"na"), FleetEntryTests.entry(2, person: "Zo\u{EB}"), FleetEntryTests.entry(3, person: nil)]), from: gateway)
+        let told = [#"{"person":"An\"na","ml":1}"#, #"{"person":"An\u0022na","ml":2,"#, #"{"person":"Zo\u00eb","ml":3}"#, #"{"ml":4,"key":"A4:C1:38:01:02:03|2026-02-02T22:21:15|4"}"#, "{", #"{"person":"bob","ml":5}"#]
+        let lines = try FleetLines(Array(told.joined(separator: "\n").utf8))
+        #expect(lines.poison.count == 6 && lines.entries.isEmpty)
+        #expect(try store.take(lines, from: gateway).parked == 6)
+        // And as a server of before this keeps it.
+        try store.connection.run("INSERT INTO parked (gateway, digest, line, reason) VALUES ('id-one', 'x', $1, 'r'), ('id-one', 'y', '{\"ml\":6}', 'r')", [#"{"person":"An\u0022na","ml":7}"#])
+        for (person, left) in [("An\"na", 5), ("Zo\u{EB}", 4), ("one", 1)] {
+            #expect(try store.forget(person))
+            let lines = try store.parkedLines(limit: 20)
+            #expect(lines.count == left, "\(person): \(lines)")
+        }
+        let again = try store.take(lines, from: gateway)
+        #expect(again.parked == 1 && again.known == 5 && again.taken == 0)
+        #expect(try store.parkedLines(limit: 20).map(\.line) == [told[5]])
+    }
+
+    /// A byte that is no text became a sign, and the sign an entry: of a person whom nobody knows, and of a second drink. And a gateway that was silent for days had just been seen.
+    @Test func whatWasAlteredWhenItWasSetAsideIsNeverTaken() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        func bytes(_ entry: FleetEntry, _ old: String = "", _ new: [UInt8] = []) throws -> [UInt8] {
+            let line = try FleetLines.bytes([entry])
+            guard !old.isEmpty, let place = line.firstRange(of: Array(old.utf8)) else { return line }
+            return line[..<place.lowerBound] + new + line[place.upperBound...]
+        }
+        let altered = try bytes(FleetEntryTests.entry(1, person: "Zo*", key: "a"), "*", [0xFF]) + bytes(FleetEntryTests.entry(2, key: "b*"), "*", [0x7F]) + bytes(FleetEntryTests.entry(3, key: "c"), "\n", [0xFE, 10])
+            + bytes(FleetEntryTests.entry(4, key: "d"), "\n", Array(repeating: 32, count: 4096) + [1, 10])
+        let lines = try FleetLines(altered)
+        #expect(lines.poison.count == 4 && lines.poison.allSatisfy { !$0.isWhole })
+        #expect(try store.take(lines, from: gateway).parked == 4)
+        // As an older program kept it: it says nothing of that, and one that was kept with its end only is whole.
+        let whole = String(decoding: try bytes(FleetEntryTests.entry(6, key: "f", ml: 40)).dropLast(), as: UTF8.self)
+        for (digest, line) in [("x", whole + "\u{FFFD}"), ("y", String(decoding: try bytes(FleetEntryTests.entry(5, key: "e\u{FFFD}")).dropLast(), as: UTF8.self))] {
+            try store.connection.run("INSERT INTO parked (gateway, digest, line, reason) VALUES ('id-one', $1, $2, 'it is no JSON')", [digest, line])
+        }
+        try store.connection.run("UPDATE gateway SET last_seen = now() - interval '3 days'")
+        let again = try store.takeParkedAgain()
+        #expect(again.taken == 1 && again.left == 5, "\(again)")
+        #expect(try ml() == 40 && store.overview(now: Instant(milliseconds: 0)).people.count == 1)
+        #expect(try store.connection.run("SELECT last_seen < now() - interval '2 days' FROM gateway") == [["t"]])
+        #expect(try store.allow("one", people: []) && store.takeParkedAgain().left == 5)
+        #expect(try store.connection.run("SELECT last_seen < now() - interval '2 days', wants FROM gateway") == [["t", nil]])
+    }
+
+    /// Whoever enrolled a gateway for somebody who was forgotten was told nothing, and their drinks were swallowed with 200.
+    @Test func whoIsEnrolledToTellOfSomebodyForgottenMakesThemKnownAgain() throws {
+        let one = try FleetStoreTests.gateway(store, "one")
+        _ = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1), FleetEntryTests.entry(2, person: "dora", key: "d"), FleetEntryTests.entry(3, person: "bob", key: "b")]), from: one)
+        for person in ["anna", "dora", "bob"] { #expect(try store.forget(person)) }
+        #expect(try store.forgotten(among: ["carol", "dora", "anna"]) == ["anna", "dora"])
+        #expect(try store.enrol("nurse", as: .carer, id: "n", token: "t", people: ["anna"]) && !store.enrol("one", as: .gateway, id: "x", token: "y", people: ["anna"]))
+        #expect(try store.forgotten(among: ["anna", "dora"]) == ["anna", "dora"])
+        #expect(try store.enrol("dora", as: .gateway, id: "id-dora", token: "hash-dora", people: ["anna"]))
+        let dora = try #require(try store.visitor("hash-dora"))
+        #expect(try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, person: nil), FleetEntryTests.entry(2, key: "a")]), from: dora).taken == 2)
+        #expect(try store.forgotten(among: ["anna", "bob", "dora"]) == ["bob"])
+    }
+
+    /// A server that was stopped within a batch, and somebody who forgot: all other gateways waited behind the latter, for 19 s.
+    @Test func whoForgetsWhileABatchHangsKeepsNobodyOut() async throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        _ = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1)]), from: gateway)
+        let words = try #require(try store.connection.run("SELECT current_database()").first?.first ?? nil)
+        let database = try await PostgreSQL.shared.value.words(words)
+        let other = try FleetConnection(database)
+        try other.script("BEGIN; SELECT pg_advisory_xact_lock_shared(\(FleetStore.batchLock))")
+        async let isForgotten = Self.forget("anna", database)
+        let isWaiting = try await event { try store.connection.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = current_database()").isEmpty ? nil : true }
+        #expect(isWaiting == true)
+        let before = ContinuousClock.now
+        for place in 2...4 { #expect(try store.take(FleetStoreTests.lines([FleetEntryTests.entry(Int64(place), person: "bob", key: "b\(place)")]), from: gateway).taken == 1) }
+        #expect(ContinuousClock.now - before < .seconds(10))
+        try other.script("COMMIT")
+        #expect(try await isForgotten && store.days(of: "anna") == nil)
+    }
+
+    private static func forget(_ person: String, _ database: String) async throws -> Bool { try FleetStore(FleetConnection(database)).forget(person) }
+
+    /// Of two spellings of a name the doubts of one stood at both, and who watched heard of one of them.
+    @Test func doubtsAndDaysOfTwoSpellingsOfANameAreTwoPeoples() throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        let (one, two) = ("Zo\u{EB}", "Zoe\u{308}")
+        _ = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, person: one), FleetEntryTests.entry(2, person: two)]), from: gateway)
+        for (person, count) in [(one, 1), (two, 3)] {
+            try store.take((1...count).map { FleetDoubt(bottle: "b", raw: "1A02021615150010000001610\($0)", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 1)) }, of: person, in: "s\(count)", from: gateway)
+        }
+        try store.connection.script("LISTEN \(FleetStore.channel)")
+        #expect(try store.refresh().people.count == 2)
+        #expect(try store.overview(now: Instant(milliseconds: 0)).people.map { $0.name.utf8.elementsEqual(one.utf8) ? $0.doubts : 10 * $0.doubts }.sorted() == [1, 30])
+        let said = try store.connection.notifications(within: .seconds(10)).flatMap { $0.split(separator: "\n") }
+        #expect(said.count == 2 && Set(said.map { Array($0.utf8) }) == [Array(one.utf8), Array(two.utf8)])
     }
 
     /// What a newer program understands was set aside for good.

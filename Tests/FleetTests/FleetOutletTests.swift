@@ -111,6 +111,35 @@ struct FleetOutletTests {
         #expect(paths.count == 4, "\(paths)")
     }
 
+    /// Another address was another fleet, and was never told when the person's days begin: the mark of what was told named no fleet. Nor was one that had forgotten it.
+    @Test func whatAFleetDoesNotKnowIsToldToItAgain() async throws {
+        let first = try await WebPeer(), second = try await WebPeer()
+        try store.changeSettings([("day.boundaryHour", "6")], context())
+        try await with(first) { outlet in
+            await outlet.poke()
+            #expect(try await first.seen(1)[0].path.contains("boundary=6"))
+            let isNoted = try await event { try store.keptTopics(of: FleetOutlet.name).isEmpty ? nil : true }
+            #expect(isNoted == true)
+        }
+        try await second.answers(#"[{"status": 200}, {"status": 200, "body": "{\"taken\":1,\"known\":0,\"parked\":0,\"asksFor\":[\"doubts\"]}"}, {"status": 200}]"#)
+        try await with(second) { outlet in
+            let told = try await second.seen(1)[0]
+            #expect(told.path.contains("boundary=6"))
+            let mark = try #require(told.headers["waterh-doubts"])
+            let isNoted = try await event { try store.keptTopics(of: FleetOutlet.name) == ["doubts \(mark)"] ? true : nil }
+            #expect(isNoted == true)
+            _ = try store.logDrink(ml: 250, context())
+            await outlet.poke()
+            let all = try await second.seen(3)
+            #expect(all[1].path == "/v1/entries" && all[1].headers["waterh-doubts"] == mark && all[2].path == told.path && all[2].headers["waterh-doubts"] == mark)
+            _ = try store.logDrink(ml: 100, context())
+            await outlet.poke()
+            _ = try await second.seen(4)
+        }
+        #expect(try await second.seen().map { $0.path.prefix(11) } == ["/v1/doubts?", "/v1/entries", "/v1/doubts?", "/v1/entries"])
+        #expect(try await first.seen().count == 1)
+    }
+
     @Test(arguments: [("token", ""), ("nothing", nil), (nil, nil)] as [(String?, String?)]) func withoutACredentialNobodyIsAsked(file: String?, text: String?) async throws {
         let peer = try await WebPeer()
         if let file, let text { try Data(text.utf8).write(to: folder.url(file)) }
@@ -137,19 +166,21 @@ struct FleetOutletTests {
             #expect(isDelivered == true)
             _ = try store.logDrink(ml: 2, context())
             await outlet.poke()
-            let all = try await told(peer, 4)
+            let all = try await told(peer, 5)
             #expect(all[1].map(\.drink?.ml) == [2] && all[1].map(\.generation) == [0])
             // What is there is told as it is; then what waits, both in the generation that the fleet named.
             #expect(all[2].map(\.drink?.ml) == [250] && all[2].map(\.generation) == [3] && all[2][0].place < all[3][0].place)
             #expect(all[3].map(\.drink?.ml) == [2] && all[3].map(\.generation) == [3])
             let generations = try await peer.seen().map { $0.headers["waterh-told"]?.split(separator: " ").dropFirst().first.map(String.init) }
-            #expect(generations == ["0", "0", "3", "3"])
+            #expect(generations == ["0", "0", "3", "3", nil])
+            // What lies in doubt may be other than the fleet knows since, too.
+            #expect(try await peer.seen()[4].path.hasPrefix("/v1/doubts?"))
         }
         // It stays so.
         try await with(peer) { outlet in
             _ = try store.logDrink(ml: 3, context())
             await outlet.poke()
-            #expect(try await told(peer, 5)[4].map(\.generation) == [3])
+            #expect(try await told(peer, 6)[5].map(\.generation) == [3])
         }
     }
 }

@@ -256,6 +256,62 @@ struct FleetServeTests {
         #expect(try await server.program.finish().exitCode == 0)
     }
 
+    /// Names were decoded twice: doubts of `50%` became those of the one who is called like the gateway, and those of `a%41` became `aA`'s. What was no hour, no standing and no doubt
+    /// was passed over without a word, and settled what it should have named.
+    @Test func whatCannotBeReadOfDoubtsIsRefusedAndNamesAreDecodedOnce() async throws {
+        let fleet = try await Fleet()
+        let gateway = try await fleet.credential("ward-1", "--anybody")
+        let server = try await fleet.serve()
+        let store = FleetStore(try FleetConnection(fleet.words))
+        let doubt = FleetDoubt(bottle: "A4:C1:38:01:02:03", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 5))
+        let body = try FleetLines.bytes([doubt])
+        for (name, told) in [("50%", "50%25"), ("a%41", "a%2541"), ("100%25", "100%2525"), ("a+b", "a%2Bb")] {
+            #expect(try await Self.post(server.url, gateway, body, path: "/v1/doubts?store=s&person=\(told)").status == 200)
+            #expect(try store.doubts(of: name) == [doubt], "\(name)")
+        }
+        #expect(try store.connection.run("SELECT count(*) FROM doubt") == [["4"]])
+        let entry = try FleetLines.bytes([FleetEntryTests.entry()])
+        for (path, body, type, more, status, code) in [
+            ("/v1/doubts?store=s&person=a%2Bb", body + Array("{\"version\":1,\"verd\nrubbish\n".utf8), "application/x-ndjson", [], 400, "noDoubt"), ("/v1/doubts?store=s&person=a%2Bb&boundary=7", [], "application/x-ndjson", [], 400, "noHour"),
+            ("/v1/doubts?store=s&person=a%2Bb&boundary=x", [], "application/x-ndjson", [], 400, "noHour"), ("/v1/doubts?store=s&person=a%2Bb", [], "text/plain", [], 415, "notLines"),
+            ("/v1/doubts?store=s&person=a%2Bb", [], "application/x-ndjson", [("Waterh-Doubts", "a b")], 400, "noStanding"), ("/v1/entries", entry, "application/x-ndjson", [("Waterh-Told", "s1 0 -1")], 400, "noStanding"),
+            ("/v1/entries", entry, "application/x-ndjson", [("Waterh-Told", "s1 0")], 400, "noStanding"),
+        ] as [(String, [UInt8], String, [(String, String)], Int, String)] {
+            let answer = try await Self.post(server.url, gateway, body, type: type, more, path: path)
+            #expect(answer.status == status && Self.code(answer) == code, "\(path): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        #expect(try store.connection.run("SELECT count(*) FROM doubt") == [["4"]] && store.days(of: "anna") == nil)
+        // A fleet that does not know what the store told last asks for it.
+        let asked = try await Self.post(server.url, gateway, entry, [("Waterh-Told", "s1 0 0"), ("Waterh-Doubts", "m1")])
+        #expect(String(decoding: asked.body, as: UTF8.self) == #"{"taken":1,"known":0,"parked":0,"asksFor":["doubts"]}"# && FleetAnswer.asksForDoubts(asked.body))
+        #expect(try await Self.post(server.url, gateway, [], [("Waterh-Doubts", "m1")], path: "/v1/doubts?store=s1&person=anna&boundary=6").status == 200)
+        let known = try await Self.post(server.url, gateway, entry, [("Waterh-Told", "s1 0 1"), ("Waterh-Doubts", "m1")])
+        #expect(known.status == 200 && !FleetAnswer.asksForDoubts(known.body))
+        // Cut in the middle of its pieces: it was nobody's fault here.
+        let half = "POST /v1/entries HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(gateway)\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"ver\r\n"
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        (address.sin_addr.s_addr, address.sin_port) = (UInt32(0x7F00_0001).bigEndian, try #require(UInt16(server.url.split(separator: ":").last ?? "")).bigEndian)
+        let isThere = withUnsafePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 } }
+        #expect(isThere && send(socket, half, half.utf8.count, 0) == half.utf8.count && shutdown(socket, Int32(SHUT_WR)) == 0)
+        var patience = timeval(tv_sec: 20, tv_usec: 0), said: [UInt8] = [], bytes = [UInt8](repeating: 0, count: 4096)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        while !String(decoding: said, as: UTF8.self).contains("\"code\"") {
+            let count = recv(socket, &bytes, bytes.count, 0)
+            guard count > 0 else { break }
+            said += bytes[..<count]
+        }
+        #expect(String(decoding: said, as: UTF8.self).hasPrefix("HTTP/1.1 400 ") && String(decoding: said, as: UTF8.self).contains("cutBody"), "\(String(decoding: said, as: UTF8.self))")
+        // Whoever enrols for somebody forgotten is told so, beside the credential.
+        _ = try await fleet.run("forget", "anna")
+        let result = try await Program("waterh-fleet").run(["enrol", "ward-2", "--person", "anna"], environment: fleet.environment)
+        #expect(result.exitCode == 0 && result.output.hasPrefix("wf_") && result.output.split(separator: "\n").count == 1 && result.error.hasPrefix("anna: forgotten before, and known again from now on."), "\(result)")
+        server.program.send(signal: SIGTERM)
+        #expect(try await server.program.finish().exitCode == 0)
+    }
+
     /// Three who looked at once were one too many, and so was a load balancer that asked whether the server lives; and as soon as a newer program had migrated, all older servers
     /// said that they were of no use, while they went on taking batches.
     @Test func manyWhoLookAtOnceAreAnsweredAndAnUpgradeTakesNobodyAway() async throws {

@@ -256,6 +256,51 @@ struct FleetStoreTests {
         }
     }
 
+    /// A database that writes dates as in Germany put a drink of the third of January onto the first of March; one that shows each transaction the moment at which it began stored a
+    /// batch behind whoever forgot.
+    @Test func howADatabaseIsSetChangesNothing() async throws {
+        let words = try await PostgreSQL.database()
+        let name = try #require(try FleetConnection(words).run("SELECT current_database()").first?.first ?? nil)
+        for (key, value) in [
+            ("datestyle", "'German'"), ("intervalstyle", "'sql_standard'"), ("timezone", "'Asia/Tokyo'"), ("default_transaction_isolation", "'repeatable read'"), ("client_encoding", "'LATIN1'"),
+            ("standard_conforming_strings", "off"), ("array_nulls", "off"), ("escape_string_warning", "off"),
+        ] { try FleetConnection(words).script("ALTER DATABASE \(name) SET \(key) = \(value)") }
+        let store = FleetStore(try FleetConnection(words))
+        #expect(try store.connection.run("SELECT date '2026-01-03', '{NULL}'::text[] IS NOT DISTINCT FROM ARRAY[NULL], interval '1 day 02:00', current_setting('timezone'), '\\', 'Ω'") == [["2026-01-03", "t", "1 day 02:00:00", "UTC", "\\", "Ω"]])
+        #expect(try store.connection.run("SHOW transaction_isolation") == [["read committed"]])
+        let gateway = try Self.gateway(store, "one")
+        _ = try store.take(Self.lines([FleetEntryTests.entry(ml: 70, day: 20_456)]), from: gateway)
+        #expect(try store.days(of: "anna")?.map(\.day) == [LocalDay(daysSince1970: 20_456)])
+        // A batch waits for whoever forgets, and finds it done.
+        let other = try FleetConnection(words)
+        try other.script("BEGIN; SELECT pg_advisory_xact_lock(\(FleetStore.batchLock)); INSERT INTO forgotten (digest) VALUES (\(FleetStore.digest("'bob'")))")
+        async let taken = Self.tell("bob", gateway, words)
+        let isWaiting = try await event { try store.connection.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = current_database()").isEmpty ? nil : true }
+        #expect(isWaiting == true)
+        try other.script("COMMIT")
+        #expect(try await taken == 0 && store.days(of: "bob") == nil)
+    }
+
+    private static func tell(_ person: String, _ gateway: FleetVisitor, _ words: String) async throws -> Int {
+        try FleetStore(FleetConnection(words)).take(lines([FleetEntryTests.entry(2, person: person)]), from: gateway).taken
+    }
+
+    /// A name that it cannot write kept a gateway's batch out for good.
+    @Test(arguments: ["LATIN1", "SQL_ASCII"]) func aDatabaseThatCannotHoldEveryNameIsRefusedInWords(encoding: String) async throws {
+        let name = "e\(UUID().uuidString.prefix(8).lowercased())", server = try await PostgreSQL.shared.value
+        try FleetConnection(server.words("postgres")).script("CREATE DATABASE \(name) TEMPLATE template0 ENCODING '\(encoding)'")
+        let store = FleetStore(try FleetConnection(server.words(name)))
+        for body in [{ _ = try store.migrate() }, { try store.check() }] {
+            let failure = Self.failure(body)
+            #expect(failure?.kind == .encoding && failure?.sentence.contains("keeps texts as \(encoding)") == true, "\(String(describing: failure))")
+        }
+        #expect(try store.connection.run("SELECT to_regclass('fleet_schema')") == [[nil]])
+        for command in ["migrate", "serve"] {
+            let result = try await Program("waterh-fleet").run([command, "--database", server.words(name)])
+            #expect(result.exitCode == 1 && result.error.contains("createdb --template=template0 --encoding=UTF8 NAME"), "\(result.exitCode) \(result.error)")
+        }
+    }
+
     @Test func whatPostgreSQLSaysBecomesAKindAndWords() async throws {
         let words = try await PostgreSQL.database()
         let store = FleetStore(try FleetConnection(words, statementLimit: .milliseconds(300)))
