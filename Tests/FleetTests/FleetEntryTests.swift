@@ -106,6 +106,13 @@ struct FleetEntryTests {
         for text in ["", "s1", "s1 -1 2", "s1 1 x", "s1 1 -2", " 1 2", "s1 1 2 3", "s1 99999999 1"] { #expect(FleetStanding(text) == nil, "\(text)") }
     }
 
+    @Test func ofWhomALineTellsIsReadAlsoWhereItIsNoJSON() {
+        for (line, person) in [
+            (#"{"person":"anna"}"#, "anna"), (#"{"ml":1,"person" : "An\"n\u00eb","ml":"#, "An\"n\u{EB}"), (#"x "personal":"bob" "person","person":"c"#, nil), (#"{"person":"a\"#, nil), (#"{"person":7}"#, nil), (#"{"person":7,"person":"d" x"#, "d"),
+            (#"{"person":"a\u0000"}"#, nil), ("", nil), (#""person""#, nil), (#""person":"#, nil), (#""person":""#, nil), (#""person":"\x""#, nil),
+        ] { #expect(FleetLines.person(in: Array(line.utf8)[...]) == person, "\(line)") }
+    }
+
     @Test func aDoubtIsReadAsItWasWrittenAndALineThatIsNoneRefusesAll() throws {
         let doubt = FleetDoubt(bottle: "A4:C1:38:01:02:03", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 5))
         var other = doubt
