@@ -19,16 +19,18 @@ struct ExactText: Hashable, Comparable, Sendable {
 
     /// Less than 0 where it stands before the other one, 0 where both are the same. A batch is put in order by three of these, and with a loop over bytes that took longer
     /// than PostgreSQL took to store it.
-    private func order(beside other: Self) -> Int {
+    func order(beside other: Self) -> Int {
+        let found = text.utf8.withContiguousStorageIfAvailable { left in other.text.utf8.withContiguousStorageIfAvailable { right in Self.order(left, right) } }
+        if let found, let order = found { return order }
         var (left, right) = (text, other.text)
-        return left.withUTF8 { left in
-            right.withUTF8 { right in
-                let common = min(left.count, right.count)
-                guard common > 0, let first = left.baseAddress, let second = right.baseAddress else { return left.count - right.count }
-                let order = memcmp(first, second, common)
-                return order == 0 ? left.count - right.count : Int(order)
-            }
-        }
+        return left.withUTF8 { left in right.withUTF8 { right in Self.order(left, right) } }
+    }
+
+    private static func order(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
+        let common = min(left.count, right.count)
+        guard common > 0, let first = left.baseAddress, let second = right.baseAddress else { return left.count - right.count }
+        let order = memcmp(first, second, common)
+        return order == 0 ? left.count - right.count : Int(order)
     }
 
     /// Each of them once, in their order.

@@ -84,7 +84,10 @@ extension FleetStore {
             if let other = newest[identity], !other.isBehind(entry) { continue }
             newest[identity] = entry
         }
-        let told = newest.sorted { $0.key < $1.key }.map { Told(person: $0.key.person.text, entry: $0.value) }
+        // By their places: entries are large, and would be copied at each comparison.
+        let told = Array(newest).withUnsafeBufferPointer { found in
+            found.indices.sorted { found[$0].key < found[$1].key }.map { Told(person: found[$0].key.person.text, entry: found[$0].value) }
+        }
         return try connection.committing {
             let people = ExactText.each(told.map(\.person))
             let (forgotten, tellers) = try letIn(
@@ -115,7 +118,12 @@ extension FleetStore {
         var person: ExactText
         var key: ExactText
         var store: ExactText
-        static func < (left: Self, right: Self) -> Bool { (left.person, left.key, left.store) < (right.person, right.key, right.store) }
+
+        static func < (left: Self, right: Self) -> Bool {
+            var order = left.person.order(beside: right.person)
+            if order == 0 { order = left.key.order(beside: right.key) }
+            return (order == 0 ? left.store.order(beside: right.store) : order) < 0
+        }
     }
 
     private struct Told {
