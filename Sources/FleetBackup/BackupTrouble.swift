@@ -3,5 +3,8 @@ public struct BackupTrouble: Error, Hashable, CustomStringConvertible {
     /// What is wrong.
     public var description: String
 
-    init(_ description: String) { self.description = description }
+    /// It is that the backup is of the first form, and could be taken.
+    public var isFirstForm = false
+
+    init(_ description: String, isFirstForm: Bool = false) { (self.description, self.isFirstForm) = (description, isFirstForm) }
 }

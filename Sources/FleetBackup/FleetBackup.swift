@@ -10,7 +10,8 @@ import Packing
 /// sealed: so it shows, too, where a piece is missing that nobody here can open. Nothing comes behind it.
 public enum FleetBackup {
     static let mark = Array("Waterh fleet backup 2\n".utf8)
-    private static let oldMark = Array("Waterh fleet backup 1\n".utf8)
+    /// Of the first form: its pieces are bound to the backup and their number only, and its last one does not say how many pieces each key sealed.
+    static let firstMark = Array("Waterh fleet backup 1\n".utf8)
     /// A piece is cut where it has so many bytes of rows.
     static let pieceLimit = 1 << 20
     /// No sealed piece is longer: a row has 4 KiB at most.
@@ -33,8 +34,19 @@ public enum FleetBackup {
         public var rows: [String: Int] = [:]
         /// Rows of people who were forgotten meanwhile.
         public var passedOver = 0
-        /// What was sealed with each key, by what the backup calls it.
+        /// What was sealed with each key, by what the backup calls it; of the first form nobody knows.
         public var keys: [String: Use] = [:]
+
+        /// With nothing in it.
+        init() {}
+
+        /// Of JSON.
+        public init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: CodingKeys.self)
+            rows = try fields.decode([String: Int].self, forKey: .rows)
+            passedOver = try fields.decode(Int.self, forKey: .passedOver)
+            keys = try fields.decodeIfPresent([String: Use].self, forKey: .keys) ?? [:]
+        }
 
         /// What was sealed with a key.
         public struct Use: Hashable, Sendable, Codable {
@@ -97,15 +109,16 @@ public enum FleetBackup {
     }
 
     /// Which piece of which backup.
-    private struct Place {
-        private let random: [UInt8]
+    struct Place {
+        private let head: [UInt8]
+        private let bindsKeys: Bool
         private var number: UInt64 = 0
 
-        init(_ random: [UInt8]) { self.random = random }
+        init(_ random: [UInt8], isFirstForm: Bool = false) { (head, bindsKeys) = ((isFirstForm ? firstMark : mark) + random, !isFirstForm) }
 
         mutating func next(_ key: [UInt8]) -> [UInt8] {
             defer { number += 1 }
-            return mark + random + withUnsafeBytes(of: number.bigEndian, Array.init) + key
+            return head + withUnsafeBytes(of: number.bigEndian, Array.init) + (bindsKeys ? key : [])
         }
     }
 
@@ -118,6 +131,9 @@ public enum FleetBackup {
         /// How many the backup holds.
         public var held: [String: Int]
 
+        /// It was of the first form, in which nobody can see whether a piece is missing.
+        public var isOfFirstForm: Bool
+
         /// Rows that nobody reads any more, because their key was thrown away.
         public var unreadable: Int { held.reduce(0) { $0 + $1.value - (rows[$1.key] ?? 0) } }
     }
@@ -125,15 +141,16 @@ public enum FleetBackup {
     /// Takes a backup into a database of which nobody made use yet: all of it, or nothing. What was sealed with keys that were thrown away is passed over; where any other key is
     /// missing, nothing is taken.
     /// - Parameters:
+    ///   - takesFirstForm: also a backup in which nobody can see whether a piece is missing.
     ///   - note: for the audit; `nil`: what is restored is exactly what was backed up.
     ///   - read: the next bytes of the file, so many at most; none at its end.
     /// - Throws: `FleetFailure`, `BackupTrouble`, and what `read` throws.
-    public static func restore(into store: FleetStore, keys: BackupKeys, note: String? = nil, _ read: @escaping (Int) throws -> [UInt8]) throws -> Restored {
+    public static func restore(into store: FleetStore, keys: BackupKeys, takesFirstForm: Bool = false, note: String? = nil, _ read: @escaping (Int) throws -> [UInt8]) throws -> Restored {
         guard try store.isUnused() else { throw BackupTrouble("This database is in use: there are gateways or people in it. A backup goes into a new one.") }
-        var reader = try Reader(keys, read)
-        let rows = try store.copyIn(seals: keys.seals, forgotten: keys.forgotten, revoked: keys.revoked, note: note) { try reader.next() }
+        var reader = try Reader(keys, takesFirstForm, read)
+        let rows = try store.copyIn(seals: keys.seals, turns: keys.turns, revoked: keys.revoked, note: note) { try reader.next() }
         guard let tally = reader.tally else { throw BackupTrouble("The backup is cut.") }
-        return Restored(rows: rows, held: tally.rows)
+        return Restored(rows: rows, held: tally.rows, isOfFirstForm: reader.isFirstForm)
     }
 
     private struct Reader {
@@ -142,21 +159,22 @@ public enum FleetBackup {
         private let read: (Int) throws -> [UInt8]
         private var place: Place
         private var contents = Contents(schema: 0, parts: [])
+        let isFirstForm: Bool
         private(set) var tally: Tally?
         /// How many pieces of each key there were.
         private var pieces: [String: Int] = [:]
 
-        init(_ keys: BackupKeys, _ read: @escaping (Int) throws -> [UInt8]) throws {
+        init(_ keys: BackupKeys, _ takesFirstForm: Bool, _ read: @escaping (Int) throws -> [UInt8]) throws {
             self.keys = keys
             seals = Dictionary(keys.seals.compactMap { BackupSeal($0).map { ($0.id, $0) } }) { $1 }
             self.read = read
-            place = Place([])
             let head = try Self.bytes(mark.count + 16, read)
-            guard !head.starts(with: oldMark) else {
-                throw BackupTrouble("This backup was made by an older program, and in its form nobody can see whether anything is missing. Restore it with the program that made it, and make a new one with this.")
+            isFirstForm = head.starts(with: firstMark)
+            place = Place(Array(head.dropFirst(mark.count)), isFirstForm: isFirstForm)
+            guard isFirstForm || head.starts(with: mark) else { throw BackupTrouble("This is no backup of a fleet.") }
+            guard !isFirstForm || takesFirstForm else {
+                throw BackupTrouble("This backup was made by an older program, and in its form nobody can see whether anything is missing.", isFirstForm: true)
             }
-            guard head.starts(with: mark) else { throw BackupTrouble("This is no backup of a fleet.") }
-            place = Place(Array(head.dropFirst(mark.count)))
             guard let first = try piece() else { throw BackupTrouble("The key of the fleet's own is not among these: they are of another fleet, or older than the backup.") }
             guard let read = try? JSONDecoder().decode(Contents.self, from: Data(first)) else { throw BackupTrouble("This is no backup that this program knows.") }
             guard read.schema <= FleetStore.version else { throw BackupTrouble("The backup is of tables of version \(read.schema), and this program knows up to \(FleetStore.version). Use a newer program.") }
@@ -183,10 +201,11 @@ public enum FleetBackup {
         /// Every piece is there, and what could not be opened is of those who are forgotten.
         private mutating func check(_ tally: Tally) throws {
             guard try read(1).isEmpty else { throw BackupTrouble("The backup is not whole, or somebody changed it: there is something behind its end.") }
+            guard !isFirstForm else { return }
             // The last piece is not among those that it counts.
             for (name, use) in tally.keys where use.owner == FleetStore.fleetOwner { pieces[name, default: 0] -= 1 }
             guard pieces == tally.keys.mapValues(\.pieces) else { throw BackupTrouble("The backup is not whole, or somebody changed it: there are other pieces than it says.") }
-            let thrown = Set(keys.thrown), forgotten = Set(keys.forgotten)
+            let thrown = Set(keys.thrown), forgotten = keys.forgotten
             let missing = tally.keys.filter { name, use in seals[BackupSeal.bytes(name) ?? []] == nil && !thrown.contains(name) && !forgotten.contains(use.owner) }
             guard missing.isEmpty else {
                 throw BackupTrouble("\(missing.count) of the keys that the backup was sealed with are missing, and nobody was forgotten who had them: the file of the keys is older than the backup, or changed. Name the newest one.")

@@ -180,9 +180,17 @@ public struct FleetServer: Sendable {
         }
         router.delete("/v1/people/:person") { request, context in
             let name = try Self.person(context)
-            let isKnown = try await look(request, { $0.role == .admin }) { try $0.forget(name, by: $1.name) }
-            guard isKnown else { throw FleetProblem.missing }
-            return Self.answer("application/json", Array(#"{"forgotten":true}"#.utf8))
+            let copies = try await look(request, { $0.role == .admin }) { store, visitor -> [String]? in
+                guard try store.forget(name, by: visitor.name) else { return nil }
+                // Copies of everything, of rehearsals. The forgetting holds, whether they can be looked for or not.
+                return (try? store.sweepScratchDatabases()).map { $0.left + $0.underWay } ?? []
+            }
+            guard let copies else { throw FleetProblem.missing }
+            struct Forgotten: Encodable {
+                let forgotten = true
+                let copies: [String]?
+            }
+            return Self.answer("application/json", Array((try? JSONEncoder().encode(Forgotten(copies: copies.isEmpty ? nil : copies))) ?? Data()))
         }
     }
 

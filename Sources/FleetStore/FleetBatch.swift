@@ -107,7 +107,8 @@ extension FleetStore {
                 let results = try connection.commit(statements)
                 batch.taken = all.isEmpty ? 0 : Int((results[0].rows.first?.first ?? nil) ?? "") ?? 0
             }
-            if let standing, let doubts, forgotten.isEmpty { batch.lacksDoubts = tellers[ExactText(standing.store)]?.doubts != doubts }
+            // A store of before it told any says of none, and an older program never does: of that none are known.
+            if let standing, forgotten.isEmpty { batch.lacksDoubts = tellers[ExactText(standing.store)]?.doubts != doubts }
             batch.parked = poison.count
             batch.known = lines.entries.count + lines.poison.count - poison.count - batch.taken
             return batch

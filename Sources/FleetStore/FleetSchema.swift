@@ -3,7 +3,7 @@ enum FleetSchema {
     /// Tells this program's lock from others'.
     static let lock = 0x7761_7465
 
-    static let steps = [first, second, third, fourth, fifth, sixth, seventh]
+    static let steps = [first, second, third, fourth, fifth, sixth, seventh, eighth]
 
     /// What is told lies in `entry`: of each drink one row for each store that told of it, so that two gateways that carry the same bottle never write over
     /// each other. `drink` is the fold of them: who took a drink out anywhere took it out; of what is left the newest counts. `day_total` is the fold of that.
@@ -176,5 +176,31 @@ enum FleetSchema {
             RETURN NEW;
         END $$;
         CREATE TRIGGER fleet_forgotten_aside BEFORE INSERT ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_forget_aside();
+        """
+
+    /// How often somebody was forgotten and known again, and how often when their key was made: a key of before a forgetting opens nothing any more, whichever copy of the fleet
+    /// made it, and one of after it stays, whatever an older copy knows. It only grows, so that two copies agree on the greater number; whoever forgets, be it a program of before
+    /// this step, counts in the same transaction.
+    private static let eighth = """
+        CREATE TABLE forgetting (
+            digest text COLLATE "C" PRIMARY KEY,         -- SHA-256 of a name
+            turns integer NOT NULL                       -- forgotten, known again, forgotten …: odd: is forgotten
+        );
+        INSERT INTO forgetting (digest, turns) SELECT digest, 1 FROM forgotten;
+        ALTER TABLE seal ADD COLUMN turns integer NOT NULL DEFAULT 0; -- of its owner, when it was made
+        CREATE FUNCTION fleet_count_turn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF TG_OP = 'INSERT' THEN
+                INSERT INTO forgetting (digest, turns) VALUES (NEW.digest, 1) ON CONFLICT (digest) DO UPDATE SET turns = forgetting.turns + 1 WHERE forgetting.turns % 2 = 0;
+            ELSE
+                UPDATE forgetting SET turns = turns + 1 WHERE digest = OLD.digest AND turns % 2 = 1;
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER fleet_turn AFTER INSERT OR DELETE ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_count_turn();
+        CREATE FUNCTION fleet_mark_seal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            NEW.turns := coalesce((SELECT turns FROM forgetting WHERE digest = NEW.owner), 0);
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER fleet_seal_turn BEFORE INSERT ON seal FOR EACH ROW EXECUTE FUNCTION fleet_mark_seal();
         """
 }

@@ -22,11 +22,12 @@ extension FleetStore {
         ("drinks that count", "SELECT person, key, at, zone, day, ml FROM drink WHERE NOT deleted AND ml > 0"), ("days with their sums", "SELECT person, day, ml, drinks FROM day_total"),
         ("people", "SELECT name, since, boundary FROM person"), ("bottles", "SELECT name, person, gateway, told FROM bottle"),
         ("gateways and others with a credential", """
-            SELECT id, name, role, token, enrolled, revoked, last_seen, last_entry, entries, poisoned, wants, people IS NULL, (SELECT array_agg(p ORDER BY p) FROM unnest(people) AS p) FROM gateway
+            SELECT id, name, role, token, enrolled, revoked, last_seen, last_entry, entries, poisoned, wants, people IS NULL,
+                (SELECT array_agg(p ORDER BY p) FROM unnest(people) AS p WHERE \(digest("p")) NOT IN (SELECT digest FROM forgotten)) FROM gateway
             """),
         ("stores that tell", "SELECT gateway, store, generation, place FROM teller"), ("doubts", "SELECT person, gateway, store, bottle, raw, wall, ml, reason, received FROM doubt"),
-        ("lines set aside", "SELECT gateway, digest, line, reason, parked FROM parked"), ("lines of the audit", "SELECT id, at, who, what, kind FROM audit"),
-        ("people forgotten", "SELECT digest, at FROM forgotten"),
+        ("lines set aside", "SELECT gateway, digest, line, reason, parked, whose, whole FROM parked"), ("lines of the audit", "SELECT id, at, who, what, kind FROM audit"),
+        ("people forgotten", "SELECT digest, at FROM forgotten"), ("people forgotten or known again", "SELECT digest, turns FROM forgetting"),
     ]
 
     /// Days that are added up otherwise than their entries say.

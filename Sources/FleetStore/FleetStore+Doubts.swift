@@ -12,6 +12,10 @@ extension FleetStore {
         try connection.transaction {
             let isForgotten = try letIn(visitor, [person], latest: nil).forgotten.contains(ExactText(person))
             let settled = try connection.run("DELETE FROM doubt WHERE person = $1 AND gateway = $2 AND store = $3 RETURNING 1", [person, visitor.id, store])
+            // Who calls what it told is one person's store: who is called otherwise from now on leaves none behind.
+            if try !connection.run("SELECT 1 FROM teller WHERE gateway = $1 AND store = $2 AND doubts IS NOT NULL AND whose <> \(Self.digest("$3::text"))", [visitor.id, store, person]).isEmpty {
+                try connection.run("DELETE FROM doubt WHERE gateway = $1 AND store = $2", [visitor.id, store])
+            }
             guard !isForgotten else { return }
             try connection.run("""
                 INSERT INTO teller (gateway, store, generation, place, doubts, whose) SELECT $1, $2, 0, 0, $3::text, \(Self.digest("$4::text"))

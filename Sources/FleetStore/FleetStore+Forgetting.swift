@@ -2,13 +2,15 @@ import Glibc
 
 extension FleetStore {
     /// Takes everything out that is known of a person, and keeps the SHA-256 of the name only: what gateways tell of them from then on is passed over.
-    /// - Parameter limit: so long it waits at most for batches that are under way.
-    /// - Returns: `false` where nobody goes by that name and nobody may tell of them.
-    public func forget(_ person: String, by who: String? = nil, within limit: Duration = .seconds(20)) throws -> Bool {
+    /// - Parameters:
+    ///   - turns: how often they were forgotten and known again by what somebody else knows, even: that they are known: this comes after that.
+    ///   - limit: so long it waits at most for batches that are under way.
+    /// - Returns: `false` where nobody goes by that name, nobody may tell of them, and nothing that was set aside tells of them.
+    public func forget(_ person: String, by who: String? = nil, after turns: Int = 0, within limit: Duration = .seconds(20)) throws -> Bool {
         try nameParked()
         let end = ContinuousClock.now + limit
         while true {
-            do { return try forgetOnce(person, by: who) } catch let held as Held {
+            do { return try forgetOnce(person, by: who, after: turns) } catch let held as Held {
                 guard ContinuousClock.now < end else { throw held.failure }
                 // Batches that queued behind it go on.
                 usleep(500_000)
@@ -33,14 +35,21 @@ extension FleetStore {
         try connection.script("SET LOCAL lock_timeout = \(connection.lockLimit)")
     }
 
-    private func forgetOnce(_ person: String, by who: String?) throws -> Bool {
+    private func forgetOnce(_ person: String, by who: String?, after turns: Int) throws -> Bool {
         try connection.transaction {
             try lock(Self.rollLock, milliseconds: 3000)
             // A batch that is under way is waited for, and the next finds it forgotten.
             try lock(Self.batchLock, milliseconds: 1000)
             let known = try connection.run("""
                 SELECT 1 WHERE EXISTS (SELECT 1 FROM person WHERE name = $1) OR EXISTS (SELECT 1 FROM gateway WHERE name = $1 OR wants = $1 OR $1 = ANY (people))
+                    OR EXISTS (SELECT 1 FROM parked WHERE whose = \(Self.digest("$1")))
                 """, [person])
+            if turns > 0, turns.isMultiple(of: 2), try !known.isEmpty || isForgotten(person) {
+                try connection.run("""
+                    INSERT INTO forgetting (digest, turns) VALUES (\(Self.digest("$1")), $2::integer)
+                    ON CONFLICT (digest) DO UPDATE SET turns = excluded.turns + forgetting.turns % 2 WHERE forgetting.turns < excluded.turns
+                    """, [person, "\(turns)"])
+            }
             guard !known.isEmpty else { return false }
             try connection.run("INSERT INTO forgotten (digest) VALUES (\(Self.digest("$1"))) ON CONFLICT DO NOTHING", [person])
             for table in ["entry", "doubt", "day_roll", "stale", "bottle"] { try connection.run("DELETE FROM \(table) WHERE person = $1", [person]) }

@@ -89,7 +89,11 @@ extension FleetStore {
     func nameParked() throws {
         while true {
             let rows = try connection.run("SELECT p.gateway, p.digest, p.line, g.name FROM parked p JOIN gateway g ON g.id = p.gateway WHERE p.whose IS NULL LIMIT 1000")
-            guard !rows.isEmpty else { return }
+            guard !rows.isEmpty else {
+                // Of who is forgotten by now nothing stays.
+                try connection.run("DELETE FROM parked WHERE whose IN (SELECT digest FROM forgotten)")
+                return
+            }
             let people = rows.map { row in row[2].flatMap { FleetLines.person(in: Array($0.utf8)[...]) } ?? row[3] }
             try connection.run("""
                 UPDATE parked p SET whose = \(Self.digest("person")) FROM unnest($1::text[], $2::text[], $3::text[]) AS told (gateway, digest, person)

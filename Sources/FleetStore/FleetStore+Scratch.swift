@@ -28,28 +28,31 @@ extension FleetStore {
     /// Drops those that were left behind.
     public func sweepScratchDatabases() throws -> Sweeping {
         var sweeping = Sweeping()
-        let rows = try connection.run("""
-            SELECT datname, holder.pid IS NOT NULL, coalesce(holder.database = (SELECT oid FROM pg_database WHERE datname = current_database()), false) FROM pg_database
-            LEFT JOIN pg_locks AS holder ON holder.locktype = 'advisory' AND holder.granted AND holder.classid::bigint = \(Self.scratchLock) AND holder.objsubid = 2
-                AND holder.objid::bigint = ('x' || lpad(right(datname, 8), 16, '0'))::bit(64)::bigint
-            WHERE datname ~ '^\(Self.scratch)[0-9a-f]{8}$' ORDER BY datname
-            """)
-        for row in rows {
-            guard let name = row[0] else { continue }
-            if row[1] == "t" {
-                if row[2] == "t" { sweeping.underWay.append(name) }
+        for database in try scratchDatabases() {
+            if database.isHeld {
+                if database.isOfThis { sweeping.underWay.append(database.name) }
                 continue
             }
             // Without force: PostgreSQL refuses where somebody is in it.
             do {
-                try connection.script("DROP DATABASE IF EXISTS \"\(name)\"")
-                sweeping.dropped.append(name)
+                try connection.script("DROP DATABASE IF EXISTS \"\(database.name)\"")
+                sweeping.dropped.append(database.name)
             } catch {
                 guard !connection.isBroken else { throw error }
-                sweeping.left.append(name)
+                sweeping.left.append(database.name)
             }
         }
         return sweeping
+    }
+
+    /// Those that there are: whether who made one still lives, and whether that is a rehearsal of this database.
+    func scratchDatabases() throws -> [(name: String, isHeld: Bool, isOfThis: Bool)] {
+        try connection.run("""
+            SELECT datname, holder.pid IS NOT NULL, coalesce(holder.database = (SELECT oid FROM pg_database WHERE datname = current_database()), false) FROM pg_database
+            LEFT JOIN pg_locks AS holder ON holder.locktype = 'advisory' AND holder.granted AND holder.classid::bigint = \(Self.scratchLock) AND holder.objsubid = 2
+                AND holder.objid::bigint = ('x' || lpad(right(datname, 8), 16, '0'))::bit(64)::bigint
+            WHERE datname ~ '^\(Self.scratch)[0-9a-f]{8}$' ORDER BY datname
+            """).compactMap { row in row[0].map { ($0, row[1] == "t", row[2] == "t") } }
     }
 
     private static let scratch = "fleet_rehearsal_"

@@ -8,6 +8,19 @@ extension FleetStore {
         public var id: String
         /// 32 bytes, hexadecimal.
         public var key: String
+        /// How often its owner had been forgotten and known again when it was made.
+        public var turns = 0
+
+        /// All of it.
+        public init(owner: String, id: String, key: String, turns: Int = 0) { (self.owner, self.id, self.key, self.turns) = (owner, id, key, turns) }
+
+        /// Of JSON: of before it was counted there are no turns.
+        public init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: CodingKeys.self)
+            self.init(
+                owner: try fields.decode(String.self, forKey: .owner), id: try fields.decode(String.self, forKey: .id), key: try fields.decode(String.self, forKey: .key),
+                turns: try fields.decodeIfPresent(Int.self, forKey: .turns) ?? 0)
+        }
     }
 
     /// Of what is nobody's own: gateways, and how far they are known.
@@ -37,18 +50,25 @@ extension FleetStore {
     /// All keys.
     /// - Parameter owner: of that one alone.
     public func seals(of owner: String? = nil) throws -> [Seal] {
-        let sql = "SELECT owner, id, key FROM seal" + (owner == nil ? " WHERE $1::text IS NULL ORDER BY owner" : " WHERE owner = $1")
+        let sql = "SELECT owner, id, key, turns FROM seal" + (owner == nil ? " WHERE $1::text IS NULL ORDER BY owner" : " WHERE owner = $1")
         return try connection.run(sql, [owner]) { row in
             guard let owner = row.text(0), let id = row.text(1), let key = row.text(2) else { return nil }
-            return Seal(owner: owner, id: id, key: key)
+            return Seal(owner: owner, id: id, key: key, turns: Int(row.number(3) ?? 0))
         }
     }
 
-    /// All keys, and SHA-256 of the names of those who are forgotten, as both are at one moment.
-    public func sealsAndForgotten() throws -> (seals: [Seal], forgotten: [String]) {
-        let rows = try connection.run("SELECT owner, id, key FROM seal UNION ALL SELECT digest, NULL, NULL FROM forgotten ORDER BY 1, 2")
-        return (rows.compactMap { row in row[0].flatMap { owner in row[1].flatMap { id in row[2].map { Seal(owner: owner, id: id, key: $0) } } } }, rows.compactMap { $0[1] == nil ? $0[0] : nil })
+    /// All keys; and how often everybody was forgotten and known again who ever was, by SHA-256 of the name: odd: is forgotten. Both as they are at one moment.
+    public func sealsAndTurns() throws -> (seals: [Seal], turns: [String: Int]) {
+        var seals: [Seal] = [], turns: [String: Int] = [:]
+        for row in try connection.run("SELECT owner, id, key, turns FROM seal UNION ALL SELECT digest, NULL, NULL, turns FROM forgetting ORDER BY 1, 2") {
+            guard let owner = row[0], let number = row[3].flatMap(Int.init) else { continue }
+            if let id = row[1], let key = row[2] { seals.append(Seal(owner: owner, id: id, key: key, turns: number)) } else { turns[owner] = number }
+        }
+        return (seals, turns)
     }
+
+    /// As what somebody is known in the keys: SHA-256 of the name, hexadecimal.
+    public func owner(_ person: String) throws -> String { (try connection.run("SELECT \(Self.digest("$1"))", [person]).first?.first ?? nil) ?? "" }
 
     /// Of whom of these the names are known here.
     /// - Parameter owners: SHA-256 of names.
@@ -85,8 +105,9 @@ extension FleetStore {
             query: "SELECT 'fleet', id, name, role, token, enrolled, revoked, last_seen, last_entry, entries, poisoned, CASE WHEN people IS NOT NULL THEN '{}'::text[] END FROM gateway"),
         Part(name: "teller", columns: "gateway, store, generation, place", query: "SELECT 'fleet', gateway, store, generation, place FROM teller"),
         Part(name: "forgotten", columns: "digest, at", query: "SELECT 'fleet', digest, at FROM forgotten"),
+        Part(name: "forgetting", columns: "digest, turns", query: "SELECT 'fleet', digest, turns FROM forgetting"),
         Part(name: "audit", columns: "id, at, who, what, kind", query: "SELECT 'memory', id, at, who, what, kind FROM audit"),
-        Part(name: "parked", columns: "gateway, digest, line, reason, parked", query: "SELECT 'memory', gateway, digest, line, reason, parked FROM parked"),
+        Part(name: "parked", columns: "gateway, digest, line, reason, parked, whose, whole", query: "SELECT 'memory', gateway, digest, line, reason, parked, whose, whole FROM parked"),
         Part(name: "person", columns: "name, since, boundary", query: "SELECT \(digest("name")), name, since, boundary FROM person ORDER BY name"),
         Part(
             name: "allowed", columns: "gateway, person, wanted",
@@ -129,20 +150,20 @@ extension FleetStore {
     /// Takes a backup in, in one transaction, and adds up its days.
     /// - Parameters:
     ///   - seals: the keys that are kept with it from now on.
-    ///   - forgotten: SHA-256 of the names of those who are forgotten, also since the backup; whoever is not among them is known again.
+    ///   - turns: how often everybody was forgotten and known again, by SHA-256 of the name, also since the backup: where the number is odd, they are forgotten.
     ///   - revoked: whose credential was taken back, also since the backup.
     ///   - note: for the audit.
     ///   - next: the next rows, as lines of a COPY, and of which part with which columns; parts do not come back. `nil`: that is all.
     /// - Returns: how many rows of each part went in.
     /// - Throws: `FleetFailure` of the kind `wrongUse` where the database is in use by now.
     public func copyIn(
-        seals: [Seal], forgotten: [String], revoked: [String], note: String? = nil, _ next: () throws -> (part: String, columns: String, lines: [UInt8])?
+        seals: [Seal], turns: [String: Int], revoked: [String], note: String? = nil, _ next: () throws -> (part: String, columns: String, lines: [UInt8])?
     ) throws -> [String: Int] {
         try connection.transaction {
             // Who restores or enrols beside this waits, and finds it in use.
             try connection.script("LOCK TABLE gateway, person, entry IN SHARE ROW EXCLUSIVE MODE")
             guard try isUnused() else { throw FleetFailure(.wrongUse, "The database at \(connection.place) is in use: there are gateways or people in it. A backup goes into a new one.") }
-            try connection.script("CREATE TEMPORARY TABLE allowed (gateway text, person text, wanted boolean) ON COMMIT DROP; ALTER TABLE entry DISABLE TRIGGER fleet_new")
+            try connection.script("CREATE TEMPORARY TABLE allowed (gateway text, person text, wanted boolean) ON COMMIT DROP; ALTER TABLE entry DISABLE TRIGGER fleet_new; ALTER TABLE forgotten DISABLE TRIGGER fleet_turn")
             var counts: [String: Int] = [:]
             var piece = try next()
             while let first = piece {
@@ -159,8 +180,13 @@ extension FleetStore {
                 """)
             try connection.run("UPDATE gateway SET revoked = now() WHERE revoked IS NULL AND id = ANY ($1::text[])", [Self.array(revoked)])
             // Who was allowed again since is known again; and whom the backup does not know as forgotten yet is not brought back by a gateway.
-            try connection.run("DELETE FROM forgotten WHERE digest <> ALL ($1::text[])", [Self.array(forgotten)])
-            try connection.run("INSERT INTO forgotten (digest) SELECT * FROM unnest($1::text[]) ON CONFLICT DO NOTHING", [Self.array(forgotten)])
+            let digests = turns.keys.sorted()
+            try connection.run("""
+                INSERT INTO forgetting (digest, turns) SELECT * FROM unnest($1::text[], $2::integer[]) ON CONFLICT (digest) DO UPDATE SET turns = greatest(forgetting.turns, excluded.turns)
+                """, [Self.array(digests), Self.array(digests.map { turns[$0].map(String.init) })])
+            try connection.run("DELETE FROM forgotten WHERE digest NOT IN (SELECT digest FROM forgetting WHERE turns % 2 = 1)")
+            try connection.run("INSERT INTO forgotten (digest) SELECT digest FROM forgetting WHERE turns % 2 = 1 ON CONFLICT DO NOTHING")
+            try connection.script("ALTER TABLE forgotten ENABLE TRIGGER fleet_turn")
             // Older backups are read with them, too; keys that were made here open nothing.
             try connection.run("DELETE FROM seal")
             try connection.run("INSERT INTO seal (owner, id, key) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT DO NOTHING", [Self.array(seals.map(\.owner)), Self.array(seals.map(\.id)), Self.array(seals.map(\.key))])

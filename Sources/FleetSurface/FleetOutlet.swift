@@ -211,8 +211,10 @@ public actor FleetOutlet {
         // The hour at which days begin as long as nobody chose another need not be told.
         let boundary = try around.store.settings().boundaryHour
         let whole = boundary == Settings().boundaryHour ? body : body + Array("boundary \(boundary)".utf8)
-        // Fowler, Noll and Vo's FNV-1a: whether it is the same as before, not whether somebody forged it. Another fleet was told nothing yet.
-        let name = String((Array(plan.address.utf8) + [0] + whole).reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
+        // Fowler, Noll and Vo's FNV-1a: whether it is the same as before, not whether somebody forged it. Another fleet was told nothing yet, nor of somebody who was called otherwise.
+        var told = Array(plan.address.utf8) + [0]
+        if let person = around.person { told += Array(person.utf8) + [0] }
+        let name = String((told + whole).reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
         let mark = Self.doubtsMark + name
         let known = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.doubtsMark) }
         guard isAskedForDoubts || known != [mark] && !(known.isEmpty && whole.isEmpty) else { return }

@@ -53,6 +53,8 @@ struct BackupCommand: ParsableCommand {
 
     /// What goes wrong as a command's failure.
     static func translated<Result>(_ body: () throws -> Result) throws -> Result {
-        do { return try body() } catch let trouble as BackupTrouble { throw CommandFailure(.badInput, trouble.description) }
+        do { return try body() } catch let trouble as BackupTrouble {
+            throw CommandFailure(.badInput, trouble.description, advice: trouble.isFirstForm ? "With --first-form it is taken all the same." : nil)
+        }
     }
 }

@@ -22,7 +22,8 @@ struct ForgetCommand: ParsableCommand {
         let file = keys.map(KeyFile.init)
         // Before anything is gone: the keys of another fleet are not written over.
         try BackupCommand.translated { try file?.check(database) }
-        guard try database.use({ try $0.forget(name) }) else {
+        let turns = try BackupCommand.translated { try file?.turns(of: name, database) } ?? 0
+        guard try database.use({ try $0.forget(name, after: turns) }) else {
             guard let file, try database.use({ try $0.isForgotten(name) }) else { throw CommandFailure(.refused, "Nobody goes by that name.", advice: "waterh-fleet report shows who there is.") }
             try write(file)
             return TextOutput.standard.line("Forgotten before; the keys are written now.")

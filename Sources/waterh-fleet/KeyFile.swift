@@ -18,6 +18,12 @@ struct KeyFile {
 
     private func readIfThere() throws -> BackupKeys? { FileManager.default.fileExists(atPath: path) ? try read() : nil }
 
+    /// How often a person was forgotten and known again by what it says.
+    func turns(of person: String, _ database: DatabaseOptions) throws -> Int {
+        guard let known = try readIfThere()?.turns, !known.isEmpty else { return 0 }
+        return try known[database.use { try $0.owner(person) }] ?? 0
+    }
+
     /// The keys of another fleet are not written over; and those that are missing in the database are made.
     func check(_ database: DatabaseOptions) throws {
         let old = try readIfThere()

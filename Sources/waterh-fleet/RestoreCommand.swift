@@ -19,23 +19,27 @@ struct RestoreCommand: ParsableCommand {
     @Option(help: "The newest file of its keys.")
     var keys: String
 
+    @Flag(help: "Takes a backup of the first form, too (of before 26 November 2026), in which nobody can see whether anything is missing.")
+    var firstForm = false
+
     @OptionGroup var database: DatabaseOptions
 
     func run() throws {
-        let restored = try Self.restore(file, keys, database, note: "a backup was restored")
+        let restored = try Self.restore(file, keys, database, takesFirstForm: firstForm, note: "a backup was restored")
         TextOutput.standard.line("\(restored.rows.values.reduce(0, +)) rows, among them \(restored.rows["entry"] ?? 0) entries of \(restored.rows["person"] ?? 0) people.")
+        if restored.isOfFirstForm { TextOutput.standard.line("It was of the first form: whether anything is missing in it nobody can see.") }
         if restored.unreadable > 0 { TextOutput.standard.line("\(restored.unreadable) rows stay sealed: their key was thrown away when somebody was forgotten.") }
     }
 
     /// - Parameter note: for the audit.
-    static func restore(_ file: String, _ keys: String, _ database: DatabaseOptions, note: String? = nil) throws -> FleetBackup.Restored {
+    static func restore(_ file: String, _ keys: String, _ database: DatabaseOptions, takesFirstForm: Bool = false, note: String? = nil) throws -> FleetBackup.Restored {
         try BackupCommand.translated {
             let keys = try KeyFile(keys).read()
             guard let input = FileHandle(forReadingAtPath: file) else { throw CommandFailure(.badInput, "\(file) cannot be read.", advice: "Name a file that waterh-fleet backup wrote.") }
             defer { try? input.close() }
             return try database.use(limit: .seconds(6 * 3600)) { store in
                 guard try store.isUnused() else { throw CommandFailure(.refused, "This database is in use: there are gateways or people in it.", advice: "Create a new one, and run waterh-fleet migrate there.") }
-                return try FleetBackup.restore(into: store, keys: keys, note: note) { Array(try input.read(upToCount: $0) ?? Data()) }
+                return try FleetBackup.restore(into: store, keys: keys, takesFirstForm: takesFirstForm, note: note) { Array(try input.read(upToCount: $0) ?? Data()) }
             }
         }
     }

@@ -50,10 +50,10 @@ struct RestoreRehearsal: Sendable {
         defer { try? traces.takeAway() }
         let mark = String(UUID().uuidString.prefix(8).lowercased()), place = try traces.makeFolder(in: folder, mark)
         let began = ContinuousClock.now
-        let (original, forgotten) = try database.use(limit: Self.limit) { store in
+        let (original, turns) = try database.use(limit: Self.limit) { store in
             try store.atOneMoment { snapshot in
                 try backUp(into: place, snapshot)
-                return (try store.contents(), try store.sealsAndForgotten().forgotten)
+                return (try store.contents(), try store.sealsAndTurns().turns)
             }
         }
         let size = try FileManager.default.contentsOfDirectory(atPath: place).reduce(0) { try $0 + (FileManager.default.attributesOfItem(atPath: "\(place)/\($1)")[.size] as? Int ?? 0) }
@@ -80,8 +80,8 @@ struct RestoreRehearsal: Sendable {
             lines.append("The same, \(one.name): \(one.rows).")
         }
         lines.append(wrongDays == 0 ? "All days that were added up are those of their entries." : "DIFFERENT, \(wrongDays) days are added up otherwise than their entries say.")
-        let now = try database.use { try $0.sealsAndForgotten().forgotten }
-        return (lines, differences, !Set(now).isSubset(of: forgotten))
+        let now = try database.use { try $0.sealsAndTurns().turns }
+        return (lines, differences, now != turns)
     }
 
     private static let limit = Duration.seconds(6 * 3600)

@@ -26,11 +26,11 @@ struct FleetOutletTests {
         WriteContext(now: Instant(milliseconds: 1_781_524_800_000), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
-    private func with(_ peer: WebPeer, store: TrackerStore? = nil, home: OutletHome? = nil, plan: FleetPlan? = nil, _ body: (FleetOutlet) async throws -> Void) async throws {
+    private func with(_ peer: WebPeer, store: TrackerStore? = nil, home: OutletHome? = nil, plan: FleetPlan? = nil, person: String = "anna", _ body: (FleetOutlet) async throws -> Void) async throws {
         let plan = plan ?? FleetPlan(url: peer.url + "/", tokenFile: folder.file("token"))
         let outlet = FleetOutlet(
             .init(
-                store: store ?? self.store, person: "anna", plan: { plan }, home: { home }, makeID: { UUID().uuidString }, say: said.add, chance: { 0 },
+                store: store ?? self.store, person: person, plan: { plan }, home: { home }, makeID: { UUID().uuidString }, say: said.add, chance: { 0 },
                 limit: .seconds(5)))
         outlet.prepare()
         let running = Task { await outlet.run() }
@@ -138,6 +138,23 @@ struct FleetOutletTests {
         }
         #expect(try await second.seen().map { $0.path.prefix(11) } == ["/v1/doubts?", "/v1/entries", "/v1/doubts?", "/v1/entries"])
         #expect(try await first.seen().count == 1)
+    }
+
+    /// Whose name was changed in waterh.toml was somebody of whom the fleet did not know the hour, and it was not told: what was told named nobody.
+    @Test func whoIsCalledOtherwiseTellsTheHourAgain() async throws {
+        let peer = try await WebPeer()
+        try store.changeSettings([("day.boundaryHour", "6")], context())
+        for (person, number) in [("anna", 1), ("anne", 2), ("anne", 2)] {
+            try await with(peer, person: person) { outlet in
+                await outlet.poke()
+                let told = try await peer.seen(number)[number - 1]
+                #expect(told.path.contains("person=\(person)") && told.path.contains("boundary=6"), "\(told.path)")
+                let mark = try #require(told.headers["waterh-doubts"])
+                let isNoted = try await event { try store.keptTopics(of: FleetOutlet.name) == ["doubts \(mark)"] ? true : nil }
+                #expect(isNoted == true)
+            }
+        }
+        #expect(try await peer.seen().count == 2)
     }
 
     @Test(arguments: [("token", ""), ("nothing", nil), (nil, nil)] as [(String?, String?)]) func withoutACredentialNobodyIsAsked(file: String?, text: String?) async throws {
