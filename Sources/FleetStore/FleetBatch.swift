@@ -67,8 +67,8 @@ extension FleetStore {
 
     /// How a batch is stored; each where the one before it was refused.
     private enum Manner {
-        /// Where all of it lies beyond what is known of its stores: as rows that are not there yet, which is cheapest. Only batches of the same gateway
-        /// could store the same rows meanwhile, and these wait for each other.
+        /// Where all of it lies beyond what is known of its stores: as rows that are not there yet, which PostgreSQL copies in and does not look for. Only
+        /// batches of the same gateway could store the same rows meanwhile, and these wait for each other.
         case asNew
         /// New rows, and those that are there already.
         case whole
@@ -101,9 +101,11 @@ extension FleetStore {
             if manner == .inPieces {
                 batch.taken = try store(all, visitor, &poison)
                 _ = try connection.commit(introduction(all, visitor) + parking(poison, visitor))
+            } else if manner == .asNew, isNew(all, tellers) {
+                batch.taken = try copyIn(all, visitor)
+                _ = try connection.commit([noting(all, visitor, batch.taken)] + introduction(all, visitor) + parking(poison, visitor))
             } else {
-                let isNew = manner == .asNew && all.allSatisfy { told in told.entry.drink != nil && tellers[ExactText(told.entry.store)].map { ($0.generation, $0.place) < (told.entry.generation, told.entry.place) } ?? true }
-                let statements = (all.isEmpty ? [] : [insertion(all, visitor, isNew: isNew)]) + introduction(all, visitor) + parking(poison, visitor)
+                let statements = (all.isEmpty ? [] : [insertion(all, visitor)]) + introduction(all, visitor) + parking(poison, visitor)
                 let results = try connection.commit(statements)
                 batch.taken = all.isEmpty ? 0 : Int((results[0].rows.first?.first ?? nil) ?? "") ?? 0
             }
@@ -206,24 +208,76 @@ extension FleetStore {
     }
 
     private func storePart(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) throws -> Int {
-        let count = try connection.run(insertion(all, visitor, isNew: false))
+        let count = try connection.run(insertion(all, visitor))
         try connection.script("RELEASE part")
         return Int((count.first?.first ?? nil) ?? "") ?? 0
     }
 
+    private func isNew(_ all: ArraySlice<Told>, _ tellers: [ExactText: Teller]) -> Bool {
+        // Mostly one store's entries lie together.
+        var last: (store: String, known: Teller?)?
+        return !all.isEmpty && all.allSatisfy { told in
+            guard told.entry.drink != nil else { return false }
+            if last?.store != told.entry.store { last = (told.entry.store, tellers[ExactText(told.entry.store)]) }
+            return last?.known.map { ($0.generation, $0.place) < (told.entry.generation, told.entry.place) } ?? true
+        }
+    }
+
+    /// Rows that are not there yet; where one is, PostgreSQL refuses all of them.
+    /// - Returns: how many there were.
+    private func copyIn(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) throws -> Int {
+        var tuples = FleetTuples(size: 320 * all.count)
+        for told in all {
+            guard let drink = told.entry.drink else { continue }
+            tuples.begin(columns: 15)
+            tuples.add(told.person)
+            tuples.add(told.entry.key)
+            tuples.add(visitor.id)
+            tuples.add(told.entry.store)
+            tuples.add(Int32(clamping: told.entry.generation))
+            tuples.add(told.entry.place)
+            tuples.add(told.bottle)
+            tuples.add(drink.at.milliseconds)
+            tuples.add(drink.zone)
+            tuples.add(day: drink.day.daysSince1970)
+            tuples.add(Int32(clamping: drink.ml))
+            tuples.add(drink.isDeleted)
+            tuples.add(drink.changed.milliseconds)
+            tuples.add(told.entry.record?.raw)
+            tuples.add(told.entry.record?.received.milliseconds)
+        }
+        tuples.finish()
+        var rest: [UInt8]? = tuples.bytes
+        return try connection.copyIn("COPY entry (person, key, gateway, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received) FROM STDIN (FORMAT binary)") {
+            defer { rest = nil }
+            return rest
+        }
+    }
+
+    private func noting(_ all: ArraySlice<Told>, _ visitor: FleetVisitor, _ count: Int) -> FleetConnection.Statement {
+        .init("""
+            WITH sum AS (UPDATE gateway SET entries = entries + $2::bigint WHERE id = $1)
+            INSERT INTO audit (id, who, what, kind) VALUES (gen_random_uuid()::text, $3, 'told ' || $2 || ' of ' || $4, 'batch')
+            """, [visitor.id, "\(count)", visitor.name, Self.names(all)])
+    }
+
+    /// Of whom is told, for the audit.
+    private static func names(_ all: ArraySlice<Told>) -> String {
+        let people = ExactText.each(all.map(\.person))
+        return people.prefix(5).joined(separator: ", ") + (people.count > 5 ? " and \(people.count - 5) more" : "")
+    }
+
     /// Its one row says how many were new or other.
-    /// - Parameter isNew: where one of them is there already it is refused.
-    private func insertion(_ all: ArraySlice<Told>, _ visitor: FleetVisitor, isNew: Bool) -> FleetConnection.Statement {
+    private func insertion(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) -> FleetConnection.Statement {
         func texts(_ value: (Told) -> String?) -> FleetConnection.Statement.Value { .column(FleetColumn(all.map(value))) }
         func numbers(_ value: (Told) -> Int64?) -> FleetConnection.Statement.Value { .column(FleetColumn(all.map(value))) }
-        let people = ExactText.each(all.map(\.person))
         return .init("""
             WITH put AS (
                 INSERT INTO entry (person, key, gateway, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received)
                 SELECT person, key, $1, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received
                 FROM unnest($2::text[], $3::text[], $4::text[], $15::integer[], $5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::date[], $10::integer[], $11::boolean[], $12::bigint[], $13::text[], $14::bigint[])
                     AS told (person, key, store, generation, place, bottle, at, zone, day, ml, deleted, changed, raw, received)
-                \(isNew ? "" : Self.overtaking)
+                \(Self.overtaking)
                 RETURNING 1
             ), taken AS (SELECT count(*) AS number FROM put), sum AS (
                 UPDATE gateway SET entries = entries + taken.number FROM taken WHERE id = $1 AND taken.number > 0
@@ -237,7 +291,7 @@ extension FleetStore {
                 .column(FleetColumn(all.map { $0.entry.drink.map { Int32(clamping: $0.ml) } })), .column(FleetColumn(all.map { $0.entry.drink?.isDeleted ?? true })),
                 numbers { $0.entry.drink?.changed.milliseconds ?? 0 }, texts { $0.entry.record?.raw }, numbers { $0.entry.record?.received.milliseconds },
                 .column(FleetColumn(all.map { Int32?(Int32(clamping: $0.entry.generation)) })), .text(visitor.name),
-                .text(people.prefix(5).joined(separator: ", ") + (people.count > 5 ? " and \(people.count - 5) more" : "")),
+                .text(Self.names(all)),
             ])
     }
 
