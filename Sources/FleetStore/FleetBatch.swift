@@ -67,8 +67,8 @@ extension FleetStore {
 
     /// How a batch is stored; each where the one before it was refused.
     private enum Manner {
-        /// Where all of it lies beyond what is known of its stores: as rows that are not there yet, which PostgreSQL copies in and does not look for. Only
-        /// batches of the same gateway could store the same rows meanwhile, and these wait for each other.
+        /// Where all of it lies beyond what is known of its stores: as rows that are not there yet, in whatever order, which PostgreSQL copies in and does not
+        /// look for. Only batches of the same gateway could store the same rows meanwhile, and these wait for each other.
         case asNew
         /// New rows, and those that are there already.
         case whole
@@ -77,23 +77,15 @@ extension FleetStore {
     }
 
     private func takeOnce(_ lines: FleetLines, _ visitor: FleetVisitor, _ standing: FleetStanding?, _ doubts: String?, _ isAgain: Bool, _ manner: Manner) throws -> FleetBatch {
-        // Of one drink the greatest place, and all in one order: two servers that write the same wait for each other, and never both.
-        var newest: [Identity: FleetEntry] = [:]
-        for entry in lines.entries {
-            let identity = Identity(person: ExactText(entry.person ?? visitor.name), key: ExactText(entry.key), store: ExactText(entry.store))
-            if let other = newest[identity], !other.isBehind(entry) { continue }
-            newest[identity] = entry
-        }
-        // By their places: entries are large, and would be copied at each comparison.
-        let told = Array(newest).withUnsafeBufferPointer { found in
-            found.indices.sorted { found[$0].key < found[$1].key }.map { Told(person: found[$0].key.person.text, entry: found[$0].value) }
-        }
+        var told = manner == .asNew ? lines.entries.map { Told(person: $0.person ?? visitor.name, entry: $0) } : Self.inOrder(lines.entries, visitor)
         return try connection.committing {
             let people = ExactText.each(told.map(\.person))
             let (forgotten, tellers) = try letIn(
                 visitor, people, latest: told.compactMap { $0.entry.drink?.at.milliseconds }.max(), named: lines.poison.map { $0.person ?? visitor.name }, stores: ExactText.each(told.map(\.entry.store)),
                 begins: true, isAgain: isAgain)
             if let standing { try check(standing, people, visitor) }
+            let isNew = manner == .asNew && isNew(told, tellers)
+            if manner == .asNew, !isNew { told = Self.inOrder(lines.entries, visitor) }
             let all = forgotten.isEmpty ? told[...] : told.filter { !forgotten.contains(ExactText($0.person)) }[...]
             // Nor is what was set aside of who is forgotten kept.
             var poison = forgotten.isEmpty ? lines.poison : lines.poison.filter { !forgotten.contains(ExactText($0.person ?? visitor.name)) }
@@ -101,7 +93,7 @@ extension FleetStore {
             if manner == .inPieces {
                 batch.taken = try store(all, visitor, &poison)
                 _ = try connection.commit(introduction(all, visitor) + parking(poison, visitor))
-            } else if manner == .asNew, isNew(all, tellers) {
+            } else if isNew, !all.isEmpty {
                 batch.taken = try copyIn(all, visitor)
                 _ = try connection.commit([noting(all, visitor, batch.taken)] + introduction(all, visitor) + parking(poison, visitor))
             } else {
@@ -114,6 +106,20 @@ extension FleetStore {
             batch.parked = poison.count
             batch.known = lines.entries.count + lines.poison.count - poison.count - batch.taken
             return batch
+        }
+    }
+
+    /// Of one drink the greatest place, and all in one order: two servers that write the same wait for each other, and never both.
+    private static func inOrder(_ entries: [FleetEntry], _ visitor: FleetVisitor) -> [Told] {
+        var newest: [Identity: FleetEntry] = [:]
+        for entry in entries {
+            let identity = Identity(person: ExactText(entry.person ?? visitor.name), key: ExactText(entry.key), store: ExactText(entry.store))
+            if let other = newest[identity], !other.isBehind(entry) { continue }
+            newest[identity] = entry
+        }
+        // By their places: entries are large, and would be copied at each comparison.
+        return Array(newest).withUnsafeBufferPointer { found in
+            found.indices.sorted { found[$0].key < found[$1].key }.map { Told(person: found[$0].key.person.text, entry: found[$0].value) }
         }
     }
 
@@ -213,13 +219,10 @@ extension FleetStore {
         return Int((count.first?.first ?? nil) ?? "") ?? 0
     }
 
-    private func isNew(_ all: ArraySlice<Told>, _ tellers: [ExactText: Teller]) -> Bool {
-        // Mostly one store's entries lie together.
-        var last: (store: String, known: Teller?)?
-        return !all.isEmpty && all.allSatisfy { told in
+    private func isNew(_ all: [Told], _ tellers: [ExactText: Teller]) -> Bool {
+        all.allSatisfy { told in
             guard told.entry.drink != nil else { return false }
-            if last?.store != told.entry.store { last = (told.entry.store, tellers[ExactText(told.entry.store)]) }
-            return last?.known.map { ($0.generation, $0.place) < (told.entry.generation, told.entry.place) } ?? true
+            return tellers[ExactText(told.entry.store)].map { ($0.generation, $0.place) < (told.entry.generation, told.entry.place) } ?? true
         }
     }
 

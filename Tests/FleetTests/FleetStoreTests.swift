@@ -256,6 +256,37 @@ struct FleetStoreTests {
         }
     }
 
+    /// Of a large batch that lies beyond what is known nothing is looked for; where something is there all the same, or in it twice, it is stored as any other.
+    @Test func aLargeBatchIsTakenForNewOnlyWhereItIs() async throws {
+        let words = try await PostgreSQL.database(), store = FleetStore(try FleetConnection(words)), gateway = try Self.gateway(store, "one")
+        func all(_ places: ClosedRange<Int>, ml: Int, key: (Int) -> Int = { $0 }) -> [FleetEntry] {
+            places.map { FleetEntryTests.entry(Int64($0), person: $0 % 2 == 0 ? "anna" : "Zoe\u{308}", key: "A4:C1:38:01:02:03|2026-02-02T22:21:10|\(key($0))", ml: ml, changed: Int64($0)) }
+        }
+        func stored() throws -> [[String?]] { try store.connection.run("SELECT count(*), sum(ml), max(place), count(DISTINCT key) FROM entry") }
+        func audited() throws -> String? { try store.connection.run("SELECT what FROM audit WHERE kind = 'batch' ORDER BY at DESC LIMIT 1").first.flatMap { $0[0] } }
+        var batch = try store.take(Self.lines(all(1...200, ml: 10)), from: gateway)
+        #expect(try batch.taken == 200 && batch.known == 0 && stored() == [["200", "2000", "200", "200"]] && audited() == "told 200 of Zoe\u{308}, anna")
+        #expect(try store.connection.run("SELECT entries FROM gateway") == [["200"]] && store.connection.run("SELECT name, person FROM bottle") == [["A4:C1:38:01:02:03", "anna"]])
+        // The same again.
+        batch = try store.take(Self.lines(all(1...200, ml: 10)), from: gateway)
+        #expect(try batch.taken == 0 && batch.known == 200 && stored() == [["200", "2000", "200", "200"]])
+        // Beyond what is known, and corrections: the rows are there.
+        batch = try store.take(Self.lines(all(201...400, ml: 20) { $0 - 200 }), from: gateway)
+        #expect(try batch.taken == 200 && stored() == [["200", "4000", "400", "200"]])
+        // In it twice: the greater place counts.
+        batch = try store.take(Self.lines((all(401...600, ml: 30) + all(601...800, ml: 40) { $0 - 200 }).shuffled()), from: gateway)
+        #expect(try batch.taken == 200 && batch.known == 200 && stored() == [["400", "12000", "800", "400"]])
+        // Nobody knows any more how far the store is known.
+        try store.connection.run("DELETE FROM teller")
+        batch = try store.take(Self.lines(all(401...600, ml: 30) + all(900...999, ml: 50)), from: gateway)
+        #expect(try batch.taken == 100 && batch.known == 200 && stored() == [["500", "17000", "999", "500"]])
+        // Nor does one that PostgreSQL does not take hold up the others, nor come in who is forgotten.
+        #expect(try store.forget("anna"))
+        batch = try store.take(Self.lines(all(1001...1200, ml: 1) + [FleetEntryTests.entry(1300, person: "Zoe\u{308}", key: "\0", ml: 1)]), from: gateway)
+        #expect(try batch.taken == 100 && batch.parked == 1 && store.connection.run("SELECT count(*) FROM entry WHERE person = 'anna'") == [["0"]])
+        #expect(try store.refresh().people.count == 1 && store.connection.run("SELECT count(*) FROM day_total") == store.connection.run("SELECT count(*) FROM day_roll"))
+    }
+
     /// A database that writes dates as in Germany put a drink of the third of January onto the first of March; one that shows each transaction the moment at which it began stored a
     /// batch behind whoever forgot.
     @Test func howADatabaseIsSetChangesNothing() async throws {
