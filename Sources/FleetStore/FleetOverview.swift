@@ -122,19 +122,28 @@ extension FleetStore {
     private static let mostZones = 1 << zoneBits
 
     /// $1, $2: the days around now; $3: zones, UTC first; $4: today in each of them, for each hour at which it may have begun; $5: whom to show.
+    ///
+    /// Each day around now is a column of its own: looking for a person's day among the rows once more took as long as all the rest.
     private static let peopleOfToday = """
-        WITH recent AS MATERIALIZED (
-            SELECT r.person, r.day, r.ml, r.drinks, (r.last << \(zoneBits)) + z.number - 1 AS mark
-            FROM day_roll r JOIN unnest($3::text[]) WITH ORDINALITY AS z (zone, number) ON z.zone = r.zone WHERE r.day BETWEEN $1::date AND $2::date
+        WITH recent AS (
+            SELECT r.person, max((r.last << \(zoneBits)) + z.number - 1) AS mark, \(around.map {
+                "max(r.ml) FILTER (WHERE r.day = $1::date + \($0)) AS ml\($0), max(r.drinks) FILTER (WHERE r.day = $1::date + \($0)) AS drinks\($0)"
+            }.joined(separator: ", "))
+            FROM day_roll r JOIN unnest($3::text[]) WITH ORDINALITY AS z (zone, number) ON z.zone = r.zone WHERE r.day BETWEEN $1::date AND $2::date GROUP BY r.person
         ), dated AS (
-            SELECT p.name, n.mark, ($4::date[])[coalesce(n.mark & \(mostZones - 1), 0) * \(boundaries.count) + coalesce(p.boundary, \(usualBoundary)) + 1] AS today
-            FROM person p LEFT JOIN (SELECT person, max(mark) AS mark FROM recent GROUP BY person) n ON n.person = p.name
+            SELECT p.name, recent.*, ($4::date[])[coalesce(recent.mark & \(mostZones - 1), 0) * \(boundaries.count) + coalesce(p.boundary, \(usualBoundary)) + 1] AS today
+            FROM person p LEFT JOIN recent ON recent.person = p.name
             WHERE $5::text[] IS NULL OR p.name = ANY ($5::text[])
         )
-        SELECT dated.name, dated.today, coalesce(t.ml, 0) AS ml, coalesce(t.drinks, 0), dated.mark >> \(zoneBits)
-        FROM dated LEFT JOIN recent t ON t.person = dated.name AND t.day = dated.today
-        ORDER BY ml, dated.name LIMIT \(FleetOverview.limit + 1)
+        SELECT name, today, coalesce(\(ofToday("ml")), 0) AS sum, coalesce(\(ofToday("drinks")), 0), mark >> \(zoneBits)
+        FROM dated ORDER BY sum, name LIMIT \(FleetOverview.limit + 1)
         """
+
+    /// The days around now, from the first on.
+    private static let around = 0...2
+
+    /// Of a person's row what belongs to their today.
+    private static func ofToday(_ column: String) -> String { "CASE today - $1::date \(around.map { "WHEN \($0) THEN \(column)\($0)" }.joined(separator: " ")) END" }
 
     /// - Returns: `false` where not all of it is added up, also where the database may only be read: then what is there is shown as it was added up last.
     private func refreshUnlessReadOnly(within limit: Duration, of person: String? = nil) throws -> Bool {
