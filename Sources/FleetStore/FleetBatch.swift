@@ -54,6 +54,9 @@ extension FleetStore {
                 tries += 1
             } catch let failure as FleetFailure where failure.kind == .badData && manner != .inPieces {
                 manner = manner == .asNew ? .whole : .inPieces
+            } catch let failure as FleetFailure where failure.kind == .broken && manner == .asNew && !connection.isBroken {
+                // An engine that speaks PostgreSQL's protocol may know no binary COPY (0A000).
+                manner = .whole
             } catch let refusal as FleetBatch.NotAllowed {
                 // It is there, and somebody has to know what it waits for.
                 if !isAgain { try connection.run("UPDATE gateway SET last_seen = now(), wants = $2 WHERE id = $1", [visitor.id, refusal.person]) }
