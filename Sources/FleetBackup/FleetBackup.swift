@@ -148,7 +148,7 @@ public enum FleetBackup {
     public static func restore(into store: FleetStore, keys: BackupKeys, takesFirstForm: Bool = false, note: String? = nil, _ read: @escaping (Int) throws -> [UInt8]) throws -> Restored {
         guard try store.isUnused() else { throw BackupTrouble("This database is in use: there are gateways or people in it. A backup goes into a new one.") }
         var reader = try Reader(keys, takesFirstForm, read)
-        let rows = try store.copyIn(seals: keys.seals, turns: keys.turns, revoked: keys.revoked, note: note) { try reader.next() }
+        let rows = try store.copyIn(seals: keys.seals, forgettings: keys.forgettings, revoked: keys.revoked, note: note) { try reader.next() }
         guard let tally = reader.tally else { throw BackupTrouble("The backup is cut.") }
         return Restored(rows: rows, held: tally.rows, isOfFirstForm: reader.isFirstForm)
     }

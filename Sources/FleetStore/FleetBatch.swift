@@ -48,47 +48,57 @@ extension FleetStore {
     ///   - isAgain: it was told long ago: the gateway need not be there now.
     /// - Throws: `FleetFailure`, `FleetBatch.Revoked`, `FleetBatch.NotAllowed`, `FleetBatch.Repeats`.
     public func take(_ lines: FleetLines, from visitor: FleetVisitor, standing: FleetStanding? = nil, doubts: String? = nil, isAgain: Bool = false) throws -> FleetBatch {
-        var tries = 1, manner = lines.entries.count < Self.asNewFrom ? Manner.whole : .asNew
+        var tries = 1, manner = lines.entries.count < Self.copiedFrom ? Manner.whole : .copied
         while true {
             do { return try takeOnce(lines, visitor, standing, doubts, isAgain, manner) } catch let failure as FleetFailure where failure.kind == .collision && tries < 4 {
                 tries += 1
             } catch let failure as FleetFailure where failure.kind == .badData && manner != .inPieces {
-                manner = manner == .asNew ? .whole : .inPieces
-            } catch let failure as FleetFailure where failure.kind == .broken && manner == .asNew && !connection.isBroken {
+                manner = manner == .copied ? .whole : .inPieces
+            } catch let failure as FleetFailure where failure.kind == .broken && manner == .copied && !connection.isBroken {
                 // An engine that speaks PostgreSQL's protocol may know no binary COPY (0A000).
                 manner = .whole
             } catch let refusal as FleetBatch.NotAllowed {
                 // It is there, and somebody has to know what it waits for.
-                if !isAgain { try connection.run("UPDATE gateway SET last_seen = now(), wants = $2 WHERE id = $1", [visitor.id, refusal.person]) }
+                if !isAgain { try noteWanted(refusal.person, visitor) }
                 throw refusal
             }
         }
     }
 
-    /// Smaller batches gain nothing by being taken for new, and lose where a correction is among them.
-    private static let asNewFrom = 100
+    private func noteWanted(_ person: String, _ visitor: FleetVisitor) throws {
+        try connection.transaction {
+            // Who is being forgotten just now is waited for, and is not named behind that.
+            try connection.run("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))")
+            try connection.run("UPDATE gateway SET last_seen = now(), wants = CASE WHEN $3::boolean THEN wants ELSE $2 END WHERE id = $1", [visitor.id, person, isForgotten(person) ? "t" : "f"])
+        }
+    }
+
+    /// Smaller batches gain nothing by being copied.
+    private static let copiedFrom = 100
 
     /// How a batch is stored; each where the one before it was refused.
     private enum Manner {
-        /// Where all of it lies beyond what is known of its stores: as rows that are not there yet, in whatever order, which PostgreSQL copies in and does not
-        /// look for. Only batches of the same gateway could store the same rows meanwhile, and these wait for each other.
-        case asNew
-        /// New rows, and those that are there already.
+        /// Where nothing of it is there yet: copied into place, which is cheapest. That is looked up first, and not left to PostgreSQL to find: it writes rows
+        /// that are there already into its log, with names and amounts. Only batches of the same gateway could store the same rows meanwhile, and these wait
+        /// for each other.
+        case copied
+        /// As the values of a statement.
         case whole
         /// Until what PostgreSQL refuses stands alone.
         case inPieces
     }
 
     private func takeOnce(_ lines: FleetLines, _ visitor: FleetVisitor, _ standing: FleetStanding?, _ doubts: String?, _ isAgain: Bool, _ manner: Manner) throws -> FleetBatch {
-        var told = manner == .asNew ? lines.entries.map { Told(person: $0.person ?? visitor.name, entry: $0) } : Self.inOrder(lines.entries, visitor)
+        var told = manner == .copied ? lines.entries.map { Told(person: $0.person ?? visitor.name, entry: $0) } : Self.inOrder(lines.entries, visitor)
+        let lookups = manner == .copied ? Self.lookups(told, visitor) : nil
         return try connection.committing {
             let people = ExactText.each(told.map(\.person))
-            let (forgotten, tellers) = try letIn(
+            let (forgotten, tellers, found) = try letIn(
                 visitor, people, latest: told.compactMap { $0.entry.drink?.at.milliseconds }.max(), named: lines.poison.map { $0.person ?? visitor.name }, stores: ExactText.each(told.map(\.entry.store)),
-                begins: true, isAgain: isAgain)
+                begins: true, isAgain: isAgain, asking: lookups ?? [])
+            let isNew = lookups != nil && found.allSatisfy(\.isEmpty)
+            if manner == .copied, !isNew { told = Self.inOrder(lines.entries, visitor) }
             if let standing { try check(standing, people, visitor) }
-            let isNew = manner == .asNew && isNew(told, tellers)
-            if manner == .asNew, !isNew { told = Self.inOrder(lines.entries, visitor) }
             let all = forgotten.isEmpty ? told[...] : told.filter { !forgotten.contains(ExactText($0.person)) }[...]
             // Nor is what was set aside of who is forgotten kept.
             var poison = forgotten.isEmpty ? lines.poison : lines.poison.filter { !forgotten.contains(ExactText($0.person ?? visitor.name)) }
@@ -100,8 +110,7 @@ extension FleetStore {
                 batch.taken = try copyIn(all, visitor)
                 _ = try connection.commit([noting(all, visitor, batch.taken)] + introduction(all, visitor) + parking(poison, visitor))
             } else {
-                let statements = (all.isEmpty ? [] : [insertion(all, visitor)]) + introduction(all, visitor) + parking(poison, visitor)
-                let results = try connection.commit(statements)
+                let results = try connection.commit((all.isEmpty ? [] : [insertion(all, visitor)]) + introduction(all, visitor) + parking(poison, visitor))
                 batch.taken = all.isEmpty ? 0 : Int((results[0].rows.first?.first ?? nil) ?? "") ?? 0
             }
             // A store of before it told any says of none, and an older program never does: of that none are known.
@@ -153,10 +162,12 @@ extension FleetStore {
     ///   - stores: of which stores it tells.
     ///   - begins: it begins the transaction, too.
     ///   - isAgain: it is not there itself.
-    /// - Returns: who of them is forgotten; and how far the stores are known.
+    ///   - questions: asked behind that, on the same way.
+    /// - Returns: who of them is forgotten; how far the stores are known; and the rows of each question.
     func letIn(
-        _ visitor: FleetVisitor, _ people: [String], latest: Int64?, named: [String] = [], stores: [String] = [], begins: Bool = false, isAgain: Bool = false
-    ) throws -> (forgotten: Set<ExactText>, tellers: [ExactText: Teller]) {
+        _ visitor: FleetVisitor, _ people: [String], latest: Int64?, named: [String] = [], stores: [String] = [], begins: Bool = false, isAgain: Bool = false,
+        asking questions: [FleetConnection.Statement] = []
+    ) throws -> (forgotten: Set<ExactText>, tellers: [ExactText: Teller], found: [[[String?]]]) {
         let names = Self.array(people)
         var found = try connection.pipeline((begins ? [.init("BEGIN")] : []) + [
             .init("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))"),
@@ -167,7 +178,7 @@ extension FleetStore {
                 """, [visitor.id, latest.map(String.init), names, isAgain ? "t" : "f"]),
             .init("SELECT name FROM unnest($1::text[]) AS told (name) WHERE \(Self.digest("name")) IN (SELECT digest FROM forgotten)", [named.isEmpty ? names : Self.array(ExactText.each(people + named))]),
             .init("SELECT store, generation, place, doubts FROM teller WHERE gateway = $1 AND store = ANY ($2::text[])", [visitor.id, Self.array(stores)]),
-        ])
+        ] + questions)
         if begins { found.removeFirst() }
         guard let stranger = found[1].rows.first?.first else { throw FleetBatch.Revoked() }
         if let stranger { throw FleetBatch.NotAllowed(gateway: visitor.name, person: stranger) }
@@ -175,7 +186,7 @@ extension FleetStore {
             guard let store = row[0], let generation = row[1].flatMap(Int.init), let place = row[2].flatMap(Int64.init) else { return nil }
             return (ExactText(store), Teller(generation: generation, place: place, doubts: row[3]))
         }
-        return (Set(found[2].rows.compactMap { $0.first ?? nil }.map(ExactText.init)), Dictionary(tellers) { $1 })
+        return (Set(found[2].rows.compactMap { $0.first ?? nil }.map(ExactText.init)), Dictionary(tellers) { $1 }, found[4...].map(\.rows))
     }
 
     /// How far a store is known.
@@ -222,19 +233,31 @@ extension FleetStore {
         return Int((count.first?.first ?? nil) ?? "") ?? 0
     }
 
-    private func isNew(_ all: [Told], _ tellers: [ExactText: Teller]) -> Bool {
-        all.allSatisfy { told in
-            guard told.entry.drink != nil else { return false }
-            return tellers[ExactText(told.entry.store)].map { ($0.generation, $0.place) < (told.entry.generation, told.entry.place) } ?? true
+    /// What asks whether anything of it is there; `nil` where something is in it twice, or it is of so many that asking would take longer.
+    private static func lookups(_ all: [Told], _ visitor: FleetVisitor) -> [FleetConnection.Statement]? {
+        var keys: [Whose: Set<ExactText>] = [:]
+        for told in all where !keys[Whose(person: ExactText(told.person), store: ExactText(told.entry.store)), default: []].insert(ExactText(told.entry.key)).inserted { return nil }
+        guard keys.count <= mostLookups else { return nil }
+        return keys.map { whose, keys in
+            .init("SELECT 1 FROM entry WHERE person = $1 AND gateway = $2 AND store = $3 AND key = ANY ($4::text[]) LIMIT 1", values: [
+                .text(whose.person.text), .text(visitor.id), .text(whose.store.text), .column(FleetColumn(keys.map(\.text))),
+            ])
         }
     }
 
-    /// Rows that are not there yet; where one is, PostgreSQL refuses all of them.
+    private static let mostLookups = 32
+
+    private struct Whose: Hashable {
+        let person: ExactText
+        let store: ExactText
+    }
+
+    /// Rows that are not there yet, in whatever order.
     /// - Returns: how many there were.
     private func copyIn(_ all: ArraySlice<Told>, _ visitor: FleetVisitor) throws -> Int {
         var tuples = FleetTuples(size: 320 * all.count)
         for told in all {
-            guard let drink = told.entry.drink else { continue }
+            let drink = told.entry.drink
             tuples.begin(columns: 15)
             tuples.add(told.person)
             tuples.add(told.entry.key)
@@ -243,12 +266,12 @@ extension FleetStore {
             tuples.add(Int32(clamping: told.entry.generation))
             tuples.add(told.entry.place)
             tuples.add(told.bottle)
-            tuples.add(drink.at.milliseconds)
-            tuples.add(drink.zone)
-            tuples.add(day: drink.day.daysSince1970)
-            tuples.add(Int32(clamping: drink.ml))
-            tuples.add(drink.isDeleted)
-            tuples.add(drink.changed.milliseconds)
+            tuples.add(drink?.at.milliseconds)
+            tuples.add(drink?.zone)
+            tuples.add(day: drink?.day.daysSince1970)
+            tuples.add(drink.map { Int32(clamping: $0.ml) })
+            tuples.add(drink?.isDeleted ?? true)
+            tuples.add(drink?.changed.milliseconds ?? 0)
             tuples.add(told.entry.record?.raw)
             tuples.add(told.entry.record?.received.milliseconds)
         }

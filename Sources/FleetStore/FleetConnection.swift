@@ -12,6 +12,8 @@ public final class FleetConnection {
     let lockLimit: Int64
     private var prepared: [String: String] = [:]
     private let warnings = Warnings()
+    /// In which people were who were looked at last.
+    var zones = ["UTC"]
     /// It is of no use any more; another one is to be opened.
     public private(set) var isBroken = false
 

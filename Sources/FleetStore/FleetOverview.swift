@@ -75,20 +75,33 @@ extension FleetStore {
         overview.isBehind = try !refreshUnlessReadOnly(within: limit)
         let utc = LocalDay(daysSince1970: Int(now.milliseconds / 86_400_000))
         // Somewhere it is tomorrow already, and somewhere still yesterday.
-        let around = [utc.adding(days: -1).description, utc.adding(days: 1).description]
-        let others = try connection.run("SELECT DISTINCT zone FROM day_roll WHERE day BETWEEN $1::date AND $2::date AND zone <> 'UTC' ORDER BY zone LIMIT \(Self.mostZones - 1)", around)
-        let zones = ["UTC"] + others.compactMap { $0.first ?? nil }
-        // As the stores count: after midnight it is still the evening before, until the hour that each person chose.
-        let days = zones.flatMap { zone in Self.boundaries.map { DayCalendar(zone: (try? Zone(zone)) ?? .utc, boundaryHour: $0).day(of: now).description } }
+        let first = utc.adding(days: -1), around = [first.description, utc.adding(days: 1).description]
+        // Each of them is written once, and not ten thousand times.
+        let names = Self.around.map { first.adding(days: $0).description }
         let mine = visitor?.role == .carer ? visitor?.people : nil
         let doubts = try connection.run("SELECT person, count(DISTINCT (bottle, raw)) FROM doubt WHERE $1::text[] IS NULL OR person = ANY ($1::text[]) GROUP BY person", [mine.map(Self.array)])
         let doubtful = Dictionary(doubts.compactMap { row in row[0].map { (ExactText($0), row[1].flatMap(Int.init) ?? 0) } }) { $1 }
-        let people = try connection.run(Self.peopleOfToday, around + [Self.array(zones), Self.array(days), mine.map(Self.array)]) { row -> FleetOverview.Person? in
-            guard let name = row.text(0), let day = row.text(1) else { return nil }
-            let last = row.number(4)
-            return .init(
-                name: name, day: day, todayMl: Int(row.number(2) ?? 0), drinks: Int(row.number(3) ?? 0), lastDrink: last, lastDrinkSecondsAgo: last.map { max(0, (now.milliseconds - $0) / 1000) },
-                doubts: doubtful.isEmpty ? 0 : doubtful[ExactText(name)] ?? 0)
+        func look(_ zones: [String]) throws -> (people: [FleetOverview.Person], isWhole: Bool) {
+            // As the stores count: after midnight it is still the evening before, until the hour that each person chose.
+            let days = zones.flatMap { zone in Self.boundaries.map { DayCalendar(zone: (try? Zone(zone)) ?? .utc, boundaryHour: $0).day(of: now).description } }
+            var isWhole = true
+            let people = try connection.run(Self.peopleOfToday, around + [Self.array(zones), Self.array(days), mine.map(Self.array)]) { row -> FleetOverview.Person? in
+                guard let name = row.text(0) else { return nil }
+                let today = row.number(1).map { Int($0) }, last = row.number(4)
+                if today == nil { isWhole = false }
+                let index = today.flatMap { names.indices.contains($0) ? $0 : nil } ?? 1
+                return .init(
+                    name: name, day: names[index], todayMl: Int(row.number(2) ?? 0), drinks: Int(row.number(3) ?? 0), lastDrink: last,
+                    lastDrinkSecondsAgo: last.map { max(0, (now.milliseconds - $0) / 1000) }, doubts: doubtful.isEmpty ? 0 : doubtful[ExactText(name)] ?? 0)
+            }
+            return (people, isWhole)
+        }
+        // Which zones there are is looked for only where somebody is in another one than were known.
+        var (people, isWhole) = try look(connection.zones)
+        if !isWhole {
+            let others = try connection.run("SELECT DISTINCT zone FROM day_roll WHERE day BETWEEN $1::date AND $2::date AND zone <> 'UTC' ORDER BY zone LIMIT \(Self.mostZones - 2)", around)
+            connection.zones = ["UTC"] + others.compactMap { $0.first ?? nil }
+            people = try look(connection.zones).people
         }
         overview.people = Array(people.prefix(FleetOverview.limit))
         let bottles = try connection.run("""
@@ -117,33 +130,32 @@ extension FleetStore {
     /// As long as nobody chooses another, a day begins at this hour.
     private static let usualBoundary = 4
     private static let boundaries = 0...6
-    /// There are some 600 zones; a person's newest drink and its zone's number are found as one number.
+    /// There are some 600 zones; a person's newest drink and its zone's number are found as one number, of which the last says that the zone is not among those that were named.
     private static let zoneBits = 10
     private static let mostZones = 1 << zoneBits
+    /// A day's sum and how many drinks it is of are found as one number.
+    private static let drinkBits = 20
 
     /// $1, $2: the days around now; $3: zones, UTC first; $4: today in each of them, for each hour at which it may have begun; $5: whom to show.
     ///
     /// Each day around now is a column of its own: looking for a person's day among the rows once more took as long as all the rest.
     private static let peopleOfToday = """
         WITH recent AS (
-            SELECT r.person, max((r.last << \(zoneBits)) + z.number - 1) AS mark, \(around.map {
-                "max(r.ml) FILTER (WHERE r.day = $1::date + \($0)) AS ml\($0), max(r.drinks) FILTER (WHERE r.day = $1::date + \($0)) AS drinks\($0)"
-            }.joined(separator: ", "))
-            FROM day_roll r JOIN unnest($3::text[]) WITH ORDINALITY AS z (zone, number) ON z.zone = r.zone WHERE r.day BETWEEN $1::date AND $2::date GROUP BY r.person
+            SELECT r.person, max((r.last << \(zoneBits)) + coalesce(z.number - 1, \(mostZones - 1))) AS mark,
+                \(around.map { "max((r.ml << \(drinkBits)) + least(r.drinks, \(1 << drinkBits - 1))) FILTER (WHERE r.day = $1::date + \($0)) AS sum\($0)" }.joined(separator: ", "))
+            FROM day_roll r LEFT JOIN unnest($3::text[]) WITH ORDINALITY AS z (zone, number) ON z.zone = r.zone WHERE r.day BETWEEN $1::date AND $2::date GROUP BY r.person
         ), dated AS (
             SELECT p.name, recent.*, ($4::date[])[coalesce(recent.mark & \(mostZones - 1), 0) * \(boundaries.count) + coalesce(p.boundary, \(usualBoundary)) + 1] AS today
             FROM person p LEFT JOIN recent ON recent.person = p.name
             WHERE $5::text[] IS NULL OR p.name = ANY ($5::text[])
         )
-        SELECT name, today, coalesce(\(ofToday("ml")), 0) AS sum, coalesce(\(ofToday("drinks")), 0), mark >> \(zoneBits)
-        FROM dated ORDER BY sum, name LIMIT \(FleetOverview.limit + 1)
+        SELECT name, today - $1::date, sum >> \(drinkBits) AS ml, sum & \(1 << drinkBits - 1), mark >> \(zoneBits)
+        FROM (SELECT *, coalesce(CASE today - $1::date \(around.map { "WHEN \($0) THEN sum\($0)" }.joined(separator: " ")) END, 0) AS sum FROM dated) AS summed
+        ORDER BY ml, name LIMIT \(FleetOverview.limit + 1)
         """
 
     /// The days around now, from the first on.
     private static let around = 0...2
-
-    /// Of a person's row what belongs to their today.
-    private static func ofToday(_ column: String) -> String { "CASE today - $1::date \(around.map { "WHEN \($0) THEN \(column)\($0)" }.joined(separator: " ")) END" }
 
     /// - Returns: `false` where not all of it is added up, also where the database may only be read: then what is there is shown as it was added up last.
     private func refreshUnlessReadOnly(within limit: Duration, of person: String? = nil) throws -> Bool {

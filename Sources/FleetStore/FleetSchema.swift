@@ -178,29 +178,32 @@ enum FleetSchema {
         CREATE TRIGGER fleet_forgotten_aside BEFORE INSERT ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_forget_aside();
         """
 
-    /// How often somebody was forgotten and known again, and how often when their key was made: a key of before a forgetting opens nothing any more, whichever copy of the fleet
-    /// made it, and one of after it stays, whatever an older copy knows. It only grows, so that two copies agree on the greater number; whoever forgets, be it a program of before
-    /// this step, counts in the same transaction.
+    /// Each forgetting by a name of its own, and whether it was undone since; and of each key which of them it was made after. So copies of a fleet can be put together in whatever
+    /// order: a forgetting that nobody undid who knew of it holds, and a key that was made without knowing of it opens nothing any more. Both only grow. Whoever forgets or undoes
+    /// that, be it a program of before this step, says so in the same transaction. What was forgotten before has one name, `old`.
     private static let eighth = """
         CREATE TABLE forgetting (
-            digest text COLLATE "C" PRIMARY KEY,         -- SHA-256 of a name
-            turns integer NOT NULL                       -- forgotten, known again, forgotten …: odd: is forgotten
+            digest text COLLATE "C" NOT NULL,            -- SHA-256 of a name
+            id text COLLATE "C" NOT NULL,                -- random
+            undone boolean NOT NULL,
+            PRIMARY KEY (digest, id)
         );
-        INSERT INTO forgetting (digest, turns) SELECT digest, 1 FROM forgotten;
-        ALTER TABLE seal ADD COLUMN turns integer NOT NULL DEFAULT 0; -- of its owner, when it was made
-        CREATE FUNCTION fleet_count_turn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO forgetting (digest, id, undone) SELECT digest, 'old', false FROM forgotten;
+        ALTER TABLE seal ADD COLUMN after text[] NOT NULL DEFAULT '{old}'; -- forgettings of its owner that were known when it was made
+        CREATE FUNCTION fleet_note_forgetting() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             IF TG_OP = 'INSERT' THEN
-                INSERT INTO forgetting (digest, turns) VALUES (NEW.digest, 1) ON CONFLICT (digest) DO UPDATE SET turns = forgetting.turns + 1 WHERE forgetting.turns % 2 = 0;
+                INSERT INTO forgetting (digest, id, undone) SELECT NEW.digest, replace(gen_random_uuid()::text, '-', ''), false
+                WHERE NOT EXISTS (SELECT 1 FROM forgetting WHERE digest = NEW.digest AND NOT undone);
             ELSE
-                UPDATE forgetting SET turns = turns + 1 WHERE digest = OLD.digest AND turns % 2 = 1;
+                UPDATE forgetting SET undone = true WHERE digest = OLD.digest AND NOT undone;
             END IF;
             RETURN NULL;
         END $$;
-        CREATE TRIGGER fleet_turn AFTER INSERT OR DELETE ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_count_turn();
+        CREATE TRIGGER fleet_forgetting AFTER INSERT OR DELETE ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_note_forgetting();
         CREATE FUNCTION fleet_mark_seal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-            NEW.turns := coalesce((SELECT turns FROM forgetting WHERE digest = NEW.owner), 0);
+            NEW.after := ARRAY(SELECT 'old' UNION SELECT id FROM forgetting WHERE digest = NEW.owner ORDER BY 1);
             RETURN NEW;
         END $$;
-        CREATE TRIGGER fleet_seal_turn BEFORE INSERT ON seal FOR EACH ROW EXECUTE FUNCTION fleet_mark_seal();
+        CREATE TRIGGER fleet_seal_after BEFORE INSERT ON seal FOR EACH ROW EXECUTE FUNCTION fleet_mark_seal();
         """
 }

@@ -27,7 +27,7 @@ extension FleetStore {
             """),
         ("stores that tell", "SELECT gateway, store, generation, place FROM teller"), ("doubts", "SELECT person, gateway, store, bottle, raw, wall, ml, reason, received FROM doubt"),
         ("lines set aside", "SELECT gateway, digest, line, reason, parked, whose, whole FROM parked"), ("lines of the audit", "SELECT id, at, who, what, kind FROM audit"),
-        ("people forgotten", "SELECT digest, at FROM forgotten"), ("people forgotten or known again", "SELECT digest, turns FROM forgetting"),
+        ("people forgotten", "SELECT digest, at FROM forgotten"), ("people forgotten or known again", "SELECT digest, id, undone FROM forgetting"),
     ]
 
     /// Days that are added up otherwise than their entries say.

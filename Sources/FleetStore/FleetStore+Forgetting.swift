@@ -2,15 +2,13 @@ import Glibc
 
 extension FleetStore {
     /// Takes everything out that is known of a person, and keeps the SHA-256 of the name only: what gateways tell of them from then on is passed over.
-    /// - Parameters:
-    ///   - turns: how often they were forgotten and known again by what somebody else knows, even: that they are known: this comes after that.
-    ///   - limit: so long it waits at most for batches that are under way.
+    /// - Parameter limit: so long it waits at most for batches that are under way.
     /// - Returns: `false` where nobody goes by that name, nobody may tell of them, and nothing that was set aside tells of them.
-    public func forget(_ person: String, by who: String? = nil, after turns: Int = 0, within limit: Duration = .seconds(20)) throws -> Bool {
+    public func forget(_ person: String, by who: String? = nil, within limit: Duration = .seconds(20)) throws -> Bool {
         try nameParked()
         let end = ContinuousClock.now + limit
         while true {
-            do { return try forgetOnce(person, by: who, after: turns) } catch let held as Held {
+            do { return try forgetOnce(person, by: who) } catch let held as Held {
                 guard ContinuousClock.now < end else { throw held.failure }
                 // Batches that queued behind it go on.
                 usleep(500_000)
@@ -35,21 +33,19 @@ extension FleetStore {
         try connection.script("SET LOCAL lock_timeout = \(connection.lockLimit)")
     }
 
-    private func forgetOnce(_ person: String, by who: String?, after turns: Int) throws -> Bool {
+    private func forgetOnce(_ person: String, by who: String?) throws -> Bool {
         try connection.transaction {
             try lock(Self.rollLock, milliseconds: 3000)
             // A batch that is under way is waited for, and the next finds it forgotten.
             try lock(Self.batchLock, milliseconds: 1000)
+            let pattern = Self.pattern(person)
+            // Of the audit the name goes where a list of people names it, and nothing else: who did what, and to whom else, stays.
+            let told = "((?:^looked at |^told [0-9]+ (?:doubts )?of |, ))\(pattern)(?=$|, | and [0-9]+ more$)", changed = "((?: of | for |, ))\(pattern)(?=$|, )"
             let known = try connection.run("""
                 SELECT 1 WHERE EXISTS (SELECT 1 FROM person WHERE name = $1) OR EXISTS (SELECT 1 FROM gateway WHERE name = $1 OR wants = $1 OR $1 = ANY (people))
                     OR EXISTS (SELECT 1 FROM parked WHERE whose = \(Self.digest("$1")))
-                """, [person])
-            if turns > 0, turns.isMultiple(of: 2), try !known.isEmpty || isForgotten(person) {
-                try connection.run("""
-                    INSERT INTO forgetting (digest, turns) VALUES (\(Self.digest("$1")), $2::integer)
-                    ON CONFLICT (digest) DO UPDATE SET turns = excluded.turns + forgetting.turns % 2 WHERE forgetting.turns < excluded.turns
-                    """, [person, "\(turns)"])
-            }
+                    OR EXISTS (SELECT 1 FROM audit WHERE CASE WHEN kind = 'change' THEN what ~ $3 AND $1 <> 'anybody' ELSE what ~ $2 END)
+                """, [person, told, changed])
             guard !known.isEmpty else { return false }
             try connection.run("INSERT INTO forgotten (digest) VALUES (\(Self.digest("$1"))) ON CONFLICT DO NOTHING", [person])
             for table in ["entry", "doubt", "day_roll", "stale", "bottle"] { try connection.run("DELETE FROM \(table) WHERE person = $1", [person]) }
@@ -57,17 +53,17 @@ extension FleetStore {
             try connection.run("DELETE FROM stale WHERE person = $1", [person])
             try connection.run("DELETE FROM person WHERE name = $1", [person])
             try connection.run("UPDATE gateway SET people = array_remove(people, $1), wants = nullif(wants, $1) WHERE wants = $1 OR $1 = ANY (people)", [person])
-            // Lines of which they are known to be theirs went with the line in `forgotten`. What else was set aside may hold a name anywhere in it; a short name stands in other words,
-            // too, and these are nobody's.
-            let pattern = Self.pattern(person)
-            try connection.run("DELETE FROM parked WHERE line ~ $1 OR reason ~ $1", ["(^|[^[:alnum:]])\(pattern)($|[^[:alnum:]])"])
-            // Of the audit the name goes where a list of people names it, and nothing else: who did what, and to whom else, stays.
-            try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)') WHERE kind <> 'change' AND what ~ $1"#, [
-                "((?:^looked at |^told [0-9]+ (?:doubts )?of |, ))\(pattern)(?=$|, | and [0-9]+ more$)"
-            ])
-            try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)') WHERE what ~ $1 AND NOT EXISTS (SELECT 1 FROM gateway WHERE name = $2)"#, [
-                "((?: of | for |, ))\(pattern)(?=$|, )", person,
-            ])
+            // Lines of which they are known to be theirs went with the line in `forgotten`. What else names them as somebody's person, and what nobody can read whose it is and has
+            // the name as a text of its own, goes, too; other lines are others', and a short name stands in their words.
+            try connection.run("""
+                DELETE FROM parked p USING gateway g WHERE g.id = p.gateway
+                    AND (p.line ~ $1 OR p.line ~ $2 AND p.whose = \(Self.digest("g.name")) AND p.line !~ '"person"[[:space:]]*:')
+                """, [#""person"[[:space:]]*:[[:space:]]*"\#(pattern)""#, #"[:,\[][[:space:]]*"\#(pattern)""#])
+            try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)', 'g') WHERE kind <> 'change' AND what ~ $1"#, [told])
+            // "Anybody" is a word of its own there.
+            if person != "anybody" {
+                try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)', 'g') WHERE kind = 'change' AND what ~ $1 AND NOT EXISTS (SELECT 1 FROM gateway WHERE name = $2)"#, [changed, person])
+            }
             try connection.run("SELECT pg_notify($1, '')", [Self.channel])
             try note("a person was forgotten", kind: .change, by: who)
             return true

@@ -8,18 +8,18 @@ extension FleetStore {
         public var id: String
         /// 32 bytes, hexadecimal.
         public var key: String
-        /// How often its owner had been forgotten and known again when it was made.
-        public var turns = 0
+        /// Which forgettings of its owner were known when it was made.
+        public var after: [String] = []
 
         /// All of it.
-        public init(owner: String, id: String, key: String, turns: Int = 0) { (self.owner, self.id, self.key, self.turns) = (owner, id, key, turns) }
+        public init(owner: String, id: String, key: String, after: [String] = []) { (self.owner, self.id, self.key, self.after) = (owner, id, key, after) }
 
-        /// Of JSON: of before it was counted there are no turns.
+        /// Of JSON: of before forgettings had names nobody knows which.
         public init(from decoder: any Decoder) throws {
             let fields = try decoder.container(keyedBy: CodingKeys.self)
             self.init(
                 owner: try fields.decode(String.self, forKey: .owner), id: try fields.decode(String.self, forKey: .id), key: try fields.decode(String.self, forKey: .key),
-                turns: try fields.decodeIfPresent(Int.self, forKey: .turns) ?? 0)
+                after: try fields.decodeIfPresent([String].self, forKey: .after) ?? [])
         }
     }
 
@@ -39,7 +39,7 @@ extension FleetStore {
                 SELECT owner, replace(gen_random_uuid()::text, '-', ''), encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex')
                 FROM (
                     SELECT $1 AS owner WHERE $1::text IS NOT NULL
-                    UNION SELECT \(Self.digest("name")) FROM (SELECT name FROM person UNION SELECT unnest(people) FROM gateway UNION SELECT wants FROM gateway WHERE wants IS NOT NULL) AS somebody (name)
+                    UNION SELECT \(Self.digest("name")) FROM (\(Self.everybody)) AS somebody (name)
                     WHERE $1::text IS NULL
                     UNION SELECT unnest(ARRAY['\(Self.fleetOwner)', '\(Self.memoryOwner)']) WHERE $1::text IS NULL
                 ) AS wanted WHERE owner NOT IN (SELECT digest FROM forgotten) ON CONFLICT DO NOTHING
@@ -50,22 +50,63 @@ extension FleetStore {
     /// All keys.
     /// - Parameter owner: of that one alone.
     public func seals(of owner: String? = nil) throws -> [Seal] {
-        let sql = "SELECT owner, id, key, turns FROM seal" + (owner == nil ? " WHERE $1::text IS NULL ORDER BY owner" : " WHERE owner = $1")
+        let sql = "SELECT owner, id, key, array_to_string(after, ' ') FROM seal" + (owner == nil ? " WHERE $1::text IS NULL ORDER BY owner" : " WHERE owner = $1")
         return try connection.run(sql, [owner]) { row in
             guard let owner = row.text(0), let id = row.text(1), let key = row.text(2) else { return nil }
-            return Seal(owner: owner, id: id, key: key, turns: Int(row.number(3) ?? 0))
+            return Seal(owner: owner, id: id, key: key, after: (row.text(3) ?? "").split(separator: " ").map(String.init))
         }
     }
 
-    /// All keys; and how often everybody was forgotten and known again who ever was, by SHA-256 of the name: odd: is forgotten. Both as they are at one moment.
-    public func sealsAndTurns() throws -> (seals: [Seal], turns: [String: Int]) {
-        var seals: [Seal] = [], turns: [String: Int] = [:]
-        for row in try connection.run("SELECT owner, id, key, turns FROM seal UNION ALL SELECT digest, NULL, NULL, turns FROM forgetting ORDER BY 1, 2") {
-            guard let owner = row[0], let number = row[3].flatMap(Int.init) else { continue }
-            if let id = row[1], let key = row[2] { seals.append(Seal(owner: owner, id: id, key: key, turns: number)) } else { turns[owner] = number }
+    /// Of each person by SHA-256 of the name: each forgetting, and whether it was undone since.
+    public typealias Forgettings = [String: [String: Bool]]
+
+    /// All keys, and who was ever forgotten, as both are at one moment.
+    public func sealsAndForgettings() throws -> (seals: [Seal], forgettings: Forgettings) {
+        var seals: [Seal] = [], forgettings: Forgettings = [:]
+        for row in try connection.run("SELECT owner, id, key, array_to_string(after, ' '), NULL FROM seal UNION ALL SELECT digest, id, NULL, NULL, undone::text FROM forgetting ORDER BY 1, 2") {
+            guard let owner = row[0], let id = row[1] else { continue }
+            if let key = row[2] {
+                seals.append(Seal(owner: owner, id: id, key: key, after: (row[3] ?? "").split(separator: " ").map(String.init)))
+            } else {
+                forgettings[owner, default: [:]][id] = row[4] == "true"
+            }
         }
-        return (seals, turns)
+        return (seals, forgettings)
     }
+
+    /// Takes over what others know of who is forgotten and known again: of those who are not known here, or are forgotten here.
+    /// - Parameter people: by SHA-256 of the name: also of these, and as undone, whatever others know; their keys go, so that they get others.
+    public func learn(_ forgettings: Forgettings, knownAgain people: [String] = []) throws {
+        guard !forgettings.isEmpty else { return }
+        try connection.transaction {
+            // Who is being forgotten just now is waited for.
+            try connection.run("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))")
+            try learnWithin(forgettings, people)
+        }
+    }
+
+    private func learnWithin(_ forgettings: Forgettings, _ people: [String]) throws {
+        let known = Set(try connection.run("""
+            SELECT DISTINCT \(Self.digest("name")) FROM (\(Self.everybody)) AS somebody (name) WHERE \(Self.digest("name")) NOT IN (SELECT digest FROM forgotten)
+            """).compactMap { $0[0] })
+        let again = Set(people), told = forgettings.filter { again.contains($0.key) || !known.contains($0.key) }
+        let rows = told.sorted { $0.key < $1.key }.flatMap { digest, events in events.sorted { $0.key < $1.key }.map { (digest, $0.key, $0.value || again.contains(digest)) } }
+        try connection.run("""
+            INSERT INTO forgetting (digest, id, undone) SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[])
+            ON CONFLICT (digest, id) DO UPDATE SET undone = forgetting.undone OR excluded.undone WHERE excluded.undone AND NOT forgetting.undone
+            """, [Self.array(rows.map { $0.0 }), Self.array(rows.map { $0.1 }), Self.array(rows.map { $0.2 ? "t" : "f" })])
+        try connection.run("DELETE FROM seal WHERE owner = ANY ($1::text[])", [Self.array(people)])
+        try settleForgotten()
+    }
+
+    /// Whoever has a forgetting that was not undone is forgotten, and nobody else.
+    private func settleForgotten() throws {
+        try connection.run("DELETE FROM forgotten WHERE digest NOT IN (SELECT digest FROM forgetting WHERE NOT undone)")
+        try connection.run("INSERT INTO forgotten (digest) SELECT DISTINCT digest FROM forgetting WHERE NOT undone AND digest NOT IN (SELECT digest FROM forgotten)")
+    }
+
+    /// In SQL: everybody's names, as far as they are known.
+    private static let everybody = "SELECT name FROM person UNION SELECT unnest(people) FROM gateway UNION SELECT wants FROM gateway WHERE wants IS NOT NULL"
 
     /// As what somebody is known in the keys: SHA-256 of the name, hexadecimal.
     public func owner(_ person: String) throws -> String { (try connection.run("SELECT \(Self.digest("$1"))", [person]).first?.first ?? nil) ?? "" }
@@ -74,7 +115,7 @@ extension FleetStore {
     /// - Parameter owners: SHA-256 of names.
     public func names(of owners: [String]) throws -> [String] {
         try connection.run("""
-            SELECT name FROM (SELECT name FROM person UNION SELECT unnest(people) FROM gateway UNION SELECT wants FROM gateway WHERE wants IS NOT NULL) AS somebody (name)
+            SELECT name FROM (\(Self.everybody)) AS somebody (name)
             WHERE \(Self.digest("name")) = ANY ($1::text[]) ORDER BY name
             """, [Self.array(owners)]).compactMap { $0[0] }
     }
@@ -105,7 +146,7 @@ extension FleetStore {
             query: "SELECT 'fleet', id, name, role, token, enrolled, revoked, last_seen, last_entry, entries, poisoned, CASE WHEN people IS NOT NULL THEN '{}'::text[] END FROM gateway"),
         Part(name: "teller", columns: "gateway, store, generation, place", query: "SELECT 'fleet', gateway, store, generation, place FROM teller"),
         Part(name: "forgotten", columns: "digest, at", query: "SELECT 'fleet', digest, at FROM forgotten"),
-        Part(name: "forgetting", columns: "digest, turns", query: "SELECT 'fleet', digest, turns FROM forgetting"),
+        Part(name: "forgetting", columns: "digest, id, undone", query: "SELECT 'fleet', digest, id, undone FROM forgetting"),
         Part(name: "audit", columns: "id, at, who, what, kind", query: "SELECT 'memory', id, at, who, what, kind FROM audit"),
         Part(name: "parked", columns: "gateway, digest, line, reason, parked, whose, whole", query: "SELECT 'memory', gateway, digest, line, reason, parked, whose, whole FROM parked"),
         Part(name: "person", columns: "name, since, boundary", query: "SELECT \(digest("name")), name, since, boundary FROM person ORDER BY name"),
@@ -150,20 +191,20 @@ extension FleetStore {
     /// Takes a backup in, in one transaction, and adds up its days.
     /// - Parameters:
     ///   - seals: the keys that are kept with it from now on.
-    ///   - turns: how often everybody was forgotten and known again, by SHA-256 of the name, also since the backup: where the number is odd, they are forgotten.
+    ///   - forgettings: of everybody who ever was, also since the backup.
     ///   - revoked: whose credential was taken back, also since the backup.
     ///   - note: for the audit.
     ///   - next: the next rows, as lines of a COPY, and of which part with which columns; parts do not come back. `nil`: that is all.
     /// - Returns: how many rows of each part went in.
     /// - Throws: `FleetFailure` of the kind `wrongUse` where the database is in use by now.
     public func copyIn(
-        seals: [Seal], turns: [String: Int], revoked: [String], note: String? = nil, _ next: () throws -> (part: String, columns: String, lines: [UInt8])?
+        seals: [Seal], forgettings: Forgettings, revoked: [String], note: String? = nil, _ next: () throws -> (part: String, columns: String, lines: [UInt8])?
     ) throws -> [String: Int] {
         try connection.transaction {
             // Who restores or enrols beside this waits, and finds it in use.
             try connection.script("LOCK TABLE gateway, person, entry IN SHARE ROW EXCLUSIVE MODE")
             guard try isUnused() else { throw FleetFailure(.wrongUse, "The database at \(connection.place) is in use: there are gateways or people in it. A backup goes into a new one.") }
-            try connection.script("CREATE TEMPORARY TABLE allowed (gateway text, person text, wanted boolean) ON COMMIT DROP; ALTER TABLE entry DISABLE TRIGGER fleet_new; ALTER TABLE forgotten DISABLE TRIGGER fleet_turn")
+            try connection.script("CREATE TEMPORARY TABLE allowed (gateway text, person text, wanted boolean) ON COMMIT DROP; ALTER TABLE entry DISABLE TRIGGER fleet_new; ALTER TABLE forgotten DISABLE TRIGGER fleet_forgetting")
             var counts: [String: Int] = [:]
             var piece = try next()
             while let first = piece {
@@ -180,13 +221,13 @@ extension FleetStore {
                 """)
             try connection.run("UPDATE gateway SET revoked = now() WHERE revoked IS NULL AND id = ANY ($1::text[])", [Self.array(revoked)])
             // Who was allowed again since is known again; and whom the backup does not know as forgotten yet is not brought back by a gateway.
-            let digests = turns.keys.sorted()
+            let rows = forgettings.sorted { $0.key < $1.key }.flatMap { digest, events in events.sorted { $0.key < $1.key }.map { (digest, $0.key, $0.value) } }
             try connection.run("""
-                INSERT INTO forgetting (digest, turns) SELECT * FROM unnest($1::text[], $2::integer[]) ON CONFLICT (digest) DO UPDATE SET turns = greatest(forgetting.turns, excluded.turns)
-                """, [Self.array(digests), Self.array(digests.map { turns[$0].map(String.init) })])
-            try connection.run("DELETE FROM forgotten WHERE digest NOT IN (SELECT digest FROM forgetting WHERE turns % 2 = 1)")
-            try connection.run("INSERT INTO forgotten (digest) SELECT digest FROM forgetting WHERE turns % 2 = 1 ON CONFLICT DO NOTHING")
-            try connection.script("ALTER TABLE forgotten ENABLE TRIGGER fleet_turn")
+                INSERT INTO forgetting (digest, id, undone) SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[])
+                ON CONFLICT (digest, id) DO UPDATE SET undone = forgetting.undone OR excluded.undone
+                """, [Self.array(rows.map { $0.0 }), Self.array(rows.map { $0.1 }), Self.array(rows.map { $0.2 ? "t" : "f" })])
+            try settleForgotten()
+            try connection.script("ALTER TABLE forgotten ENABLE TRIGGER fleet_forgetting")
             // Older backups are read with them, too; keys that were made here open nothing.
             try connection.run("DELETE FROM seal")
             try connection.run("INSERT INTO seal (owner, id, key) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT DO NOTHING", [Self.array(seals.map(\.owner)), Self.array(seals.map(\.id)), Self.array(seals.map(\.key))])

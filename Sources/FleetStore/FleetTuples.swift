@@ -31,11 +31,11 @@ struct FleetTuples {
         append(number)
     }
 
-    /// `bigint`; `nil`: NULL.
-    mutating func add(_ number: Int64?) { if let number { add(number) } else { append(Int32(-1)) } }
+    /// The same; `nil`: NULL.
+    mutating func add(_ number: (some FixedWidthInteger)?) { if let number { add(number) } else { append(Int32(-1)) } }
 
-    /// `date`, by days since 1970-01-01: PostgreSQL counts from 2000-01-01.
-    mutating func add(day: Int) { add(Int32(clamping: day - 10_957)) }
+    /// `date`, by days since 1970-01-01; `nil`: NULL. PostgreSQL counts from 2000-01-01.
+    mutating func add(day: Int?) { add(day.map { Int32(clamping: $0 - 10_957) }) }
 
     /// `boolean`.
     mutating func add(_ truth: Bool) {

@@ -43,6 +43,7 @@ extension FleetStore {
     /// A gateway's people, and the one who is called like it, are known again where they were forgotten.
     /// - Returns: `false` where the name is taken: nothing is changed then.
     public func enrol(_ name: String, as role: FleetVisitor.Role, id: String, token: String, people: [String]? = nil) throws -> Bool {
+        let people = people.map(ExactText.each)
         let words = switch role {
         case .gateway: "to tell of \(Self.words(people))"
         case .reader: "to look"
@@ -72,7 +73,7 @@ extension FleetStore {
     /// - Parameter people: `nil`: of anybody.
     /// - Returns: `false` where no gateway goes by that name.
     public func allow(_ name: String, people: [String]?) throws -> Bool {
-        let role = try role(of: name)
+        let people = people.map(ExactText.each), role = try role(of: name)
         let words = role == .carer ? "\(name) cares for \(people.map { $0.sorted().joined(separator: ", ") } ?? "anybody")" : "\(name) may tell of \(Self.words(people))"
         return try noting(words) {
             let found = try connection.run("UPDATE gateway SET people = $2::text[], wants = NULL WHERE name = $1 AND role IN ('gateway', 'carer') RETURNING 1", [name, people.map(Self.array)])
@@ -127,7 +128,14 @@ extension FleetStore {
     public func noteChange(_ what: String) throws { try note(what, kind: .change) }
 
     /// Somebody looked at a person.
-    public func noteLook(_ visitor: FleetVisitor, at person: String) throws { try note("looked at \(person)", kind: .look, by: visitor.name) }
+    public func noteLook(_ visitor: FleetVisitor, at person: String) throws {
+        try connection.transaction {
+            // Who is being forgotten just now is waited for, and is not named behind that.
+            try connection.run("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))")
+            guard try !isForgotten(person) else { return }
+            try note("looked at \(person)", kind: .look, by: visitor.name)
+        }
+    }
 
     /// Lets go of what the audit need not hold any more.
     public func tidy() throws {

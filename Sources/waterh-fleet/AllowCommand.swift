@@ -16,6 +16,9 @@ struct AllowCommand: ParsableCommand {
     @Flag(help: "Of anybody.")
     var anybody = false
 
+    @Option(help: "The file of the backups' keys: also there those who are named are known again, whoever forgot them elsewhere.")
+    var keys: String?
+
     @OptionGroup var database: DatabaseOptions
 
     func validate() throws { try Self.check(people, anybody) }
@@ -35,6 +38,11 @@ struct AllowCommand: ParsableCommand {
         guard role != .carer else { return TextOutput.standard.line("\(name) cares for \(anybody ? "anybody" : people.isEmpty ? "nobody" : people.joined(separator: ", ")).") }
         TextOutput.standard.line(anybody ? "\(name) may tell of anybody." : "\(name) may tell of: \(([name] + people).joined(separator: ", ")).")
         Self.tell(back, to: .standard)
+        guard let keys, !people.isEmpty else { return }
+        try BackupCommand.translated {
+            try KeyFile(keys).check(database)
+            try KeyFile(keys).write(database, knownAgain: people)
+        }
     }
 
     /// Says who was forgotten, and is known again.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandKit
 import FleetStore
+import Foundation
 
 struct ForgetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,8 +23,7 @@ struct ForgetCommand: ParsableCommand {
         let file = keys.map(KeyFile.init)
         // Before anything is gone: the keys of another fleet are not written over.
         try BackupCommand.translated { try file?.check(database) }
-        let turns = try BackupCommand.translated { try file?.turns(of: name, database) } ?? 0
-        guard try database.use({ try $0.forget(name, after: turns) }) else {
+        guard try database.use({ try $0.forget(name) }) else {
             guard let file, try database.use({ try $0.isForgotten(name) }) else { throw CommandFailure(.refused, "Nobody goes by that name.", advice: "waterh-fleet report shows who there is.") }
             try write(file)
             return TextOutput.standard.line("Forgotten before; the keys are written now.")
@@ -31,7 +31,8 @@ struct ForgetCommand: ParsableCommand {
         try file.map(write)
         TextOutput.standard.line("Forgotten.")
         // Copies of everything, of rehearsals.
-        for line in try RestoreRehearsal.swept(database, underWay: true) { TextOutput.standard.line(line) }
+        let folders = RehearsalTraces(words: database.words).sweep(NSTemporaryDirectory())
+        for line in try folders + RestoreRehearsal.swept(database, underWay: true) { TextOutput.standard.line(line) }
     }
 
     private func write(_ file: KeyFile) throws {

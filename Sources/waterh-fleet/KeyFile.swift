@@ -18,12 +18,6 @@ struct KeyFile {
 
     private func readIfThere() throws -> BackupKeys? { FileManager.default.fileExists(atPath: path) ? try read() : nil }
 
-    /// How often a person was forgotten and known again by what it says.
-    func turns(of person: String, _ database: DatabaseOptions) throws -> Int {
-        guard let known = try readIfThere()?.turns, !known.isEmpty else { return 0 }
-        return try known[database.use { try $0.owner(person) }] ?? 0
-    }
-
     /// The keys of another fleet are not written over; and those that are missing in the database are made.
     func check(_ database: DatabaseOptions) throws {
         let old = try readIfThere()
@@ -50,19 +44,32 @@ struct KeyFile {
                 let names = try store.names(of: people.map(\.owner))
                 throw CommandFailure(
                     .refused, "\(path) says that somebody was forgotten whom this database still knows: it was put back from before that.",
-                    advice: "Forget them here, too (waterh-fleet forget NAME): \(names.joined(separator: ", ")).")
+                    advice: """
+                        Put back the newest backup instead (waterh-fleet restore), or forget them here, too (waterh-fleet forget NAME --keys \(path)). Where they were rightly made known again here, \
+                        say so to the file (waterh-fleet allow GATEWAY NAME --keys \(path)). It is about: \(names.joined(separator: ", ")).
+                        """)
             }
             try store.dropSeals(outlived.map(\.id))
+            try store.learn(old.forgettings)
         }
     }
 
-    /// Writes those that there are now, and of the old ones those whose owners are not forgotten.
-    /// - Parameter used: what a backup calls the keys that it was sealed with.
-    func write(_ database: DatabaseOptions, used: some Sequence<String> = []) throws {
+    /// Writes those that there are now, and of the old ones those whose owners are not forgotten; the database learns who was forgotten elsewhere.
+    /// - Parameters:
+    ///   - used: what a backup calls the keys that it was sealed with.
+    ///   - people: who is known again, whatever the file says.
+    func write(_ database: DatabaseOptions, used: some Sequence<String> = [], knownAgain people: [String] = []) throws {
         let lock = try lock()
         defer { close(lock) }
-        let old = try readIfThere(), now = try database.use { try BackupKeys($0) }
-        if let old { try check(now, old) }
+        let old = try readIfThere()
+        let now = try database.use { store in
+            if let old {
+                try check(try BackupKeys(store), old)
+                try store.learn(old.forgettings, knownAgain: people.map(store.owner))
+                if !people.isEmpty { try store.makeSeals() }
+            }
+            return try BackupKeys(store)
+        }
         // A file that is there keeps its mode when it is replaced.
         if old != nil, chmod(path, 0o600) != 0 { throw CommandFailure(.failed, "\(path) cannot be made its owner's alone: \(String(cString: strerror(errno))).", advice: "Run this as the file's owner.") }
         let output = try OutputFile(path)

@@ -84,6 +84,7 @@ final class RehearsalTraces: Sendable {
     /// Takes away what others left behind that were killed.
     /// - Returns: what it was, in words.
     func sweep(_ parent: String) -> [String] {
+        let parent = parent.hasSuffix("/") ? String(parent.dropLast()) : parent
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []).filter { $0.hasPrefix(Self.prefix) }.sorted()
         return names.compactMap { name in
             let path = "\(parent)/\(name)"

@@ -50,10 +50,10 @@ struct RestoreRehearsal: Sendable {
         defer { try? traces.takeAway() }
         let mark = String(UUID().uuidString.prefix(8).lowercased()), place = try traces.makeFolder(in: folder, mark)
         let began = ContinuousClock.now
-        let (original, turns) = try database.use(limit: Self.limit) { store in
+        let (original, forgettings) = try database.use(limit: Self.limit) { store in
             try store.atOneMoment { snapshot in
                 try backUp(into: place, snapshot)
-                return (try store.contents(), try store.sealsAndTurns().turns)
+                return (try store.contents(), try store.sealsAndForgettings().forgettings)
             }
         }
         let size = try FileManager.default.contentsOfDirectory(atPath: place).reduce(0) { try $0 + (FileManager.default.attributesOfItem(atPath: "\(place)/\($1)")[.size] as? Int ?? 0) }
@@ -80,8 +80,8 @@ struct RestoreRehearsal: Sendable {
             lines.append("The same, \(one.name): \(one.rows).")
         }
         lines.append(wrongDays == 0 ? "All days that were added up are those of their entries." : "DIFFERENT, \(wrongDays) days are added up otherwise than their entries say.")
-        let now = try database.use { try $0.sealsAndTurns().turns }
-        return (lines, differences, now != turns)
+        let now = try database.use { try $0.sealsAndForgettings().forgettings }
+        return (lines, differences, now != forgettings)
     }
 
     private static let limit = Duration.seconds(6 * 3600)

@@ -38,10 +38,13 @@ struct FleetKeyFileTests {
     private struct Keys: Codable {
         var version: Int
         var seals: [FleetStore.Seal]
-        var turns: [String: Int], thrown: [String], revoked: [String]
+        var forgettings: [String: [String: Bool]], thrown: [String], revoked: [String]
     }
 
     private func read() throws -> Keys { try JSONDecoder().decode(Keys.self, from: Data(contentsOf: URL(fileURLWithPath: keys))) }
+
+    /// Of each time that somebody was forgotten whether the file says that it was undone.
+    private func said(_ name: String) throws -> [Bool] { try (read().forgettings[digest(name)] ?? [:]).values.sorted { !$0 && $1 } }
 
     private func digest(_ name: String) throws -> String { try #require(try store.connection.run("SELECT \(FleetStore.digest("$1"))", [name])[0][0]) }
 
@@ -149,7 +152,7 @@ struct FleetKeyFileTests {
         close(lock)
         #expect(try await backup.finish().exitCode == 0)
         #expect(try read().seals.map(\.owner).contains(digest("bob")) == false)
-        #expect(try read().turns == [digest("bob"): 1] && read().thrown.count == 2)
+        #expect(try said("bob") == [false] && read().thrown.count == 2)
         for file in ["b", "c"] {
             let (target, restored) = try await other()
             #expect(try await target.run("restore", folder.file(file), "--keys", keys).contains("stay sealed"))
@@ -214,13 +217,13 @@ struct FleetKeyFileTests {
         try tell(store, "bob", 7)
         _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
         _ = try await copy.run("backup", folder.file("of-the-copy"), "--keys", keys)
-        #expect(try read().turns == [digest("bob"): 2])
+        #expect(try said("bob") == [true])
         let (target, restored) = try await other()
         #expect(try await !target.run("restore", folder.file("b"), "--keys", keys).contains("stay sealed"))
         #expect(try people(restored) == ["anna", "bob"] && !restored.isForgotten("bob"))
-        // Who says it with these keys, and not of an older copy alone, is heard after all that they say.
-        #expect(try await copy.run("forget", "bob", "--keys", keys) == "Forgotten before; the keys are written now.\n")
-        #expect(try read().turns == [digest("bob"): 3])
+        // But who is forgotten there from then on is forgotten in all backups.
+        _ = try await copy.run("allow", "one", "bob")
+        #expect(try await copy.run("forget", "bob", "--keys", keys).hasPrefix("Forgotten.\n") && said("bob") == [false, true])
         #expect(try await fleet.run("backup", folder.file("c"), "--keys", keys, code: 3).contains("bob"))
         #expect(try await fleet.run("forget", "bob", "--keys", keys).hasPrefix("Forgotten.\n"))
         let (last, rest) = try await other()
@@ -254,7 +257,7 @@ struct FleetKeyFileTests {
         _ = try await fleet.run("allow", "one", "anna", "bob")
         try tell(store, "bob", 8)
         _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
-        #expect(try read().thrown.contains(#require(old.first).id) && read().seals.contains { $0.turns == 2 })
+        #expect(try read().thrown.contains(#require(old.first).id) && read().seals.contains { $0.after.count == 2 })
         for (file, isSealed, place) in [("a", true, nil), ("b", false, "8")] as [(String, Bool, String?)] {
             let (target, restored) = try await other()
             #expect(try await target.run("restore", folder.file(file), "--keys", keys).contains("stay sealed") == isSealed)
@@ -276,22 +279,30 @@ struct FleetKeyFileTests {
             try JSONEncoder().encode(Old(version: version, seals: seals, forgotten: forgotten, thrown: version == 1 ? nil : thrown, revoked: version == 1 ? nil : [])).write(to: URL(fileURLWithPath: keys))
         }
         let id = try #require(now.seals.first { $0.owner == carol }?.id)
-        for version in [1, 2] {
-            // Bob was known again before there were turns; dora is known to nobody here.
-            try write(version, [digest("bob"), digest("dora")], thrown: [String(repeating: "0d", count: 16)])
-            _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
-            #expect(try read().version == 3 && read().turns == [digest("dora"): 1])
-            let (target, restored) = try await other()
-            _ = try await target.run("restore", folder.file("b"), "--keys", keys)
-            #expect(try people(restored) == ["anna", "bob", "carol"] && restored.isForgotten("dora"))
-        }
+        // Bob was known again before forgettings had names; dora is known to nobody here.
+        try write(2, [digest("bob"), digest("dora")], thrown: [String(repeating: "0d", count: 16)])
+        _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
+        #expect(try read().version == 3 && said("bob") == [true] && said("dora") == [false])
+        let (second, rest) = try await other()
+        _ = try await second.run("restore", folder.file("b"), "--keys", keys)
+        #expect(try people(rest) == ["anna", "bob", "carol"] && rest.isForgotten("dora"))
+        // Of the first version nobody knows whether it is of before that: somebody has to say so.
+        try write(1, [digest("bob")], thrown: [])
+        let refused = try await fleet.run("backup", folder.file("b"), "--keys", keys, code: 3)
+        #expect(refused.contains("It is about: bob.") && refused.contains("allow GATEWAY NAME --keys"), "\(refused)")
+        _ = try await fleet.run("allow", "one", "anna", "bob", "carol", "--keys", keys)
+        _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
+        #expect(try said("bob") == [true])
+        let (third, last) = try await other()
+        _ = try await third.run("restore", folder.file("b"), "--keys", keys)
+        #expect(try people(last) == ["anna", "bob", "carol"] && !last.isForgotten("bob"))
         // A database of before carol was forgotten.
-        try write(2, [carol], thrown: [id])
+        try write(2, [carol], thrown: [id] + store.seals(of: carol).map(\.id))
         #expect(try await fleet.run("backup", folder.file("b"), "--keys", keys, code: 3).contains("carol"))
         let (target, restored) = try await other()
         _ = try await target.run("restore", folder.file("a"), "--keys", keys)
         #expect(try people(restored) == ["anna", "bob"] && restored.isForgotten("carol"))
-        for text in [#"{"version":3,"seals":[],"turns":{"x":-1},"thrown":[],"revoked":[]}"#, #"{"version":3,"seals":[],"turns":{"x":3000000000},"thrown":[],"revoked":[]}"#, #"{"version":4,"seals":[],"turns":{},"thrown":[],"revoked":[]}"#] {
+        for text in [#"{"version":3,"seals":[],"forgettings":{"x":{"a b":true}},"thrown":[],"revoked":[]}"#, #"{"version":3,"seals":[],"forgettings":{"x":1},"thrown":[],"revoked":[]}"#, #"{"version":4,"seals":[],"forgettings":{},"thrown":[],"revoked":[]}"#] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: keys))
             #expect(try await fleet.run("backup", folder.file("b"), "--keys", keys, code: 4).contains("no file of a fleet's keys"))
         }
@@ -336,21 +347,22 @@ struct FleetKeyFileTests {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {
             var next = 0
-            func seal(_ owner: String, _ turns: Int) -> FleetStore.Seal {
+            func name() -> String {
                 next += 1
-                return .init(owner: owner, id: "\(next)", key: "", turns: turns)
+                return "\(next)"
             }
-            let shared = seal(FleetStore.fleetOwner, 0)
-            // Each is a copy of the one before, and lives on.
-            var databases = [BackupKeys(seals: [shared])]
+            // Each is a copy of one before, and lives on.
+            var databases = [BackupKeys(seals: [.init(owner: FleetStore.fleetOwner, id: name(), key: "")])]
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 var database = databases.randomElement(using: &random) ?? databases[0]
-                for _ in 0..<Int.random(in: 0...6, using: &random) {
-                    let owner = ["a", "b", "c"].randomElement(using: &random) ?? "a", turns = database.turns[owner] ?? 0
-                    if turns.isMultiple(of: 2), Bool.random(using: &random) {
-                        if !database.seals.contains(where: { $0.owner == owner }) { database.seals.append(seal(owner, turns)) }
+                for _ in 0..<Int.random(in: 0...8, using: &random) {
+                    let owner = ["a", "b", "c"].randomElement(using: &random) ?? "a", known = database.forgettings[owner] ?? [:]
+                    if known.values.contains(false) {
+                        database.forgettings[owner] = known.mapValues { _ in true }
+                    } else if Bool.random(using: &random), !database.seals.contains(where: { $0.owner == owner }) {
+                        database.seals.append(.init(owner: owner, id: name(), key: "", after: known.keys.sorted()))
                     } else {
-                        database.turns[owner] = turns + 1
+                        database.forgettings[owner, default: [:]][name()] = false
                         database.seals.removeAll { $0.owner == owner }
                     }
                 }
@@ -358,13 +370,74 @@ struct FleetKeyFileTests {
             }
             func file(_ order: [BackupKeys]) -> BackupKeys? { order.reduce(nil as BackupKeys?) { $1.over($0) } }
             func sorted(_ keys: BackupKeys?) -> [String] { keys?.seals.map(\.id).sorted() ?? [] }
-            let one = file(databases + databases.shuffled(using: &random)), other = file(databases.shuffled(using: &random) + databases.shuffled(using: &random))
-            #expect(one?.turns == other?.turns && sorted(one) == sorted(other), "seed \(seed)")
-            let made = Set(databases.flatMap(\.seals)), turns = one?.turns ?? [:]
-            #expect(sorted(one) == made.filter { $0.turns >= turns[$0.owner] ?? 0 }.map(\.id).sorted(), "seed \(seed)")
-            for database in databases { #expect(database.outlived(by: try #require(one)).allSatisfy { $0.turns < turns[$0.owner] ?? 0 }) }
-            #expect(databases.allSatisfy { one?.over($0) == one || one?.over($0).seals.count == one?.seals.count })
+            let one = try #require(file(databases + databases.shuffled(using: &random))), other = file(databases.shuffled(using: &random) + databases.shuffled(using: &random))
+            #expect(one.forgettings == other?.forgettings && sorted(one) == sorted(other), "seed \(seed)")
+            for owner in ["a", "b", "c"] {
+                let all = Set(databases.flatMap { $0.forgettings[owner]?.keys.map(\.self) ?? [] }), undone = Set(databases.flatMap { $0.forgettings[owner]?.filter(\.value).keys.map(\.self) ?? [] })
+                // A forgetting that nobody undid who knew of it holds; a key stays that was made after all of them.
+                #expect(one.forgotten.contains(owner) == !all.isSubset(of: undone), "seed \(seed)")
+                let whole = Set(databases.flatMap(\.seals)).filter { $0.owner == owner && all.isSubset(of: $0.after) }
+                #expect(Set(one.seals.filter { $0.owner == owner }) == whole && (whole.isEmpty || !one.forgotten.contains(owner)), "seed \(seed)")
+            }
+            for database in databases { #expect(Set(database.outlived(by: one)).isDisjoint(with: one.seals) && sorted(database.over(one)) == sorted(one), "seed \(seed)") }
         }
+    }
+
+    /// A dump was put back, and somebody forgotten in it as the program said: she came back with the next restore, since the file said of her that she was known again.
+    @Test func whoIsForgottenInADumpThatWasPutBackStaysSo() async throws {
+        _ = try await fleet.run("backup", folder.file("a"), "--keys", keys)
+        let dump = try await copied(fleet)
+        _ = try await fleet.run("forget", "bob", "--keys", keys)
+        _ = try await fleet.run("allow", "one", "anna", "bob")
+        try tell(store, "bob", 222)
+        _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
+        #expect(try await dump.fleet.run("backup", folder.file("c"), "--keys", keys, code: 3).contains("waterh-fleet restore"))
+        // As a server does it: it has no file of keys.
+        #expect(try dump.store.forget("bob"))
+        _ = try await dump.fleet.run("backup", folder.file("c"), "--keys", keys)
+        #expect(try said("bob") == [false, true])
+        for file in ["b", "c"] {
+            let (target, restored) = try await other()
+            _ = try await target.run("restore", folder.file(file), "--keys", keys)
+            let one = try #require(try restored.visitor("hash-one"))
+            #expect(try people(restored) == ["anna"] && restored.take(FleetStoreTests.lines([FleetEntryTests.entry(300, person: "bob", key: "x")]), from: one).taken == 0, "\(file)")
+        }
+        // And who is allowed there then is known, without any backup being refused.
+        _ = try await dump.fleet.run("allow", "one", "anna", "bob")
+        try tell(dump.store, "bob", 301)
+        _ = try await dump.fleet.run("forget", "nobody-else", "--keys", keys, code: 3)
+        _ = try await dump.fleet.run("backup", folder.file("d"), "--keys", keys)
+        let (target, restored) = try await other()
+        _ = try await target.run("restore", folder.file("d"), "--keys", keys)
+        #expect(try people(restored) == ["anna", "bob"])
+    }
+
+    /// In the fleet she was forgotten; a copy in which she was forgotten and known again wrote the file, and the fleet forgot that.
+    @Test func aCopyThatMakesSomebodyKnownAgainDoesNotDoSoForTheFleet() async throws {
+        _ = try await fleet.run("backup", folder.file("a"), "--keys", keys)
+        let copy = try await copied(fleet)
+        _ = try await fleet.run("forget", "bob", "--keys", keys)
+        #expect(try copy.store.forget("bob") && copy.store.allow("one", people: ["anna", "bob"]))
+        #expect(try await copy.fleet.run("backup", folder.file("of-the-copy"), "--keys", keys, code: 3).contains("It is about: bob."))
+        // Nor where it writes the file all the same.
+        _ = try await copy.fleet.run("forget", "anna", "--keys", keys)
+        _ = try await fleet.run("forget", "anna", "--keys", keys)
+        _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
+        let (target, restored) = try await other()
+        _ = try await target.run("restore", folder.file("b"), "--keys", keys)
+        #expect(try restored.isForgotten("bob") && said("bob") == [false, true])
+    }
+
+    /// The fleet as pg_dump has it.
+    private func copied(_ original: FleetServeTests.Fleet) async throws -> (fleet: FleetServeTests.Fleet, store: FleetStore) {
+        let server = try await PostgreSQL.shared.value, name = "c\(UUID().uuidString.prefix(8).lowercased())", file = folder.file(name)
+        func words(_ fleet: String) throws -> String { try #require(fleet.split(separator: " ").first { $0.hasPrefix("dbname=") }.map { String($0.dropFirst(7)) }) }
+        for arguments in [["pg_dump", "-h", server.folder, "-U", "fleet", "-Fc", "-f", file, try words(original.words)], ["createdb", "-h", server.folder, "-U", "fleet", "-T", "template0", name], ["pg_restore", "-h", server.folder, "-U", "fleet", "-d", name, file]] {
+            let result = try await Program(path: "/usr/lib/postgresql/15/bin/" + arguments[0]).run(Array(arguments.dropFirst()))
+            #expect(result.exitCode == 0, "\(result.error)")
+        }
+        let copy = FleetServeTests.Fleet(whole: server.words(name))
+        return (copy, FleetStore(try FleetConnection(copy.words)))
     }
 
     @Test func whoseCredentialWasTakenBackSinceIsNotLetInAgain() async throws {
@@ -395,7 +468,7 @@ struct FleetKeyFileTests {
     @Test func nobodyIsEnrolledIntoARestore() async throws {
         let (target, restored) = try await other()
         var pieces = 0
-        let counts = try restored.copyIn(seals: [], turns: [:], revoked: []) {
+        let counts = try restored.copyIn(seals: [], forgettings: [:], revoked: []) {
             pieces += 1
             guard pieces == 1 else { return nil }
             let beside = FleetStore(try FleetConnection(target.words, statementLimit: .milliseconds(300)))
@@ -403,7 +476,7 @@ struct FleetKeyFileTests {
             return ("gateway", "id, name, role, token", Array("g\tone\treader\thash-one\n".utf8))
         }
         #expect(counts == ["gateway": 1])
-        #expect(throws: FleetFailure.self) { try restored.copyIn(seals: [], turns: [:], revoked: []) { nil } }
+        #expect(throws: FleetFailure.self) { try restored.copyIn(seals: [], forgettings: [:], revoked: []) { nil } }
         #expect(try restored.connection.run("SELECT name FROM gateway").map { $0[0] } == ["one"])
     }
 }

@@ -259,6 +259,61 @@ struct FleetMemoryTests {
         #expect(try store.forget("dora") && store.parkedLines(limit: 9).isEmpty)
     }
 
+    /// A person who is called by a number, or by a word that stands in every line, took everybody's lines along.
+    @Test(arguments: ["1", "key", "store", "anna"]) func whoHasAShortNameTakesNobodysLinesAlong(name: String) throws {
+        let gateway = try FleetStoreTests.gateway(store, "one")
+        func poison(_ line: String, _ person: String?) -> FleetLines.Poison {
+            var poison = FleetLines.Poison(line: line, reason: "key is missing, store 1")
+            poison.person = person
+            return poison
+        }
+        let others = [#"{"version": 1,"person":"bob","store":"s1","day":1}"#, #"{"version": 1,"person" : "carl","key":"k|1|1"}"#, #"{"version": 1, broken"#]
+        let theirs = [#"{"version": 1,"person":"\#(name)"}"#, #"broken, {"person" :  "\#(name)""#, #"{"who": "\#(name)", broken"#]
+        let all = zip(others, ["bob", "carl", nil]).map(poison) + zip(theirs, [name, nil, nil]).map(poison)
+        #expect(try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, person: name)], poison: all), from: gateway).parked == 6)
+        #expect(try store.forget(name))
+        #expect(try Set(store.parkedLines(limit: 9).map(\.line)) == Set(others))
+    }
+
+    /// Named twice, named and never told of, looked at or wanted while being forgotten: the name stayed for good.
+    @Test func noNameStaysInTheAudit() throws {
+        _ = try FleetStoreTests.gateway(store, "one")
+        #expect(try store.allow("one", people: ["anna", "anna", "bob", "anna"]) && store.allow("one", people: ["bob"]) && store.allow("one", people: []))
+        #expect(try store.enrol("nurse", as: .carer, id: "n", token: "hash-nurse", people: ["carl", "carl"]) && store.allow("nurse", people: ["dora"]))
+        for name in ["anna", "bob", "carl"] {
+            #expect(try store.forget(name), "\(name)")
+            #expect(try !store.forget(name), "\(name)")
+            #expect(try !store.audit(limit: 99, all: true).contains { $0.what.contains(name) }, "\(name)")
+        }
+        let one = try #require(try store.visitor("hash-one")), nurse = try #require(try store.visitor("hash-nurse"))
+        try store.noteLook(nurse, at: "anna")
+        #expect(throws: FleetBatch.NotAllowed.self) { try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, person: "fritz")]), from: one) }
+        #expect(try !store.audit(limit: 99, all: true).contains { $0.what.contains("anna") } && store.audit(limit: 99, all: true).contains { $0.what.contains("dora") })
+        #expect(try store.allow("one", people: nil) && store.forget("fritz") == false)
+        // Nor where somebody is called as nobody is.
+        #expect(try store.allow("nurse", people: nil) && store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, person: "anybody")]), from: one).taken == 1 && store.forget("anybody"))
+        #expect(try store.audit(limit: 99).contains { $0.what == "one may tell of anybody" })
+    }
+
+    /// Who was looked at, or wanted by a gateway that may not tell of her, while she was being forgotten was named behind that.
+    @Test func whoIsLookedAtOrWantedWhileBeingForgottenIsNotNamed() async throws {
+        let one = try FleetStoreTests.gateway(store, "one")
+        _ = try store.take(FleetStoreTests.lines([FleetEntryTests.entry(1)]), from: one)
+        #expect(try store.allow("one", people: []) && store.enrol("desk", as: .reader, id: "d", token: "hash-desk"))
+        let desk = try #require(try store.visitor("hash-desk")), database = try await PostgreSQL.shared.value.words(#require(try store.connection.run("SELECT current_database()").first?.first ?? nil))
+        let other = try FleetConnection(database)
+        try other.script("BEGIN; SELECT pg_advisory_xact_lock(\(FleetStore.batchLock)); INSERT INTO forgotten (digest) VALUES (\(FleetStore.digest("'anna'")))")
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        Thread.detachNewThread { end.yield((try? FleetStore(FleetConnection(database)).noteLook(desk, at: "anna")) != nil) }
+        let isWaiting = try await eventAside {
+            try FleetConnection(database).run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = current_database()").isEmpty ? nil : true
+        }
+        #expect(isWaiting == true)
+        try other.script("COMMIT")
+        #expect(await ends.first { _ in true } == true)
+        #expect(try !store.audit(limit: 99, all: true).contains { $0.what == "looked at anna" })
+    }
+
     /// Whose name was changed in a gateway's file left doubts behind that nobody settled any more.
     @Test func whoIsCalledOtherwiseLeavesNoDoubtsBehind() throws {
         let gateway = try FleetStoreTests.gateway(store, "one")

@@ -92,6 +92,15 @@ struct FleetRehearsalTests {
         try mine.dropScratchDatabase(own)
     }
 
+    /// The command took the database of a killed one away, and left its folder, with everything in it.
+    @Test func whoForgetsTakesFoldersAwayThatWereLeftBehind() async throws {
+        let left = folder.file("waterh-fleet-restore-0a1b2c3d")
+        try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: false)
+        let result = try await Program("waterh-fleet").run(["forget", "anna"], environment: fleet.environment.merging(["TMPDIR": folder.path]) { $1 })
+        #expect(result.exitCode == 0 && result.output.contains("\(left), which a rehearsal left behind, is taken away.\n"), "\(result.output)\(result.error)")
+        #expect(try files().isEmpty)
+    }
+
     /// Whoever forgot by way of a server did not hear that a copy of everything was there.
     @Test func whoForgetsByAServerHearsOfTheCopies() async throws {
         let server = try await fleet.serve(), admin = try await fleet.credential("chief", "--admin")

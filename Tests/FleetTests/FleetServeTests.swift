@@ -23,6 +23,9 @@ struct FleetServeTests {
             #expect(try await run("migrate") == "The tables are of version \(FleetStore.version) now.\n")
         }
 
+        /// - Parameter words: of a database with its tables.
+        init(whole words: String) { (self.words, environment) = (words, ["WATERH_FLEET_DATABASE": words]) }
+
         @discardableResult
         func run(_ arguments: String..., code: Int32 = 0) async throws -> String {
             let result = try await Program("waterh-fleet").run(arguments, environment: environment)

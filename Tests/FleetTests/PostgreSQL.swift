@@ -8,8 +8,8 @@ final class PostgreSQL: Sendable {
     static let isInstalled = access(binaries + "/postgres", X_OK) == 0
     static let shared = Task { try await PostgreSQL() }
 
-    private let folder: String
-    private let running: RunningProgram
+    let folder: String
+    let running: RunningProgram
 
     private init() async throws {
         folder = "/tmp/wf-\(UUID().uuidString.prefix(8).lowercased())"
