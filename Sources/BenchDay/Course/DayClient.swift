@@ -195,7 +195,8 @@ actor DayClient {
     /// Until something happens, `end`, or a cancellation.
     private func rest(until end: MonotonicInstant) async {
         let timer = Task { [clock] in
-            try? await Task.sleep(for: max(.zero, clock.now().duration(to: end)))
+            // One that was given up wakes nobody: it would be the next rest's, which gives up its own timer then, and so on without a pause.
+            guard (try? await Task.sleep(for: max(.zero, clock.now().duration(to: end)))) != nil else { return }
             self.wake()
         }
         await withTaskCancellationHandler {
