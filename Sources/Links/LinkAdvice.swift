@@ -80,9 +80,9 @@ public struct LinkAdvice: Sendable {
 
     private static func radio(_ code: LinkError.Code) -> String {
         switch code {
-        case .noAdapter: "Plug one in (hardware/ tells which), or use a link without hardware: --link unix:PATH or capture:FILE."
+        case .noAdapter: "Plug one in, or use a link without hardware: --link unix:PATH or capture:FILE."
         case .poweredOff: "Switch the adapter on (bluetoothctl power on, or rfkill unblock bluetooth)."
-        case .permissionDenied: "Run as a member of the group bluetooth, or install the bus policy (hardware/units/waterh-bus-policy.conf)."
+        case .permissionDenied: "Run as a member of the group bluetooth (adduser USER bluetooth, then log in anew); waterh-gateway doctor looks for the rest."
         case .notFound: "Wake the bottle (lid or a shake), bring it nearer, and close the phone app that may hold its only connection."
         case .connectFailed: "Bring the bottle nearer, and close the phone app that may hold its only connection."
         case .inProgress: "Stop the other program that talks to the bottle, or restart Bluetooth."
@@ -91,7 +91,7 @@ public struct LinkAdvice: Sendable {
         case .refused, .protocolViolation: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."
         case .outOfStep: "Poll again."
         case .serviceLost:
-            "See whether bluetoothd runs (systemctl status bluetooth); hardware/ tells how to set up Bluetooth. Without an adapter use --link unix:PATH or capture:FILE."
+            "See whether bluetoothd runs (systemctl status bluetooth); waterh-gateway doctor says what is missing. Without an adapter use --link unix:PATH or capture:FILE."
         default: "Try again; waterh-gateway doctor looks for the usual causes."
         }
     }

@@ -94,7 +94,7 @@ extension Run {
                 ExitReason.absent.status, sentence,
                 advice: [.poweredOff, .permissionDenied, .serviceLost].contains(error.code)
                     ? LinkAdvice(linkName: "bluez", hasRadio: true).about(error.code)
-                    : "Without an adapter use --link unix:PATH; hardware/ tells how to set up Bluetooth.")
+                    : "Without an adapter use --link unix:PATH; waterh-gateway doctor says what is missing.")
         case let error as FlashStore.Failure: CommandFailure(error.exitReason.status, sentence)
         case is CommandFailure: error
         default: CommandFailure(ExitReason.damaged.status, sentence)

@@ -14,7 +14,7 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "What is there, what is missing, and what to do about each.",
-        discussion: "Looks at store, zone, bottles, broker, link, kernel, adapters, bluetoothd and rights. With --fix it does what it can do itself, says what it did, and gives the line to type for the rest. What a build of this project needs says hardware/bench doctor.")
+        discussion: "Looks at store, zone, bottles, broker, link, kernel, adapters, bluetoothd and rights. With --fix it does what it can do itself, says what it did, and gives the line to type for the rest. What a build of this project needs says hardware/bench doctor in a checkout.")
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions

@@ -17,7 +17,7 @@ struct LinkOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The bottle's name or address. Default: $WATERH_BOTTLE, else the first one found.", valueName: "name"))
     var bottle: String?
 
-    @Option(help: "Over bluez: take the bottle's values by signals or by socket. hardware/adapters.md tells them apart.")
+    @Option(help: "Over bluez: take the bottle's values by signals or by socket. The documentation's page on adapters tells them apart.")
     var notifications: LinkFactory.NotificationWay?
 
     @Flag(help: "Allow switching the adapter off and on when nothing else helps. It disturbs everybody on the adapter.")

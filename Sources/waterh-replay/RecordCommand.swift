@@ -40,7 +40,7 @@ struct RecordCommand: AsyncParsableCommand {
             found = try HostAdapter(adapter)
             monitor = try HCIMonitor()
         } catch {
-            let advice = error.code == .permissionDenied ? "Run it as root." : "Plug an adapter in, or use the bench machine: hardware/bench vm."
+            let advice = error.code == .permissionDenied ? "Run it as root." : "Plug an adapter in, or use the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
         let signals = StopSignals.stream()

@@ -143,7 +143,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     private static func failure(_ error: LinkError) -> CommandFailure {
-        let advice = error.code == .permissionDenied ? "Run it as root." : "Plug an adapter in, or use the bench machine: hardware/bench vm."
+        let advice = error.code == .permissionDenied ? "Run it as root." : "Plug an adapter in, or use the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
         return CommandFailure(.noLink, "\(error)", advice: advice)
     }
 

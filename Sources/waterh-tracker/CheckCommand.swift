@@ -187,7 +187,7 @@ private enum Doctor {
                 advice: adapters.isEmpty ? "Plug one in, or use a link without hardware: waterh-gateway poll --link unix:PATH" : nil),
             Finding(
                 name: "system bus", ok: systemBus, detail: systemBus ? "there" : "no D-Bus system bus: bluetoothd cannot be reached",
-                advice: systemBus ? nil : "Install and start dbus and bluez; the bus policy is in hardware/."),
+                advice: systemBus ? nil : "Install and start dbus and bluez; waterh-gateway doctor looks at the rest."),
             Finding(
                 name: "notifications", ok: hasDesktop, detail: hasDesktop ? "the desktop's server answers" : "disabled: \(hasBus ? "no notification server answers" : "no session bus")",
                 advice: hasDesktop ? nil : hasBus

@@ -189,7 +189,7 @@ actor BlueZService {
             let which = name.map { "There is no adapter \($0)" } ?? "There is no Bluetooth adapter"
             let others = there.isEmpty ? "" : " (there is \(there.joined(separator: ", ")))"
             throw LinkError(
-                .noAdapter, "\(which)\(others): plug one in, see hardware/, or use a link without hardware such as unix:PATH", isTransient: true)
+                .noAdapter, "\(which)\(others): plug one in, or use a link without hardware such as unix:PATH", isTransient: true)
         }
         guard objects[path, BlueZName.adapter]?["Powered"]?.bool == true else {
             let short = path.split(separator: "/").last.map(String.init) ?? path

@@ -23,7 +23,7 @@ public struct BluetoothDiagnosis {
     /// The adapter that the link names.
     private var wanted: String? { if case .bluez(let adapter) = link { adapter } else { nil } }
 
-    private static let elsewhere = "or do without: unix:PATH, capture:FILE, or the bench machine (hardware/bench vm)."
+    private static let elsewhere = "or do without: unix:PATH, capture:FILE, or the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
 
     // MARK: - Kernel and switches
 
@@ -40,7 +40,7 @@ public struct BluetoothDiagnosis {
         case .adapters([]):
             return [
                 Finding("kernel", .good, "\(named) with Bluetooth"),
-                Finding("adapter", needsRadio ? .bad : .note, "there is none", advice: "Plug one in (hardware/adapters.md), \(Self.elsewhere)", isAbsence: true),
+                Finding("adapter", needsRadio ? .bad : .note, "there is none", advice: "Plug one in, \(Self.elsewhere)", isAbsence: true),
             ]
         case .adapters(let names):
             return [Finding("kernel", .good, "\(named) with Bluetooth: \(names.joined(separator: ", "))")]
@@ -79,7 +79,7 @@ public struct BluetoothDiagnosis {
             let advice =
                 facts.hasPolicy
                 ? "waterh.conf is installed, and lets the user waterh speak: run as that user, or join the group bluetooth (adduser USER bluetooth, then log in anew)."
-                : "Join the group bluetooth (adduser USER bluetooth, then log in anew), or install hardware/units/waterh-bus-policy.conf as /etc/dbus-1/system.d/waterh.conf."
+                : "Join the group bluetooth (adduser USER bluetooth, then log in anew), or install a checkout's hardware/units/waterh-bus-policy.conf as /etc/dbus-1/system.d/waterh.conf."
             return [bus, Finding("bus policy", severity, "this user may not speak to bluetoothd", advice: advice)]
         case .noAnswer(let reason):
             return [bus, Finding("bluetoothd", severity, "runs and does not answer: \(reason)", advice: "systemctl restart bluetooth, when nobody needs it just now.")]
