@@ -24,6 +24,8 @@ def main(folder, suite):
         bleak = re.search(r"^bleak==.*$", (HERE / "hardware/machine/suite/requirements.txt").read_text(), re.M).group(0)
         result = system.run("apt-get update -q && apt-get install -y -q --no-install-recommends /srv/waterh.deb /srv/waterh-bench-machine.deb python3-venv", limit=900)
         check(f"{suite}: apt-get install ./waterh-bench-machine.deb", result.returncode == 0, said(result))
+        version = system.run("waterh-bench-vm --version; waterh-gateway --version")
+        check(f"{suite}: it says its version, which is that of the commands", version.returncode == 0 and len(set(version.stdout.split("\n")[:2])) == 1 and "waterh-bench " in version.stdout, said(version))
         first = system.run("waterh-bench-vm -- ls /sys/class/bluetooth", lonely=True, limit=600)
         check(f"{suite}: it starts without a network", first.returncode == 0 and "hci1" in first.stdout, said(first))
         again = system.run("waterh-bench-vm -- true", lonely=True, limit=300)
@@ -36,6 +38,8 @@ def main(folder, suite):
                 check(f"{suite}: that takes at most 2 s", float(took[1]) <= 2, took[1])
         wrong = system.run("waterh-bench-vm --bluez 5.50 -- true", lonely=True)
         check(f"{suite}: a bluetoothd that is not in it is told", wrong.returncode == 125 and "5.50" in wrong.stderr, said(wrong))
+        sources = system.run("waterh-bench-vm --bluez /srv -- true", lonely=True)
+        check(f"{suite}: what a bluetoothd of one's own takes is told", sources.returncode == 125 and "build-bluez: make is missing: apt-get install" in sources.stderr, said(sources))
         example = "/usr/share/doc/waterh-bench-machine/examples/machine_bleak.py"
         result = system.run(f"python3 -m venv /opt/test && /opt/test/bin/pip install -q {bleak}", limit=300)
         check(f"{suite}: a test's own library", result.returncode == 0, said(result))

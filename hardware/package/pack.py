@@ -387,7 +387,7 @@ def machine(shipped, out):
     def fill(folder):
         home = os.path.join(folder, "usr/lib/waterh-bench-machine")
         put(os.path.join(home, "vm"), source=os.path.join(ROOT, "hardware/machine/vm"), mode=0o755)
-        for name, mode in (("guest", 0o755), ("command", 0o755), ("finish", 0o644), ("eatt.conf", 0o644)):
+        for name, mode in (("guest", 0o755), ("command", 0o755), ("finish", 0o644), ("eatt.conf", 0o644), ("build-bluez", 0o755)):
             put(os.path.join(home, name), source=os.path.join(ROOT, "hardware/machine", name), mode=mode)
         for name in sorted(os.listdir(shipped)):
             put(os.path.join(home, name), source=os.path.join(shipped, name))
