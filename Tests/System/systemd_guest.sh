@@ -76,9 +76,10 @@ stuck=$(shows MainPID)
 kill -STOP "$stuck"
 another() { [ "$(shows MainPID)" != "$stuck" ] && [ "$(shows ActiveState)" = active ]; }
 check "one that is stuck is started anew by the watchdog" within 90 another
-check "and the page answers again" within 60 answers
-check "the journal says why" sh -c "journalctl -b --no-pager -u $unit | grep -q -i 'watchdog timeout'"
+# So short a patience was for the stuck one: on a starved machine it would end those after it, too.
 rm -r /run/systemd/system/$unit.d && systemctl daemon-reload
+check "and the page answers again" within 180 answers
+check "the journal says why" sh -c "journalctl -b --no-pager -u $unit | grep -q -i 'watchdog timeout'"
 
 # --- one that crashes
 settled=$(shows MainPID)
