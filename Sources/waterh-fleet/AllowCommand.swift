@@ -5,7 +5,7 @@ import FleetStore
 struct AllowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "allow", abstract: "Says of whom a gateway may tell from now on, or whom a carer sees, instead of whom it might before.",
-        discussion: "Who was forgotten and is named here for a gateway is known again. Of the one who is called like it it may always tell. What was refused meanwhile still waits at the gateway, and comes within minutes.")
+        discussion: "Who was forgotten and is named here for a gateway is known again. Of the one who is called like it it may always tell. What was refused meanwhile still waits at the gateway, and comes within minutes. Where the file of the keys says that they are forgotten, --keys undoes that, too.")
 
     @Argument(help: "The gateway or carer, as it was enrolled.")
     var name: String
