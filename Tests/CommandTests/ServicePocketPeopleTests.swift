@@ -39,7 +39,7 @@ import Testing
 
         init(_ people: [Listed]) async throws {
             (peer, folder) = (try await WebPeer(), try TemporaryFolder())
-            environment = ["XDG_STATE_HOME": folder.file("state"), "XDG_RUNTIME_DIR": folder.path, "DBUS_SESSION_BUS_ADDRESS": ""]
+            environment = ["XDG_STATE_HOME": folder.file("state"), "XDG_RUNTIME_DIR": folder.path, "DBUS_SESSION_BUS_ADDRESS": "", "TZ": DueNow.zone]
             try list(people)
             try start()
         }
