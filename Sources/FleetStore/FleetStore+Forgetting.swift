@@ -16,6 +16,14 @@ extension FleetStore {
         }
     }
 
+    /// Says once more that somebody is forgotten who is: so that it holds against all that others know by now.
+    public func forgetOnceMore(_ person: String) throws {
+        try connection.transaction {
+            try connection.run("INSERT INTO forgetting (digest, id, undone) VALUES (\(Self.digest("$1")), replace(gen_random_uuid()::text, '-', ''), false)", [person])
+            try note("a person was forgotten", kind: .change)
+        }
+    }
+
     /// Somebody has a lock for longer than is to be waited for at once.
     private struct Held: Error {
         let failure: FleetFailure

@@ -78,25 +78,33 @@ extension FleetStore {
     /// - Parameter people: by SHA-256 of the name: also of these, and as undone, whatever others know; their keys go, so that they get others.
     public func learn(_ forgettings: Forgettings, knownAgain people: [String] = []) throws {
         guard !forgettings.isEmpty else { return }
+        // Mostly there is nothing new, and nobody has to wait for that.
+        guard try !news(forgettings, people).isEmpty else { return }
         try connection.transaction {
-            // Who is being forgotten just now is waited for.
-            try connection.run("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))")
-            try learnWithin(forgettings, people)
+            // Batches that are under way are waited for: whoever comes into them is known here.
+            try connection.run("SELECT pg_advisory_xact_lock(\(Self.batchLock))")
+            let rows = try news(forgettings, people)
+            try connection.run("""
+                INSERT INTO forgetting (digest, id, undone) SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[])
+                ON CONFLICT (digest, id) DO UPDATE SET undone = forgetting.undone OR excluded.undone
+                """, [Self.array(rows.map(\.digest)), Self.array(rows.map(\.id)), Self.array(rows.map { $0.isUndone ? "t" : "f" })])
+            // A key that a backup may be sealing with just now stays where it is good.
+            try connection.run("DELETE FROM seal s WHERE owner = ANY ($1::text[]) AND EXISTS (SELECT 1 FROM forgetting f WHERE f.digest = s.owner AND NOT f.id = ANY (s.after))", [Self.array(people)])
+            try settleForgotten()
         }
     }
 
-    private func learnWithin(_ forgettings: Forgettings, _ people: [String]) throws {
+    /// What of it is not known here, and concerns who is not known here, is forgotten here, or is among these people.
+    private func news(_ forgettings: Forgettings, _ people: [String]) throws -> [(digest: String, id: String, isUndone: Bool)] {
+        // A gateway's one person is called like it, and is known before it tells anything.
         let known = Set(try connection.run("""
-            SELECT DISTINCT \(Self.digest("name")) FROM (\(Self.everybody)) AS somebody (name) WHERE \(Self.digest("name")) NOT IN (SELECT digest FROM forgotten)
+            SELECT DISTINCT \(Self.digest("name")) FROM (\(Self.everybody) UNION SELECT name FROM gateway WHERE role = 'gateway') AS somebody (name)
+            WHERE \(Self.digest("name")) NOT IN (SELECT digest FROM forgotten)
             """).compactMap { $0[0] })
-        let again = Set(people), told = forgettings.filter { again.contains($0.key) || !known.contains($0.key) }
-        let rows = told.sorted { $0.key < $1.key }.flatMap { digest, events in events.sorted { $0.key < $1.key }.map { (digest, $0.key, $0.value || again.contains(digest)) } }
-        try connection.run("""
-            INSERT INTO forgetting (digest, id, undone) SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[])
-            ON CONFLICT (digest, id) DO UPDATE SET undone = forgetting.undone OR excluded.undone WHERE excluded.undone AND NOT forgetting.undone
-            """, [Self.array(rows.map { $0.0 }), Self.array(rows.map { $0.1 }), Self.array(rows.map { $0.2 ? "t" : "f" })])
-        try connection.run("DELETE FROM seal WHERE owner = ANY ($1::text[])", [Self.array(people)])
-        try settleForgotten()
+        let here = try sealsAndForgettings().forgettings, again = Set(people)
+        return forgettings.filter { again.contains($0.key) || !known.contains($0.key) }.sorted { $0.key < $1.key }.flatMap { digest, events in
+            events.sorted { $0.key < $1.key }.map { (digest, $0.key, $0.value || again.contains(digest)) }
+        }.filter { here[$0.0]?[$0.1] != $0.2 && here[$0.0]?[$0.1] != true }
     }
 
     /// Whoever has a forgetting that was not undone is forgotten, and nobody else.

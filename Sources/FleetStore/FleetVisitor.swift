@@ -108,6 +108,8 @@ extension FleetStore {
     /// - Returns: whether there was anything to change.
     private func noting(_ what: String, _ change: () throws -> [[String?]]) throws -> Bool {
         try connection.transaction {
+            // Who is being forgotten just now is waited for.
+            try connection.run("SELECT pg_advisory_xact_lock_shared(\(Self.batchLock))")
             guard try !change().isEmpty else { return false }
             try note(what, kind: .change)
             return true

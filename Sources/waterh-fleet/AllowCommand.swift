@@ -21,7 +21,10 @@ struct AllowCommand: ParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
 
-    func validate() throws { try Self.check(people, anybody) }
+    func validate() throws {
+        try Self.check(people, anybody)
+        guard keys == nil || !people.isEmpty else { throw ValidationError("--keys goes with people who are named.") }
+    }
 
     static func check(_ people: [String], _ anybody: Bool) throws {
         guard people.isEmpty || !anybody else { throw ValidationError("Name people, or anybody, and not both.") }
@@ -31,6 +34,8 @@ struct AllowCommand: ParsableCommand {
     }
 
     func run() throws {
+        // Before anything is changed: the keys of another fleet are not written over.
+        try BackupCommand.translated { try keys.map(KeyFile.init)?.check(database) }
         let (back, isKnown, role) = try database.use { (try $0.forgotten(among: people), try $0.allow(name, people: anybody ? nil : people), try $0.role(of: name)) }
         guard isKnown else {
             throw CommandFailure(.refused, "No gateway was enrolled as \(name).", advice: "waterh-fleet report shows which were.")
@@ -38,11 +43,7 @@ struct AllowCommand: ParsableCommand {
         guard role != .carer else { return TextOutput.standard.line("\(name) cares for \(anybody ? "anybody" : people.isEmpty ? "nobody" : people.joined(separator: ", ")).") }
         TextOutput.standard.line(anybody ? "\(name) may tell of anybody." : "\(name) may tell of: \(([name] + people).joined(separator: ", ")).")
         Self.tell(back, to: .standard)
-        guard let keys, !people.isEmpty else { return }
-        try BackupCommand.translated {
-            try KeyFile(keys).check(database)
-            try KeyFile(keys).write(database, knownAgain: people)
-        }
+        try BackupCommand.translated { try keys.map(KeyFile.init)?.write(database, knownAgain: people) }
     }
 
     /// Says who was forgotten, and is known again.

@@ -25,6 +25,7 @@ struct ForgetCommand: ParsableCommand {
         try BackupCommand.translated { try file?.check(database) }
         guard try database.use({ try $0.forget(name) }) else {
             guard let file, try database.use({ try $0.isForgotten(name) }) else { throw CommandFailure(.refused, "Nobody goes by that name.", advice: "waterh-fleet report shows who there is.") }
+            try database.use { try $0.forgetOnceMore(name) }
             try write(file)
             return TextOutput.standard.line("Forgotten before; the keys are written now.")
         }

@@ -428,6 +428,44 @@ struct FleetKeyFileTests {
         #expect(try restored.isForgotten("bob") && said("bob") == [false, true])
     }
 
+    /// A copy undid a forgetting of the fleet's; whoever forgot once more at the fleet, with the keys, made her known again there.
+    @Test func whoForgetsOnceMoreIsHeardAfterAllThatOthersSay() async throws {
+        _ = try await fleet.run("forget", "bob", "--keys", keys)
+        let copy = try await copied(fleet)
+        _ = try await copy.fleet.run("allow", "one", "bob", "--keys", keys)
+        #expect(try said("bob") == [true])
+        #expect(try await fleet.run("forget", "bob", "--keys", keys) == "Forgotten before; the keys are written now.\n")
+        #expect(try store.isForgotten("bob") && said("bob") == [false, true])
+        // A key of before is good no more, and it says so.
+        _ = try await copy.fleet.run("backup", folder.file("of-the-copy"), "--keys", keys, code: 3)
+    }
+
+    /// A person who is called like a gateway was let in by enrolling it, and forgotten again by the next backup: the first drink was answered with 200 and not stored.
+    @Test func whoIsCalledLikeAGatewayIsKnownBeforeItTells() async throws {
+        _ = try await fleet.run("backup", folder.file("a"), "--keys", keys)
+        let copy = try await copied(fleet)
+        try tell(store, "carol", 3)
+        _ = try await fleet.run("forget", "carol", "--keys", keys)
+        _ = try FleetStoreTests.gateway(copy.store, "carol")
+        _ = try await copy.fleet.run("backup", folder.file("b"), "--keys", keys)
+        let carol = try #require(try copy.store.visitor("hash-carol"))
+        #expect(try copy.store.take(FleetStoreTests.lines([FleetEntryTests.entry(1, person: nil)]), from: carol).taken == 1)
+    }
+
+    /// Her key was deleted while a backup was sealing with it, and thrown away with that.
+    @Test func whoIsAllowedWithTheKeysKeepsAGoodKey() async throws {
+        _ = try await fleet.run("forget", "bob", "--keys", keys)
+        try store.makeSeals()
+        let before = try store.seals(of: digest("anna"))
+        _ = try await fleet.run("allow", "one", "anna", "--keys", keys)
+        #expect(try store.seals(of: digest("anna")) == before && before.count == 1)
+        let (other, _) = try await other()
+        _ = try await other.run("enrol", "one")
+        let said = try await other.run("allow", "one", "carl", "--keys", keys, code: 3)
+        let audit = try await other.run("audit")
+        #expect(said.contains("another fleet") && !audit.contains("carl"))
+    }
+
     /// The fleet as pg_dump has it.
     private func copied(_ original: FleetServeTests.Fleet) async throws -> (fleet: FleetServeTests.Fleet, store: FleetStore) {
         let server = try await PostgreSQL.shared.value, name = "c\(UUID().uuidString.prefix(8).lowercased())", file = folder.file(name)
