@@ -3,7 +3,7 @@ import Glibc
 extension FleetStore {
     /// Takes everything out that is known of a person, and keeps the SHA-256 of the name only: what gateways tell of them from then on is passed over.
     /// - Parameter limit: so long it waits at most for batches that are under way.
-    /// - Returns: `false` where nobody goes by that name, nobody may tell of them, and nothing that was set aside tells of them.
+    /// - Returns: `false` where nobody goes by that name, nobody may tell of them, and neither the audit nor anything that was set aside names them.
     public func forget(_ person: String, by who: String? = nil, within limit: Duration = .seconds(20)) throws -> Bool {
         try nameParked()
         let end = ContinuousClock.now + limit
@@ -17,10 +17,15 @@ extension FleetStore {
     }
 
     /// Says once more that somebody is forgotten who is: so that it holds against all that others know by now.
-    public func forgetOnceMore(_ person: String) throws {
+    /// - Returns: `false` where nobody of that name is.
+    public func forgetOnceMore(_ person: String) throws -> Bool {
         try connection.transaction {
+            // Who is being allowed again just now is waited for.
+            try connection.run("SELECT pg_advisory_xact_lock(\(Self.batchLock))")
+            guard try isForgotten(person) else { return false }
             try connection.run("INSERT INTO forgetting (digest, id, undone) VALUES (\(Self.digest("$1")), replace(gen_random_uuid()::text, '-', ''), false)", [person])
             try note("a person was forgotten", kind: .change)
+            return true
         }
     }
 

@@ -75,7 +75,7 @@ extension FleetStore {
     }
 
     /// Takes over what others know of who is forgotten and known again: of those who are not known here, or are forgotten here.
-    /// - Parameter people: by SHA-256 of the name: also of these, and as undone, whatever others know; their keys go, so that they get others.
+    /// - Parameter people: by SHA-256 of the name: also of these, and as undone, whatever others know; keys of theirs that were made without knowing of it go, so that they get others.
     public func learn(_ forgettings: Forgettings, knownAgain people: [String] = []) throws {
         guard !forgettings.isEmpty else { return }
         // Mostly there is nothing new, and nobody has to wait for that.
@@ -83,28 +83,39 @@ extension FleetStore {
         try connection.transaction {
             // Batches that are under way are waited for: whoever comes into them is known here.
             try connection.run("SELECT pg_advisory_xact_lock(\(Self.batchLock))")
-            let rows = try news(forgettings, people)
-            try connection.run("""
-                INSERT INTO forgetting (digest, id, undone) SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[])
-                ON CONFLICT (digest, id) DO UPDATE SET undone = forgetting.undone OR excluded.undone
-                """, [Self.array(rows.map(\.digest)), Self.array(rows.map(\.id)), Self.array(rows.map { $0.isUndone ? "t" : "f" })])
+            try put(news(forgettings, people))
             // A key that a backup may be sealing with just now stays where it is good.
             try connection.run("DELETE FROM seal s WHERE owner = ANY ($1::text[]) AND EXISTS (SELECT 1 FROM forgetting f WHERE f.digest = s.owner AND NOT f.id = ANY (s.after))", [Self.array(people)])
             try settleForgotten()
         }
     }
 
+    /// A forgetting by its name, and whether it was undone.
+    private typealias Forgetting = (digest: String, id: String, isUndone: Bool)
+
+    private static func list(_ forgettings: Forgettings) -> [Forgetting] {
+        forgettings.sorted { $0.key < $1.key }.flatMap { digest, events in events.sorted { $0.key < $1.key }.map { (digest, $0.key, $0.value) } }
+    }
+
+    private func put(_ forgettings: [Forgetting]) throws {
+        try connection.run("""
+            INSERT INTO forgetting (digest, id, undone) SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[])
+            ON CONFLICT (digest, id) DO UPDATE SET undone = forgetting.undone OR excluded.undone
+            """, [Self.array(forgettings.map(\.digest)), Self.array(forgettings.map(\.id)), Self.array(forgettings.map { $0.isUndone ? "t" : "f" })])
+    }
+
     /// What of it is not known here, and concerns who is not known here, is forgotten here, or is among these people.
-    private func news(_ forgettings: Forgettings, _ people: [String]) throws -> [(digest: String, id: String, isUndone: Bool)] {
+    private func news(_ forgettings: Forgettings, _ people: [String]) throws -> [Forgetting] {
         // A gateway's one person is called like it, and is known before it tells anything.
         let known = Set(try connection.run("""
             SELECT DISTINCT \(Self.digest("name")) FROM (\(Self.everybody) UNION SELECT name FROM gateway WHERE role = 'gateway') AS somebody (name)
             WHERE \(Self.digest("name")) NOT IN (SELECT digest FROM forgotten)
             """).compactMap { $0[0] })
         let here = try sealsAndForgettings().forgettings, again = Set(people)
-        return forgettings.filter { again.contains($0.key) || !known.contains($0.key) }.sorted { $0.key < $1.key }.flatMap { digest, events in
-            events.sorted { $0.key < $1.key }.map { (digest, $0.key, $0.value || again.contains(digest)) }
-        }.filter { here[$0.0]?[$0.1] != $0.2 && here[$0.0]?[$0.1] != true }
+        return Self.list(forgettings.filter { again.contains($0.key) || !known.contains($0.key) }).compactMap { digest, id, isUndone in
+            let isUndone = isUndone || again.contains(digest), before = here[digest]?[id]
+            return before == isUndone || before == true ? nil : (digest, id, isUndone)
+        }
     }
 
     /// Whoever has a forgetting that was not undone is forgotten, and nobody else.
@@ -229,11 +240,7 @@ extension FleetStore {
                 """)
             try connection.run("UPDATE gateway SET revoked = now() WHERE revoked IS NULL AND id = ANY ($1::text[])", [Self.array(revoked)])
             // Who was allowed again since is known again; and whom the backup does not know as forgotten yet is not brought back by a gateway.
-            let rows = forgettings.sorted { $0.key < $1.key }.flatMap { digest, events in events.sorted { $0.key < $1.key }.map { (digest, $0.key, $0.value) } }
-            try connection.run("""
-                INSERT INTO forgetting (digest, id, undone) SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[])
-                ON CONFLICT (digest, id) DO UPDATE SET undone = forgetting.undone OR excluded.undone
-                """, [Self.array(rows.map { $0.0 }), Self.array(rows.map { $0.1 }), Self.array(rows.map { $0.2 ? "t" : "f" })])
+            try put(Self.list(forgettings))
             try settleForgotten()
             try connection.script("ALTER TABLE forgotten ENABLE TRIGGER fleet_forgetting")
             // Older backups are read with them, too; keys that were made here open nothing.

@@ -34,7 +34,10 @@ struct AllowCommand: ParsableCommand {
     }
 
     func run() throws {
-        // Before anything is changed: the keys of another fleet are not written over.
+        // Before anything is changed: the keys of another fleet are not written over, and a carer makes nobody known again.
+        if keys != nil, try database.use({ try $0.role(of: name) }) == .carer {
+            throw CommandFailure(.refused, "\(name) cares for people, and tells of nobody: --keys goes with a gateway.", advice: "Name a gateway, or leave --keys out.")
+        }
         try BackupCommand.translated { try keys.map(KeyFile.init)?.check(database) }
         let (back, isKnown, role) = try database.use { (try $0.forgotten(among: people), try $0.allow(name, people: anybody ? nil : people), try $0.role(of: name)) }
         guard isKnown else {

@@ -24,8 +24,7 @@ struct ForgetCommand: ParsableCommand {
         // Before anything is gone: the keys of another fleet are not written over.
         try BackupCommand.translated { try file?.check(database) }
         guard try database.use({ try $0.forget(name) }) else {
-            guard let file, try database.use({ try $0.isForgotten(name) }) else { throw CommandFailure(.refused, "Nobody goes by that name.", advice: "waterh-fleet report shows who there is.") }
-            try database.use { try $0.forgetOnceMore(name) }
+            guard let file, try database.use({ try $0.forgetOnceMore(name) }) else { throw CommandFailure(.refused, "Nobody goes by that name.", advice: "waterh-fleet report shows who there is.") }
             try write(file)
             return TextOutput.standard.line("Forgotten before; the keys are written now.")
         }

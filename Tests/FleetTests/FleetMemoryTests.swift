@@ -314,6 +314,28 @@ struct FleetMemoryTests {
         #expect(try !store.audit(limit: 99, all: true).contains { $0.what == "looked at anna" })
     }
 
+    /// Who was allowed, enrolled for or learnt of while somebody forgot her was forgotten and named at once; so was who came with a batch while the keys were learnt of.
+    @Test(arguments: [true, false]) func whoAllowsOrLearnsWaitsForWhoeverForgetsAndForBatches(isForgetting: Bool) async throws {
+        _ = try FleetStoreTests.gateway(store, "one")
+        let database = try await PostgreSQL.shared.value.words(#require(try store.connection.run("SELECT current_database()").first?.first ?? nil)), owner = try store.owner("bob")
+        let actions: [@Sendable (FleetStore) throws -> Void] = isForgetting
+            ? [{ _ = try $0.allow("one", people: ["anna"]) }, { _ = try $0.enrol("two", as: .gateway, id: "id-two", token: "hash-two", people: ["anna"]) }, { _ = try $0.forgetOnceMore("anna") }]
+            : [{ try $0.learn([owner: ["e": false]]) }, { _ = try $0.forgetOnceMore("anna") }]
+        for action in actions {
+            let holder = try FleetConnection(database)
+            try holder.script("BEGIN; SELECT pg_advisory_xact_lock\(isForgetting ? "" : "_shared")(\(FleetStore.batchLock))")
+            let (ends, end) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
+            Thread.detachNewThread { end.yield(Result { try action(FleetStore(FleetConnection(database))) }) }
+            let isWaiting = try await eventAside {
+                try FleetConnection(database).run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = current_database()").isEmpty ? nil : true
+            }
+            #expect(isWaiting == true)
+            try holder.script("COMMIT")
+            try await #require(ends.first { _ in true }).get()
+        }
+        #expect(try store.isForgotten("bob") == !isForgetting)
+    }
+
     /// Whose name was changed in a gateway's file left doubts behind that nobody settled any more.
     @Test func whoIsCalledOtherwiseLeavesNoDoubtsBehind() throws {
         let gateway = try FleetStoreTests.gateway(store, "one")
