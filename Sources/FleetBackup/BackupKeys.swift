@@ -51,7 +51,7 @@ public struct BackupKeys: Hashable, Sendable, Codable {
         version = try fields.decode(Int.self, forKey: .version)
         seals = try fields.decode([FleetStore.Seal].self, forKey: .seals)
         // When a database came to name forgettings it called those of before `old`, and knew who was known again by then; a file of version 1 may be of before that, too.
-        let before = version == 1 ? "first" : "old"
+        let before = version == 1 ? "first" : FleetStore.oldForgetting
         forgettings = version < 3
             ? Dictionary(try fields.decode([String].self, forKey: .forgotten).map { ($0, [before: false]) }) { $1 } : try fields.decode(FleetStore.Forgettings.self, forKey: .forgettings)
         thrown = version == 1 ? [] : try fields.decode([String].self, forKey: .thrown)

@@ -70,6 +70,7 @@ public enum FleetBackup {
     public static func write(_ store: FleetStore, keeper: FleetStore, random: [UInt8], snapshot: String? = nil, _ write: ([UInt8]) throws -> Void) throws -> Tally {
         try keeper.makeSeals()
         var seals = Dictionary(uniqueKeysWithValues: try keeper.seals().map { ($0.owner, BackupSeal($0)) })
+        let known = try keeper.sealsAndForgettings().forgettings
         guard let fleet = seals[FleetStore.fleetOwner] ?? nil else { throw BackupTrouble("There is no key of the fleet's own.") }
         var tally = Tally(), place = Place(random)
         func put(_ plain: [UInt8], _ seal: BackupSeal) throws {
@@ -84,9 +85,10 @@ public enum FleetBackup {
         func finish() throws {
             guard let (part, owner) = now, !piece.isEmpty else { return }
             if seals[owner] == nil {
-                // Somebody of whom the first drink came since; or who is forgotten since, and keeps no key.
+                // Somebody of whom the first drink came since; or who is forgotten since, and keeps no key, nor gets one for rows of before that.
                 try keeper.makeSeals(for: owner)
-                seals.updateValue(try keeper.seals(of: owner).first.flatMap { BackupSeal($0) }, forKey: owner)
+                let made = try keeper.seals(of: owner).first { $0.after.allSatisfy { $0 == FleetStore.oldForgetting || known[owner]?[$0] != nil } }
+                seals.updateValue(made.flatMap { BackupSeal($0) }, forKey: owner)
             }
             if let seal = seals[owner] ?? nil {
                 try put([UInt8(parts.firstIndex(of: part) ?? 0)] + piece, seal)

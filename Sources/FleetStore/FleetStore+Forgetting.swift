@@ -6,26 +6,48 @@ extension FleetStore {
     /// - Returns: `false` where nobody goes by that name, nobody may tell of them, and neither the audit nor anything that was set aside names them.
     public func forget(_ person: String, by who: String? = nil, within limit: Duration = .seconds(20)) throws -> Bool {
         try nameParked()
+        return try withoutBatches(within: limit, alsoRolls: true) { try forgetWithin(person, by: who) }
+    }
+
+    /// Says once more that somebody is forgotten who is: so that it holds against all that others know by now.
+    /// - Parameter isKnownElsewhere: says it of whoever it is.
+    /// - Returns: `false` where nobody of that name is.
+    public func forgetOnceMore(_ person: String, isKnownElsewhere: Bool = false) throws -> Bool {
+        // Who is being allowed again just now is waited for.
+        try withoutBatches {
+            let isAgain = try isForgotten(person)
+            guard isAgain || isKnownElsewhere else { return false }
+            try nameForgetting(of: person, isAgain: isAgain)
+            try note("a person was forgotten", kind: .change)
+            return true
+        }
+    }
+
+    /// Where they are forgotten already no trigger gives it a name.
+    private func nameForgetting(of person: String, isAgain: Bool) throws {
+        try connection.run("INSERT INTO forgotten (digest) VALUES (\(Self.digest("$1"))) ON CONFLICT DO NOTHING", [person])
+        guard isAgain else { return }
+        try connection.run("INSERT INTO forgetting (digest, id, undone) VALUES (\(Self.digest("$1")), replace(gen_random_uuid()::text, '-', ''), false)", [person])
+    }
+
+    /// A transaction beside which no batch is under way, nobody is allowed or enrolled, and the next of these finds it done.
+    /// - Parameters:
+    ///   - limit: so long it waits at most for those that are.
+    ///   - alsoRolls: nor does anybody add up days.
+    func withoutBatches<Result>(within limit: Duration = .seconds(20), alsoRolls: Bool = false, _ body: () throws -> Result) throws -> Result {
         let end = ContinuousClock.now + limit
         while true {
-            do { return try forgetOnce(person, by: who) } catch let held as Held {
+            do {
+                return try connection.transaction {
+                    if alsoRolls { try lock(Self.rollLock, milliseconds: 3000) }
+                    try lock(Self.batchLock, milliseconds: 1000)
+                    return try body()
+                }
+            } catch let held as Held {
                 guard ContinuousClock.now < end else { throw held.failure }
                 // Batches that queued behind it go on.
                 usleep(500_000)
             }
-        }
-    }
-
-    /// Says once more that somebody is forgotten who is: so that it holds against all that others know by now.
-    /// - Returns: `false` where nobody of that name is.
-    public func forgetOnceMore(_ person: String) throws -> Bool {
-        try connection.transaction {
-            // Who is being allowed again just now is waited for.
-            try connection.run("SELECT pg_advisory_xact_lock(\(Self.batchLock))")
-            guard try isForgotten(person) else { return false }
-            try connection.run("INSERT INTO forgetting (digest, id, undone) VALUES (\(Self.digest("$1")), replace(gen_random_uuid()::text, '-', ''), false)", [person])
-            try note("a person was forgotten", kind: .change)
-            return true
         }
     }
 
@@ -46,41 +68,36 @@ extension FleetStore {
         try connection.script("SET LOCAL lock_timeout = \(connection.lockLimit)")
     }
 
-    private func forgetOnce(_ person: String, by who: String?) throws -> Bool {
-        try connection.transaction {
-            try lock(Self.rollLock, milliseconds: 3000)
-            // A batch that is under way is waited for, and the next finds it forgotten.
-            try lock(Self.batchLock, milliseconds: 1000)
-            let pattern = Self.pattern(person)
-            // Of the audit the name goes where a list of people names it, and nothing else: who did what, and to whom else, stays.
-            let told = "((?:^looked at |^told [0-9]+ (?:doubts )?of |, ))\(pattern)(?=$|, | and [0-9]+ more$)", changed = "((?: of | for |, ))\(pattern)(?=$|, )"
-            let known = try connection.run("""
-                SELECT 1 WHERE EXISTS (SELECT 1 FROM person WHERE name = $1) OR EXISTS (SELECT 1 FROM gateway WHERE name = $1 OR wants = $1 OR $1 = ANY (people))
-                    OR EXISTS (SELECT 1 FROM parked WHERE whose = \(Self.digest("$1")))
-                    OR EXISTS (SELECT 1 FROM audit WHERE CASE WHEN kind = 'change' THEN what ~ $3 AND $1 <> 'anybody' ELSE what ~ $2 END)
-                """, [person, told, changed])
-            guard !known.isEmpty else { return false }
-            try connection.run("INSERT INTO forgotten (digest) VALUES (\(Self.digest("$1"))) ON CONFLICT DO NOTHING", [person])
-            for table in ["entry", "doubt", "day_roll", "stale", "bottle"] { try connection.run("DELETE FROM \(table) WHERE person = $1", [person]) }
-            // The trigger's marks of what has just gone.
-            try connection.run("DELETE FROM stale WHERE person = $1", [person])
-            try connection.run("DELETE FROM person WHERE name = $1", [person])
-            try connection.run("UPDATE gateway SET people = array_remove(people, $1), wants = nullif(wants, $1) WHERE wants = $1 OR $1 = ANY (people)", [person])
-            // Lines of which they are known to be theirs went with the line in `forgotten`. What else names them as somebody's person, and what nobody can read whose it is and has
-            // the name as a text of its own, goes, too; other lines are others', and a short name stands in their words.
-            try connection.run("""
-                DELETE FROM parked p USING gateway g WHERE g.id = p.gateway
-                    AND (p.line ~ $1 OR p.line ~ $2 AND p.whose = \(Self.digest("g.name")) AND p.line !~ '"person"[[:space:]]*:')
-                """, [#""person"[[:space:]]*:[[:space:]]*"\#(pattern)""#, #"[:,\[][[:space:]]*"\#(pattern)""#])
-            try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)', 'g') WHERE kind <> 'change' AND what ~ $1"#, [told])
-            // "Anybody" is a word of its own there.
-            if person != "anybody" {
-                try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)', 'g') WHERE kind = 'change' AND what ~ $1 AND NOT EXISTS (SELECT 1 FROM gateway WHERE name = $2)"#, [changed, person])
-            }
-            try connection.run("SELECT pg_notify($1, '')", [Self.channel])
-            try note("a person was forgotten", kind: .change, by: who)
-            return true
+    private func forgetWithin(_ person: String, by who: String?) throws -> Bool {
+        let pattern = Self.pattern(person)
+        // Of the audit the name goes where a list of people names it, and nothing else: who did what, and to whom else, stays.
+        let told = "((?:^looked at |^told [0-9]+ (?:doubts )?of |, ))\(pattern)(?=$|, | and [0-9]+ more$)", changed = "((?: of | for |, ))\(pattern)(?=$|, )"
+        let known = try connection.run("""
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM person WHERE name = $1) OR EXISTS (SELECT 1 FROM gateway WHERE name = $1 OR wants = $1 OR $1 = ANY (people))
+                OR EXISTS (SELECT 1 FROM parked WHERE whose = \(Self.digest("$1")))
+                OR EXISTS (SELECT 1 FROM audit WHERE CASE WHEN kind = 'change' THEN what ~ $3 AND $1 <> 'anybody' ELSE what ~ $2 END)
+            """, [person, told, changed])
+        guard !known.isEmpty else { return false }
+        try nameForgetting(of: person, isAgain: isForgotten(person))
+        for table in ["entry", "doubt", "day_roll", "stale", "bottle"] { try connection.run("DELETE FROM \(table) WHERE person = $1", [person]) }
+        // The trigger's marks of what has just gone.
+        try connection.run("DELETE FROM stale WHERE person = $1", [person])
+        try connection.run("DELETE FROM person WHERE name = $1", [person])
+        try connection.run("UPDATE gateway SET people = array_remove(people, $1), wants = nullif(wants, $1) WHERE wants = $1 OR $1 = ANY (people)", [person])
+        // Lines of which they are known to be theirs went with the line in `forgotten`. What else names them as somebody's person, and what nobody can read whose it is and has
+        // the name as a text of its own, goes, too; other lines are others', and a short name stands in their words.
+        try connection.run("""
+            DELETE FROM parked p USING gateway g WHERE g.id = p.gateway
+                AND (p.line ~ $1 OR p.line ~ $2 AND p.whose = \(Self.digest("g.name")) AND p.line !~ '"person"[[:space:]]*:')
+            """, [#""person"[[:space:]]*:[[:space:]]*"\#(pattern)""#, #"[:,\[][[:space:]]*"\#(pattern)""#])
+        try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)', 'g') WHERE kind <> 'change' AND what ~ $1"#, [told])
+        // "Anybody" is a word of its own there.
+        if person != "anybody" {
+            try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)', 'g') WHERE kind = 'change' AND what ~ $1 AND NOT EXISTS (SELECT 1 FROM gateway WHERE name = $2)"#, [changed, person])
         }
+        try connection.run("SELECT pg_notify($1, '')", [Self.channel])
+        try note("a person was forgotten", kind: .change, by: who)
+        return true
     }
 
     /// Held by every batch, together; and alone by who forgets.

@@ -57,6 +57,9 @@ extension FleetStore {
         }
     }
 
+    /// What all forgettings of before they had names are called.
+    public static let oldForgetting = "old"
+
     /// Of each person by SHA-256 of the name: each forgetting, and whether it was undone since.
     public typealias Forgettings = [String: [String: Bool]]
 
@@ -75,14 +78,15 @@ extension FleetStore {
     }
 
     /// Takes over what others know of who is forgotten and known again: of those who are not known here, or are forgotten here.
-    /// - Parameter people: by SHA-256 of the name: also of these, and as undone, whatever others know; keys of theirs that were made without knowing of it go, so that they get others.
-    public func learn(_ forgettings: Forgettings, knownAgain people: [String] = []) throws {
+    /// - Parameters:
+    ///   - people: by SHA-256 of the name: also of these, and as undone, whatever others know; keys of theirs that were made without knowing of it go, so that they get others.
+    ///   - limit: so long it waits at most for batches that are under way.
+    public func learn(_ forgettings: Forgettings, knownAgain people: [String] = [], within limit: Duration = .seconds(20)) throws {
         guard !forgettings.isEmpty else { return }
         // Mostly there is nothing new, and nobody has to wait for that.
         guard try !news(forgettings, people).isEmpty else { return }
-        try connection.transaction {
-            // Batches that are under way are waited for: whoever comes into them is known here.
-            try connection.run("SELECT pg_advisory_xact_lock(\(Self.batchLock))")
+        // Whoever comes into a batch that is under way is known here.
+        try withoutBatches(within: limit) {
             try put(news(forgettings, people))
             // A key that a backup may be sealing with just now stays where it is good.
             try connection.run("DELETE FROM seal s WHERE owner = ANY ($1::text[]) AND EXISTS (SELECT 1 FROM forgetting f WHERE f.digest = s.owner AND NOT f.id = ANY (s.after))", [Self.array(people)])

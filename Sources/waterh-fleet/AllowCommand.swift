@@ -46,7 +46,7 @@ struct AllowCommand: ParsableCommand {
         guard role != .carer else { return TextOutput.standard.line("\(name) cares for \(anybody ? "anybody" : people.isEmpty ? "nobody" : people.joined(separator: ", ")).") }
         TextOutput.standard.line(anybody ? "\(name) may tell of anybody." : "\(name) may tell of: \(([name] + people).joined(separator: ", ")).")
         Self.tell(back, to: .standard)
-        try BackupCommand.translated { try keys.map(KeyFile.init)?.write(database, knownAgain: people) }
+        _ = try BackupCommand.translated { try keys.map(KeyFile.init)?.write(database, knownAgain: people) }
     }
 
     /// Says who was forgotten, and is known again.

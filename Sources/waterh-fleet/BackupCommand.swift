@@ -46,7 +46,11 @@ struct BackupCommand: ParsableCommand {
             }
         }
         // The keys first: a backup without them would be lost.
-        try KeyFile(keys).write(database, used: tally.keys.keys)
+        let kept = try KeyFile(keys).write(database, used: tally.keys.keys)
+        let thrown = Set(kept.thrown), lacks = tally.keys.contains { name, use in thrown.contains(name) && use.owner != FleetStore.memoryOwner && !kept.forgotten.contains(use.owner) }
+        guard !lacks else {
+            throw CommandFailure(.failed, "Somebody was forgotten and known again while the backup was made, and would be missing in it: it was given up.", advice: "Run it again.")
+        }
         try output.commit()
         return tally
     }

@@ -24,9 +24,9 @@ struct ForgetCommand: ParsableCommand {
         // Before anything is gone: the keys of another fleet are not written over.
         try BackupCommand.translated { try file?.check(database) }
         guard try database.use({ try $0.forget(name) }) else {
-            guard let file, try database.use({ try $0.forgetOnceMore(name) }) else { throw CommandFailure(.refused, "Nobody goes by that name.", advice: "waterh-fleet report shows who there is.") }
+            guard let file, try isForgottenNow(file) else { throw CommandFailure(.refused, "Nobody goes by that name.", advice: "waterh-fleet report shows who there is.") }
             try write(file)
-            return TextOutput.standard.line("Forgotten before; the keys are written now.")
+            return TextOutput.standard.line("Forgotten in the backups, too: the keys are written now.")
         }
         try file.map(write)
         TextOutput.standard.line("Forgotten.")
@@ -35,8 +35,15 @@ struct ForgetCommand: ParsableCommand {
         for line in try folders + RestoreRehearsal.swept(database, underWay: true) { TextOutput.standard.line(line) }
     }
 
+    /// Who is forgotten already, and who is in the backups only.
+    private func isForgottenNow(_ file: KeyFile) throws -> Bool {
+        try BackupCommand.translated {
+            try database.use { store in try store.forgetOnceMore(name, isKnownElsewhere: file.opens(store.owner(name))) }
+        }
+    }
+
     private func write(_ file: KeyFile) throws {
-        do { try BackupCommand.translated { try file.write(database) } } catch let failure as CommandFailure {
+        do { _ = try BackupCommand.translated { try file.write(database) } } catch let failure as CommandFailure {
             throw CommandFailure(
                 failure.status, "\(name) is forgotten here, but the keys are not written, and the old ones still open what older backups hold of them. \(failure.sentence)",
                 advice: "Mend that, and run this once more: it writes the keys. \(failure.advice ?? "")")

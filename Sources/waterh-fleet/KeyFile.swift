@@ -18,6 +18,10 @@ struct KeyFile {
 
     private func readIfThere() throws -> BackupKeys? { FileManager.default.fileExists(atPath: path) ? try read() : nil }
 
+    /// Whether somebody has a key in it.
+    /// - Parameter owner: SHA-256 of the name.
+    func opens(_ owner: String) throws -> Bool { try readIfThere()?.seals.contains { $0.owner == owner } ?? false }
+
     /// The keys of another fleet are not written over; and those that are missing in the database are made.
     func check(_ database: DatabaseOptions) throws {
         let old = try readIfThere()
@@ -40,8 +44,9 @@ struct KeyFile {
         guard let old = try readIfThere() else { return }
         try database.use { store in
             let outlived = try BackupKeys(store).outlived(by: old), people = outlived.filter { $0.owner != FleetStore.memoryOwner }
-            guard people.isEmpty else {
-                let names = try store.names(of: people.map(\.owner))
+            // A key may have stayed of somebody whom nobody names any more.
+            let names = try store.names(of: people.map(\.owner))
+            guard names.isEmpty else {
                 throw CommandFailure(
                     .refused, "\(path) says that somebody was forgotten whom this database still knows: it was put back from before that.",
                     advice: """
@@ -58,23 +63,30 @@ struct KeyFile {
     /// - Parameters:
     ///   - used: what a backup calls the keys that it was sealed with.
     ///   - people: who is known again, whatever the file says.
-    func write(_ database: DatabaseOptions, used: some Sequence<String> = [], knownAgain people: [String] = []) throws {
+    /// - Returns: what is in it now.
+    @discardableResult
+    func write(_ database: DatabaseOptions, used: some Sequence<String> = [], knownAgain people: [String] = []) throws -> BackupKeys {
+        // Before the lock is held, which others wait for.
+        if let old = try readIfThere() { try database.use { try learn(old, people, $0) } }
         let lock = try lock()
         defer { close(lock) }
         let old = try readIfThere()
         let now = try database.use { store in
-            if let old {
-                try check(try BackupKeys(store), old)
-                try store.learn(old.forgettings, knownAgain: people.map(store.owner))
-                if !people.isEmpty { try store.makeSeals() }
-            }
+            if let old { try learn(old, people, store, within: .seconds(3)) }
             return try BackupKeys(store)
-        }
+        }.over(old, used: used)
         // A file that is there keeps its mode when it is replaced.
         if old != nil, chmod(path, 0o600) != 0 { throw CommandFailure(.failed, "\(path) cannot be made its owner's alone: \(String(cString: strerror(errno))).", advice: "Run this as the file's owner.") }
         let output = try OutputFile(path)
-        try output.write(now.over(old, used: used).file)
+        try output.write(now.file)
         try output.commit()
+        return now
+    }
+
+    private func learn(_ old: BackupKeys, _ people: [String], _ store: FleetStore, within limit: Duration = .seconds(20)) throws {
+        try check(try BackupKeys(store), old)
+        try store.learn(old.forgettings, knownAgain: people.map(store.owner), within: limit)
+        if !people.isEmpty { try store.makeSeals() }
     }
 
     private func lock() throws -> Int32 {

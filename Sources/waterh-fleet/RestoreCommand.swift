@@ -34,12 +34,17 @@ struct RestoreCommand: ParsableCommand {
     /// - Parameter note: for the audit.
     static func restore(_ file: String, _ keys: String, _ database: DatabaseOptions, takesFirstForm: Bool = false, note: String? = nil) throws -> FleetBackup.Restored {
         try BackupCommand.translated {
-            let keys = try KeyFile(keys).read()
+            let keyFile = KeyFile(keys), keys = try keyFile.read()
             guard let input = FileHandle(forReadingAtPath: file) else { throw CommandFailure(.badInput, "\(file) cannot be read.", advice: "Name a file that waterh-fleet backup wrote.") }
             defer { try? input.close() }
             return try database.use(limit: .seconds(6 * 3600)) { store in
                 guard try store.isUnused() else { throw CommandFailure(.refused, "This database is in use: there are gateways or people in it.", advice: "Create a new one, and run waterh-fleet migrate there.") }
-                return try FleetBackup.restore(into: store, keys: keys, takesFirstForm: takesFirstForm, note: note) { Array(try input.read(upToCount: $0) ?? Data()) }
+                let restored = try FleetBackup.restore(into: store, keys: keys, takesFirstForm: takesFirstForm, note: note) { Array(try input.read(upToCount: $0) ?? Data()) }
+                // Who was forgotten while that was under way, which may take hours, is forgotten here, too.
+                let newest = try keyFile.read()
+                for name in try store.names(of: BackupKeys(store).outlived(by: newest).map(\.owner)) { _ = try store.forget(name) }
+                try store.learn(newest.forgettings)
+                return restored
             }
         }
     }

@@ -171,7 +171,7 @@ struct FleetKeyFileTests {
         #expect(try people(store) == ["anna"] && read().seals.map(\.owner).contains(digest("bob")))
         #expect(try await fleet.run("forget", "bob", code: 3).contains("Nobody goes by that name"))
         try FileManager.default.removeItem(atPath: keys + ".lock")
-        #expect(try await fleet.run("forget", "bob", "--keys", keys) == "Forgotten before; the keys are written now.\n")
+        #expect(try await fleet.run("forget", "bob", "--keys", keys) == "Forgotten in the backups, too: the keys are written now.\n")
         #expect(try !read().seals.map(\.owner).contains(digest("bob")))
         #expect(try await fleet.run("forget", "nobody", "--keys", keys, code: 3).contains("Nobody goes by that name"))
         let (target, restored) = try await other()
@@ -434,10 +434,47 @@ struct FleetKeyFileTests {
         let copy = try await copied(fleet)
         _ = try await copy.fleet.run("allow", "one", "bob", "--keys", keys)
         #expect(try said("bob") == [true])
-        #expect(try await fleet.run("forget", "bob", "--keys", keys) == "Forgotten before; the keys are written now.\n")
+        #expect(try await fleet.run("forget", "bob", "--keys", keys) == "Forgotten in the backups, too: the keys are written now.\n")
         #expect(try store.isForgotten("bob") && said("bob") == [false, true])
         // A key of before is good no more, and it says so.
         _ = try await copy.fleet.run("backup", folder.file("of-the-copy"), "--keys", keys, code: 3)
+    }
+
+    /// Whose name stood at a gateway, or at a carer, was "Forgotten." without that having a name of its own: what a copy had undone before held, and the key over the audit stayed good.
+    @Test func whoIsForgottenAndNamedIsForgottenOnceMore() async throws {
+        _ = try FleetStoreTests.gateway(store, "bob")
+        _ = try await fleet.run("forget", "bob", "--keys", keys)
+        let copy = try await copied(fleet)
+        _ = try await copy.fleet.run("allow", "one", "bob", "--keys", keys)
+        #expect(try await fleet.run("forget", "bob", "--keys", keys).hasPrefix("Forgotten.\n"))
+        #expect(try store.isForgotten("bob") && said("bob") == [false, true])
+        // By the audit.
+        _ = try await fleet.run("forget", "anna", "--keys", keys)
+        _ = try await fleet.run("enrol", "nurse", "--carer", "--person", "anna")
+        _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
+        #expect(try await fleet.run("forget", "anna", "--keys", keys).hasPrefix("Forgotten.\n"))
+        let (target, restored) = try await other()
+        _ = try await target.run("restore", folder.file("b"), "--keys", keys)
+        #expect(try !restored.audit(limit: 99, all: true).contains { $0.what.contains("anna") } && restored.isForgotten("anna"))
+    }
+
+    /// Of a key whose owner nobody named any more no backup was made again; who was in a newer backup only was nobody.
+    @Test func whomNobodyNamesIsInNobodysWayAndWhoIsInTheBackupsOnlyCanBeForgotten() async throws {
+        #expect(try store.allow("one", people: ["anna", "bob", "carl"]))
+        _ = try await fleet.run("backup", folder.file("a"), "--keys", keys)
+        let copy = try await copied(fleet)
+        _ = try await copy.fleet.run("allow", "one", "anna", "bob")
+        _ = try await fleet.run("forget", "carl", "--keys", keys)
+        _ = try await copy.fleet.run("backup", folder.file("of-the-copy"), "--keys", keys)
+        // Dora came after the copy.
+        #expect(try store.allow("one", people: nil))
+        try tell(store, "dora", 4)
+        _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
+        #expect(try await copy.fleet.run("forget", "dora", code: 3).contains("Nobody goes by that name"))
+        #expect(try await copy.fleet.run("forget", "dora", "--keys", keys) == "Forgotten in the backups, too: the keys are written now.\n")
+        let (target, restored) = try await other()
+        _ = try await target.run("restore", folder.file("b"), "--keys", keys)
+        #expect(try people(restored) == ["anna", "bob"] && restored.isForgotten("dora"))
     }
 
     /// A person who is called like a gateway was let in by enrolling it, and forgotten again by the next backup: the first drink was answered with 200 and not stored.
