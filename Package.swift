@@ -51,7 +51,10 @@ let package = Package(
     targets: [
         // Pure: no time of day, no files, no radio.
         target("BottleProtocol"),
-        target("Bluetooth"),
+        // When a descriptor can be read or written.
+        .systemLibrary(name: "CEpoll"),
+        target("Descriptors", ["CEpoll"]),
+        target("Bluetooth", ["Descriptors"]),
         target("Captures"),
         target("TrackerCore"),
         target("Pauses"),
@@ -69,7 +72,7 @@ let package = Package(
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
 
         // One heavy dependency each.
-        target("Store", ["Digests", "TrackerCore", grdb]),
+        target("Store", ["Descriptors", "Digests", "TrackerCore", grdb]),
         // The one way out over HTTP. No library is linked: it is opened when it is first needed.
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         target("Outgoing", ["CCurl"]),
@@ -87,11 +90,11 @@ let package = Package(
         .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
         target("MQTT", ["CMosquitto"]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
-        target("DBus", ["CDBus"]),
+        target("DBus", ["CDBus", "Descriptors"]),
         // Notifications on the desktop of the session, over its bus.
         target("Desktop", ["DBus", "TrackerCore"]),
-        target("HostController", ["Bluetooth", "CBluetooth"]),
-        target("BlueZ", ["Bluetooth", "DBus", "HostController", "Pauses"]),
+        target("HostController", ["Bluetooth", "CBluetooth", "Descriptors"]),
+        target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "HostController", "Pauses"]),
         // What encrypts, agrees on keys and signs. No library is linked: it is opened when it is first needed.
         .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
         target("Ciphers", ["CCrypto"]),
@@ -102,7 +105,7 @@ let package = Package(
         target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
 
         // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
-        target("CommandKit", [argumentParser]),
+        target("CommandKit", ["Descriptors", argumentParser]),
         target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "ESPHome", "HostController"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
@@ -146,7 +149,7 @@ let package = Package(
         target("ServiceLog", ["CommandKit", argumentParser, logging]),
 
         // The bottle's surroundings: flash file, control socket, records from captures.
-        target("Emulation", ["VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Replay", "CommandKit"]),
+        target("Emulation", ["VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay", "CommandKit"]),
 
         command("waterh-emulator", ["Emulation", "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links", "ServiceLog", "TrackerCore"]),
         command(
@@ -169,6 +172,7 @@ let package = Package(
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
         tests("DigestsTests", ["Digests"]),
+        tests("DescriptorsTests", ["Descriptors"]),
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures"]),
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle"]),

@@ -1,3 +1,4 @@
+import Descriptors
 import Dispatch
 import Foundation
 import Synchronization
@@ -20,13 +21,18 @@ public enum StopSignals {
 private final class SignalPipe: Sendable {
     static let shared = SignalPipe()
 
-    private struct Listener {
-        let numbers: [Int32]
-        let continuation: AsyncStream<Int32>.Continuation
+    private final class Listeners: Sendable {
+        private let all = Mutex<[(numbers: [Int32], continuation: AsyncStream<Int32>.Continuation)]>([])
+
+        func add(_ continuation: AsyncStream<Int32>.Continuation, for numbers: [Int32]) { all.withLock { $0.append((numbers, continuation)) } }
+
+        func tell(_ number: Int32) {
+            for listener in all.withLock({ $0 }) where listener.numbers.contains(number) { listener.continuation.yield(number) }
+        }
     }
 
-    private let listeners = Mutex<[Listener]>([])
-    private let source: UncheckedSource
+    private let listeners = Listeners()
+    private let source: DescriptorSource
 
     private init() {
         var ends: [Int32] = [-1, -1]
@@ -38,17 +44,17 @@ private final class SignalPipe: Sendable {
         }
         signalPipeEnd = ends[1]
         let readEnd = ends[0]
-        source = UncheckedSource(DispatchSource.makeReadSource(fileDescriptor: readEnd, queue: DispatchQueue(label: "signals")))
-        source.value.setEventHandler { [unowned self] in
+        let listeners = listeners
+        source = DescriptorSource(owning: readEnd, queue: DispatchQueue(label: "signals")) { _ in
             var numbers = [UInt8](repeating: 0, count: 64)
             let count = read(readEnd, &numbers, numbers.count)
-            for number in numbers.prefix(max(0, count)) { tell(Int32(number)) }
+            for number in numbers.prefix(max(0, count)) { listeners.tell(Int32(number)) }
         }
-        source.value.resume()
+        source.interest = .reading
     }
 
     func add(_ continuation: AsyncStream<Int32>.Continuation, for numbers: [Int32]) {
-        listeners.withLock { $0.append(Listener(numbers: numbers, continuation: continuation)) }
+        listeners.add(continuation, for: numbers)
         for number in numbers {
             signal(number) { number in
                 let before = errno
@@ -58,18 +64,7 @@ private final class SignalPipe: Sendable {
             }
         }
     }
-
-    private func tell(_ number: Int32) {
-        let listening = listeners.withLock { $0 }
-        for listener in listening where listener.numbers.contains(number) { listener.continuation.yield(number) }
-    }
 }
 
 /// Where handlers write to. Set once, before the first handler is installed; a plain word, because a handler may touch nothing else.
 nonisolated(unsafe) private var signalPipeEnd: Int32 = -1
-
-/// Dispatch sources are thread-safe, but on Linux their protocol does not say so.
-private struct UncheckedSource: @unchecked Sendable {
-    let value: any DispatchSourceRead
-    init(_ value: any DispatchSourceRead) { self.value = value }
-}

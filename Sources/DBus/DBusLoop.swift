@@ -1,4 +1,5 @@
 import CDBus
+import Descriptors
 import Dispatch
 import Glibc
 
@@ -9,16 +10,10 @@ import Glibc
 final class DBusLoop: @unchecked Sendable {
     private let connection: OpaquePointer
     private let queue: DispatchQueue
-    private var watches: [UInt: Watch] = [:]
+    private var watches: [UInt: (source: DescriptorSource, interest: DescriptorSource.Interest)] = [:]
     private var timers: [UInt: any DispatchSourceTimer] = [:]
     private var isDispatching = false
     private var isStopped = false
-
-    private struct Watch {
-        var source: any DispatchSourceProtocol
-        /// A suspended source must be resumed before it is cancelled.
-        var isRunning: Bool
-    }
 
     init(connection: OpaquePointer, queue: DispatchQueue) {
         self.connection = connection
@@ -78,20 +73,14 @@ final class DBusLoop: @unchecked Sendable {
         let key = UInt(bitPattern: watch)
         let flags = dbus_watch_get_flags(watch)
         let readable = flags & DBUS_WATCH_READABLE.rawValue != 0
-        let source: any DispatchSourceProtocol =
-            readable
-            ? DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-            : DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
         let ready = readable ? DBUS_WATCH_READABLE.rawValue : DBUS_WATCH_WRITABLE.rawValue
-        source.setEventHandler { [weak self] in self?.isReady(key: key, flags: ready) }
-        source.setCancelHandler { close(descriptor) }
-        watches[key] = Watch(source: source, isRunning: false)
+        let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.isReady(key: key, flags: ready) }
+        watches[key] = (source, readable ? .reading : .writing)
         toggle(watch: watch)
         return true
     }
 
-    /// A source keeps its descriptor until it has been cancelled, which is later than libdbus closes its own. With the
-    /// same number, the next connection to be opened would never be woken.
+    /// A source owns its descriptor and closes it later than libdbus closes its own; and two watches may have the same one.
     private static func duplicate(_ descriptor: Int32) -> Int32? {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         return copy >= 0 ? copy : nil
@@ -99,22 +88,18 @@ final class DBusLoop: @unchecked Sendable {
 
     private func isReady(key: UInt, flags: UInt32) {
         // The watch may have been removed after the event was queued.
-        guard watches[key]?.isRunning == true, let watch = OpaquePointer(bitPattern: key) else { return }
+        guard watches[key]?.source.interest.isEmpty == false, let watch = OpaquePointer(bitPattern: key) else { return }
         _ = dbus_watch_handle(watch, flags)
         dispatch()
     }
 
     private func toggle(watch: OpaquePointer?) {
         guard let watch, let known = watches[UInt(bitPattern: watch)] else { return }
-        let wanted = dbus_watch_get_enabled(watch) != 0
-        guard wanted != known.isRunning else { return }
-        if wanted { known.source.resume() } else { known.source.suspend() }
-        watches[UInt(bitPattern: watch)]?.isRunning = wanted
+        known.source.interest = dbus_watch_get_enabled(watch) != 0 ? known.interest : []
     }
 
     private func remove(watch: OpaquePointer?) {
         guard let watch, let known = watches.removeValue(forKey: UInt(bitPattern: watch)) else { return }
-        if !known.isRunning { known.source.resume() }
         known.source.cancel()
     }
 

@@ -1,4 +1,5 @@
 import CommandKit
+import Descriptors
 import Dispatch
 import Foundation
 import VirtualBottle
@@ -25,13 +26,13 @@ public final class ControlServer: @unchecked Sendable {
     private let listener: Int32
     private let mark: ControlSocket.Mark?
     private let handler: @Sendable (ControlAction) async -> ControlReply
-    private var source: (any DispatchSourceRead)?
+    private var source: DescriptorSource?
     private var connections: [Int32: Connection] = [:]
     private var accepted = 0
 
     private struct Connection {
         let number: Int
-        let source: any DispatchSourceRead
+        let source: DescriptorSource
         var bytes = Data()
         /// Requests that wait for the one before: a person's order is kept.
         var waiting: [Data] = []
@@ -48,12 +49,9 @@ public final class ControlServer: @unchecked Sendable {
             throw Failure(isInUse: error.isInUse, description: error.description)
         }
         mark = ControlSocket.Mark(path)
-        let source = DispatchSource.makeReadSource(fileDescriptor: listener, queue: queue)
-        source.setEventHandler { [weak self] in self?.accept() }
-        let descriptor = listener
-        source.setCancelHandler { close(descriptor) }
+        let source = DescriptorSource(owning: listener, queue: queue) { [weak self] _ in self?.accept() }
         self.source = source
-        source.resume()
+        source.interest = .reading
     }
 
     /// Ends all conversations and removes the socket.
@@ -77,11 +75,9 @@ public final class ControlServer: @unchecked Sendable {
             return
         }
         accepted += 1
-        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        source.setEventHandler { [weak self] in self?.read(descriptor) }
-        source.setCancelHandler { close(descriptor) }
+        let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.read(descriptor) }
         connections[descriptor] = Connection(number: accepted, source: source)
-        source.resume()
+        source.interest = .reading
     }
 
     private func read(_ descriptor: Int32) {

@@ -1,6 +1,7 @@
 import Bluetooth
 import CBluetooth
-@preconcurrency import Dispatch
+import Descriptors
+import Dispatch
 import Glibc
 
 /// A packet of the kernel's HCI monitor channel: what any program sends to an adapter, and what comes back.
@@ -50,7 +51,8 @@ public struct MonitorPacket: Sendable, Hashable {
 public final class HCIMonitor: Sendable {
     /// Packets in the order of the kernel. A reader that falls `limit` behind gets an error after those that were kept.
     public let packets: AsyncThrowingStream<MonitorPacket, any Error>
-    private let source: any DispatchSourceRead
+    private let source: DescriptorSource
+    private let continuation: AsyncThrowingStream<MonitorPacket, any Error>.Continuation
     private let queue = DispatchQueue(label: "hci monitor")
 
     /// - Parameter limit: packets that may wait to be read.
@@ -75,9 +77,7 @@ public final class HCIMonitor: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: MonitorPacket.self, bufferingPolicy: .bufferingOldest(limit))
         packets = stream
-        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        self.source = source
-        source.setEventHandler {
+        source = DescriptorSource(owning: descriptor, queue: queue) { _ in
             while let message = Self.next(descriptor) {
                 let failure: LinkError
                 do throws(MonitorPacket.Malformed) {
@@ -87,22 +87,19 @@ public final class HCIMonitor: Sendable {
                 } catch {
                     failure = LinkError(.protocolViolation, "The recording ends: \(error)")
                 }
-                continuation.finish(throwing: failure)
-                return source.cancel()
+                // Which ends the source, too.
+                return continuation.finish(throwing: failure)
             }
         }
-        source.setCancelHandler {
-            Glibc.close(descriptor)
-            continuation.finish()
-        }
-        continuation.onTermination = { _ in source.cancel() }
-        source.resume()
+        self.continuation = continuation
+        continuation.onTermination = { [weak source] _ in source?.cancel() }
+        source.interest = .reading
     }
 
-    deinit { source.cancel() }
+    deinit { continuation.finish() }
 
     /// Ends `packets` after those that wait.
-    public func close() { source.cancel() }
+    public func close() { continuation.finish() }
 
     /// The next message that waits at the socket.
     private static func next(_ descriptor: Int32) -> ArraySlice<UInt8>? {

@@ -1,10 +1,12 @@
+import Descriptors
 import Dispatch
 import Glibc
 
 /// A socket from AcquireNotify: one message is one value. Its end says that the connection, or bluetoothd, has ended;
 /// that is told by signals too, so here it only stops.
 final class NotificationSocket: @unchecked Sendable {
-    private let source: any DispatchSourceRead
+    /// Set once, in the beginning.
+    private var source: DescriptorSource?
     private let descriptor: Int32
     private let receive: @Sendable ([UInt8]) -> Void
     /// When the socket was last found empty; of the queue's own.
@@ -19,27 +21,26 @@ final class NotificationSocket: @unchecked Sendable {
         self.descriptor = descriptor
         self.receive = receive
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        source.setCancelHandler { Glibc.close(descriptor) }
-        source.setEventHandler { [weak self] in self?.drain() }
-        source.resume()
+        let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.drain() }
+        self.source = source
+        source.interest = .reading
     }
 
     static func discard(_ descriptor: Int32) { Glibc.close(descriptor) }
 
-    func close() { source.cancel() }
+    func close() { source?.cancel() }
 
     private func drain() {
         if DispatchTime.now().uptimeNanoseconds &- emptied < Self.gathering { usleep(UInt32(Self.gathering / 1000)) }
         defer { emptied = DispatchTime.now().uptimeNanoseconds }
         // A value has 512 bytes at most (Core 5.4, Vol 3 Part F, 3.2.9).
         var buffer = [UInt8](repeating: 0, count: 1024)
-        while !source.isCancelled {
+        while source?.isCancelled == false {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count > 0 {
                 receive(Array(buffer.prefix(count)))
             } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
-                return source.cancel()
+                return close()
             } else if errno == EAGAIN {
                 return
             }

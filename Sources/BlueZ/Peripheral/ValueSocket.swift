@@ -1,3 +1,4 @@
+import Descriptors
 import Dispatch
 import Glibc
 
@@ -11,12 +12,11 @@ final class ValueSocket: @unchecked Sendable {
     }
 
     private let descriptor: Int32
-    private let reader: any DispatchSourceRead
-    private let writer: any DispatchSourceWrite
+    /// Set once, in the beginning.
+    private var source: DescriptorSource?
     private let limit: Int
     private let tell: @Sendable (Event) -> Void
     private var waiting: [[UInt8]] = []
-    private var isWriting = false
 
     /// Two connected ends: ours, and one to hand over.
     static func pair() -> (ours: Int32, theirs: Int32)? {
@@ -30,23 +30,21 @@ final class ValueSocket: @unchecked Sendable {
         self.descriptor = descriptor
         self.limit = limit
         self.tell = tell
-        // A descriptor each: a source keeps its own until it has been cancelled.
-        let second = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        reader = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        writer = DispatchSource.makeWriteSource(fileDescriptor: second >= 0 ? second : descriptor, queue: queue)
-        reader.setCancelHandler { Glibc.close(descriptor) }
-        if second >= 0 { writer.setCancelHandler { Glibc.close(second) } }
-        // bluetoothd writes nothing: readable means that it has closed.
-        reader.setEventHandler { [weak self] in self?.end() }
-        writer.setEventHandler { [weak self] in self?.drain() }
-        reader.resume()
+        let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] ready in
+            // bluetoothd writes nothing: readable means that it has closed.
+            if ready.contains(.reading) { self?.end() } else { self?.drain() }
+        }
+        self.source = source
+        source.interest = .reading
     }
 
     deinit { close() }
 
+    private var isClosed: Bool { source?.isCancelled != false }
+
     /// `false` when too many wait already.
     func send(_ value: [UInt8]) -> Bool {
-        guard waiting.count < limit, !reader.isCancelled else { return false }
+        guard waiting.count < limit, !isClosed else { return false }
         waiting.append(value)
         drain()
         return true
@@ -65,24 +63,17 @@ final class ValueSocket: @unchecked Sendable {
     }
 
     private func setWriting(_ on: Bool) {
-        guard on != isWriting, !reader.isCancelled else { return }
-        isWriting = on
-        if on { writer.resume() } else { writer.suspend() }
+        source?.interest = on ? [.reading, .writing] : .reading
     }
 
     private func end() {
-        guard !reader.isCancelled else { return }
+        guard !isClosed else { return }
         close()
         tell(.ended)
     }
 
     func close() {
-        guard !reader.isCancelled else { return }
-        reader.cancel()
-        // A suspended source must be resumed before it goes.
-        if !isWriting { writer.resume() }
-        isWriting = true
-        writer.cancel()
+        source?.cancel()
         waiting = []
     }
 }

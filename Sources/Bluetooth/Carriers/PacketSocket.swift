@@ -1,3 +1,4 @@
+import Descriptors
 import Dispatch
 import Glibc
 
@@ -29,8 +30,8 @@ final class PacketSocket: @unchecked Sendable {
     /// What has come of frames; `nil` where the socket keeps messages apart by itself.
     private var frames: BasicFrames?
     private let onEvent: (Event) -> Void
-    private let reader: any DispatchSourceRead
-    private let writer: any DispatchSourceWrite
+    /// Set once, in the beginning.
+    private var source: DescriptorSource?
     private var outbox: [[UInt8]] = []
     private var isConnecting: Bool
     private var isClosed = false
@@ -38,9 +39,6 @@ final class PacketSocket: @unchecked Sendable {
     private var isDeaf = false
     /// The other end has gone; what it sent before is still to be read.
     private var wasReset = false
-    /// A source may only be suspended and resumed in pairs.
-    private var isReaderRunning = false
-    private var isWriterRunning = false
     private var wantsToRead = true
 
     /// Takes the descriptor over. It must be non-blocking.
@@ -49,21 +47,13 @@ final class PacketSocket: @unchecked Sendable {
         self.isConnecting = isConnecting
         frames = Self.isStream(descriptor) ? BasicFrames() : nil
         self.onEvent = onEvent
-        reader = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        writer = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
-        reader.setEventHandler { [weak self] in self?.read() }
-        writer.setEventHandler { [weak self] in self?.write() }
-        // The descriptor is free when both sources have let go of it.
-        let both = DispatchGroup()
-        for source in [reader as any DispatchSourceProtocol, writer] {
-            both.enter()
-            source.setCancelHandler { both.leave() }
+        source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] ready in
+            if ready.contains(.writing) { self?.write() }
+            if ready.contains(.reading) { self?.read() }
         }
-        both.notify(queue: queue) { Glibc.close(descriptor) }
         update()
     }
 
-    /// A source may not be forgotten while it is suspended.
     deinit { close() }
 
     /// Sends a PDU, or keeps it until the system takes it.
@@ -100,11 +90,7 @@ final class PacketSocket: @unchecked Sendable {
         guard !isClosed else { return }
         isClosed = true
         outbox = []
-        // A suspended source does not hear that it is cancelled.
-        if !isReaderRunning { reader.resume() }
-        if !isWriterRunning { writer.resume() }
-        reader.cancel()
-        writer.cancel()
+        source?.cancel()
     }
 
     // MARK: On the queue
@@ -232,15 +218,8 @@ final class PacketSocket: @unchecked Sendable {
     /// Runs each source exactly while it is needed: an idle socket costs nothing.
     private func update() {
         guard !isClosed else { return }
-        let read = wantsToRead && !isConnecting
-        if read != isReaderRunning {
-            isReaderRunning = read
-            if read { reader.resume() } else { reader.suspend() }
-        }
-        let write = isConnecting || !outbox.isEmpty
-        if write != isWriterRunning {
-            isWriterRunning = write
-            if write { writer.resume() } else { writer.suspend() }
-        }
+        var interest: DescriptorSource.Interest = wantsToRead && !isConnecting ? .reading : []
+        if isConnecting || !outbox.isEmpty { interest.insert(.writing) }
+        source?.interest = interest
     }
 }

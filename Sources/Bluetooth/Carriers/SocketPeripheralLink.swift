@@ -1,3 +1,4 @@
+import Descriptors
 import Dispatch
 import Glibc
 
@@ -47,14 +48,13 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     private let listener: any SocketListener
     private let patience: Duration
     private let driver: PeripheralDriver
-    private var source: (any DispatchSourceRead)?
+    private var source: DescriptorSource?
     private var descriptor: Int32 = -1
     private var mark: SocketMark?
     private var sockets: [CentralID: PacketSocket] = [:]
     private var lastNumber = 0
     private var isVisible = true
     private var isReading = true
-    private var isAccepting = false
     /// Which wait for visibility is under way.
     private var wait = 0
 
@@ -64,28 +64,21 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         self.driver = driver
     }
 
-    /// A source may not be forgotten while it is suspended.
     deinit { close() }
 
     func open() throws(LinkError) {
         let descriptor = try listener.listen()
         self.descriptor = descriptor
         mark = listener.mark
-        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: driver.queue)
-        source.setEventHandler { [weak self] in self?.somebodyComes() }
-        source.setCancelHandler { Glibc.close(descriptor) }
-        self.source = source
+        source = DescriptorSource(owning: descriptor, queue: driver.queue) { [weak self] _ in self?.somebodyComes() }
         update()
     }
 
     func close() {
         listener.withdraw(mark)
         mark = nil
-        guard let source else { return }
-        if !isAccepting { source.resume() }
-        source.cancel()
-        self.source = nil
-        isAccepting = true
+        source?.cancel()
+        source = nil
     }
 
     // MARK: Connections
@@ -186,10 +179,5 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         driver.queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.update() }
     }
 
-    /// A source may only be suspended and resumed in pairs.
-    private func setAccepting(_ accepting: Bool) {
-        guard let source, accepting != isAccepting else { return }
-        isAccepting = accepting
-        if accepting { source.resume() } else { source.suspend() }
-    }
+    private func setAccepting(_ accepting: Bool) { source?.interest = accepting ? .reading : [] }
 }

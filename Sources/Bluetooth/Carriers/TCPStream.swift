@@ -1,3 +1,4 @@
+import Descriptors
 import Dispatch
 import Glibc
 
@@ -16,9 +17,7 @@ package final class TCPStream: @unchecked Sendable {
     private let queue: DispatchQueue
     private let onEvent: (Event) -> Void
     private var descriptor: Int32 = -1
-    private var reader: (any DispatchSourceRead)?
-    private var writer: (any DispatchSourceWrite)?
-    private var isWriterRunning = false
+    private var source: DescriptorSource?
     private var outbox: [UInt8] = []
     private var isOpen = false
     private var isOver = false
@@ -110,51 +109,36 @@ package final class TCPStream: @unchecked Sendable {
         take(made)
         others = rest
         dialling.set(clock.now().advanced(by: Self.patience))
-        waitUntilConnected()
     }
 
     private func take(_ made: Int32) {
         descriptor = made
-        let reader = DispatchSource.makeReadSource(fileDescriptor: made, queue: queue)
-        let writer = DispatchSource.makeWriteSource(fileDescriptor: made, queue: queue)
-        // The descriptor is free when both sources have let go of it.
-        let both = DispatchGroup()
-        for source in [reader as any DispatchSourceProtocol, writer] {
-            both.enter()
-            source.setCancelHandler { both.leave() }
+        source = DescriptorSource(owning: made, queue: queue) { [weak self] ready in
+            guard let self, !self.isOver else { return }
+            guard self.isOpen else { return self.connected() }
+            if ready.contains(.writing) { self.write() }
+            if ready.contains(.reading), !self.isOver { self.read() }
         }
-        both.notify(queue: queue) { Glibc.close(made) }
-        (self.reader, self.writer) = (reader, writer)
-        reader.setEventHandler { [weak self] in self?.read() }
+        source?.interest = .writing
     }
 
-    private func waitUntilConnected() {
-        writer?.setEventHandler { [weak self] in
-            guard let self, !self.isOver else { return }
-            guard !self.isOpen else { return self.write() }
-            var error: Int32 = 0
-            var size = socklen_t(MemoryLayout<Int32>.size)
-            getsockopt(self.descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
-            guard error == 0 else {
-                self.stop()
-                return self.dial(self.others, String(cString: strerror(error)))
-            }
-            self.isOpen = true
-            self.dialling.set(nil)
-            self.setWriting(false)
-            self.reader?.resume()
-            self.onEvent(.opened)
+    private func connected() {
+        var error: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
+        guard error == 0 else {
+            stop()
+            return dial(others, String(cString: strerror(error)))
         }
-        setWriting(true)
+        isOpen = true
+        dialling.set(nil)
+        setWriting(false)
+        onEvent(.opened)
     }
 
     // MARK: on the queue
 
-    private func setWriting(_ wanted: Bool) {
-        guard let writer, wanted != isWriterRunning else { return }
-        isWriterRunning = wanted
-        if wanted { writer.resume() } else { writer.suspend() }
-    }
+    private func setWriting(_ wanted: Bool) { source?.interest = wanted ? [.reading, .writing] : .reading }
 
     private func write() {
         while !outbox.isEmpty {
@@ -185,16 +169,13 @@ package final class TCPStream: @unchecked Sendable {
         onEvent(.ended(sentence))
     }
 
-    /// Lets go of the descriptor. A suspended source does not hear that it is cancelled.
+    /// Lets go of the descriptor.
     private func stop() {
         dialling.set(nil)
         guard descriptor >= 0 else { return }
         descriptor = -1
-        if !isOpen { reader?.resume() }
-        if !isWriterRunning { writer?.resume() }
-        reader?.cancel()
-        writer?.cancel()
-        (reader, writer) = (nil, nil)
-        (isWriterRunning, isOpen) = (false, false)
+        source?.cancel()
+        source = nil
+        isOpen = false
     }
 }

@@ -1,3 +1,4 @@
+import Descriptors
 import Dispatch
 import Foundation
 import Synchronization
@@ -12,7 +13,8 @@ public final class StoreWatch: @unchecked Sendable {
     private static let lookEvery = DispatchTimeInterval.seconds(30)
     private let path: String
     private let descriptor: Int32
-    private let source: any DispatchSourceRead
+    /// Set once, in the beginning.
+    private var source: DescriptorSource?
     private let timer: any DispatchSourceTimer
     private let ears = Mutex<[UUID: AsyncStream<Void>.Continuation]>([:])
     private let queue = DispatchQueue(label: "store watch")
@@ -26,14 +28,13 @@ public final class StoreWatch: @unchecked Sendable {
         descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         guard descriptor >= 0 else { return nil }
         self.path = URL(fileURLWithPath: path).standardizedFileURL.path
-        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         timer = DispatchSource.makeTimerSource(queue: queue)
-        source.setEventHandler { [weak self] in self?.read() }
-        source.setCancelHandler { [descriptor] in close(descriptor) }
+        let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.read() }
+        self.source = source
         timer.setEventHandler { [weak self] in self?.look() }
         timer.schedule(deadline: .now() + Self.lookEvery, repeating: Self.lookEvery, leeway: .seconds(5))
         let isWatching = queue.sync { attach() }
-        source.resume()
+        source.interest = .reading
         timer.resume()
         guard isWatching else {
             source.cancel()
@@ -43,7 +44,7 @@ public final class StoreWatch: @unchecked Sendable {
     }
 
     deinit {
-        source.cancel()
+        source?.cancel()
         timer.cancel()
         for ear in ears.withLock({ $0.values }) { ear.finish() }
     }

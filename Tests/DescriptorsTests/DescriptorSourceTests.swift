@@ -1,0 +1,129 @@
+@testable import Descriptors
+import Dispatch
+import Foundation
+import Glibc
+import Support
+import Synchronization
+import Testing
+
+/// What is ready is told on the queue, the end of a connection surely and once, whatever else goes on.
+@Suite(.timeLimit(.minutes(5))) struct DescriptorSourceTests {
+    private static func pair(_ type: __socket_type = SOCK_SEQPACKET) throws -> (Int32, Int32) {
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        return (ends[0], ends[1])
+    }
+
+    /// As when the kernel's epoll takes it, and when it has no room and is asked by hand.
+    static let pollers = [true, false]
+
+    /// A source whose handler says what it was told, as a stream, and asks for nothing more.
+    private static func source(_ descriptor: Int32, _ poller: DescriptorPoller) -> (DescriptorSource, AsyncStream<DescriptorSource.Interest>) {
+        let (stream, told) = AsyncStream.makeStream(of: DescriptorSource.Interest.self)
+        let box = Box()
+        let source = DescriptorSource(owning: descriptor, queue: DispatchQueue(label: "test"), poller: poller) { ready in
+            box.source?.interest = []
+            told.yield(ready)
+        }
+        box.source = source
+        return (source, stream)
+    }
+
+    private final class Box: @unchecked Sendable {
+        weak var source: DescriptorSource?
+    }
+
+    @Test(arguments: pollers) func whatIsReadyIsToldAndNothingElse(isAbleToWait: Bool) async throws {
+        let (ours, theirs) = try Self.pair()
+        defer { close(theirs) }
+        let (source, stream) = Self.source(ours, DescriptorPoller(isAbleToWait: isAbleToWait))
+        var told = stream.makeAsyncIterator()
+        source.interest = .writing
+        #expect(await told.next() == .writing)
+        source.interest = .reading
+        #expect(send(theirs, [1], 1, 0) == 1)
+        #expect(await told.next() == .reading)
+        // It is there still, and told again as soon as somebody asks.
+        source.interest = [.reading, .writing]
+        #expect(await told.next() == [.reading, .writing])
+        source.cancel()
+        #expect(source.isCancelled)
+    }
+
+    /// While nothing is asked an end is not told; then it is, as what was asked for.
+    @Test(arguments: pollers, [DescriptorSource.Interest.reading, .writing, [.reading, .writing]])
+    func anEndWhileNothingWasAskedIsToldLater(isAbleToWait: Bool, asked: DescriptorSource.Interest) async throws {
+        let (ours, theirs) = try Self.pair()
+        let (source, stream) = Self.source(ours, DescriptorPoller(isAbleToWait: isAbleToWait))
+        var told = stream.makeAsyncIterator()
+        source.interest = .writing
+        #expect(await told.next() == .writing)
+        close(theirs)
+        source.interest = asked
+        #expect(await told.next() == asked)
+        source.cancel()
+    }
+
+    @Test(arguments: pollers) func whatIsForgottenOrCancelledClosesItsDescriptorOnce(isAbleToWait: Bool) async throws {
+        let poller = DescriptorPoller(isAbleToWait: isAbleToWait)
+        for isForgotten in [true, false] {
+            let (ours, theirs) = try Self.pair()
+            defer { close(theirs) }
+            var source: DescriptorSource? = Self.source(ours, poller).0
+            source?.interest = .reading
+            if !isForgotten {
+                source?.cancel()
+                source?.cancel()
+            }
+            source = nil
+            let isClosed = await event { recv(theirs, nil, 0, Int32(MSG_DONTWAIT)) == 0 ? true : nil }
+            #expect(isClosed == true)
+        }
+    }
+
+    /// libdispatch's sources stop the process here, or never tell of the end.
+    @Test func tenThousandConnectionsThatHangUpAreAllHeardToEnd() async throws {
+        let queues = (0..<4).map { DispatchQueue(label: "queue \($0)") }
+        let connections = 10_000
+        let ended = Mutex(0)
+        let (ends, end) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
+        // On a thread of its own: it waits.
+        Thread.detachNewThread { end.yield(Result {
+            let room = DispatchSemaphore(value: 0)
+            for _ in 0..<16 { room.signal() }
+            var random = SystemRandomNumberGenerator()
+            for number in 0..<connections {
+                // One that is never heard to end keeps all others waiting.
+                guard room.wait(timeout: .now() + 30) == .success else { return }
+                let (ours, theirs) = try Self.pair()
+                let queue = queues[number % 4]
+                queue.async {
+                    let box = Holder()
+                    box.source = DescriptorSource(owning: ours, queue: queue) { ready in
+                        var bytes = [UInt8](repeating: 0, count: 8)
+                        var isOver = false
+                        if ready.contains(.writing) { isOver = send(ours, bytes, 8, Int32(MSG_NOSIGNAL)) < 0 && errno != EAGAIN }
+                        if ready.contains(.reading) { isOver = recv(ours, &bytes, 8, 0) == 0 || isOver }
+                        guard isOver, let source = box.source else { return }
+                        box.source = nil
+                        source.cancel()
+                        ended.withLock { $0 += 1 }
+                        room.signal()
+                    }
+                    box.source?.interest = [.reading, .writing]
+                }
+                let pause = UInt32.random(in: 0..<200, using: &random)
+                if pause > 100 { usleep(pause) }
+                if pause.isMultiple(of: 2) { _ = send(theirs, [1], 1, Int32(MSG_NOSIGNAL)) }
+                close(theirs)
+            }
+            for _ in 0..<16 { _ = room.wait(timeout: .now() + 30) }
+        }) }
+        try await ends.first { _ in true }?.get()
+        #expect(ended.withLock { $0 } == connections)
+    }
+
+    private final class Holder: @unchecked Sendable {
+        var source: DescriptorSource?
+    }
+}
